@@ -193,7 +193,7 @@ def test_bad_input() -> None:
     with pytest.raises(ValueError, match=r"margins must be at least 5 finite numbers"):
         normal_scores([1, 2, np.nan, 3, 4])
     data = experiment(8, n_items=10, n_classes=8)
-    with pytest.raises(ValueError, match="10 items in 8 strata tell nothing of a correlation"):
+    with pytest.raises(ValueError, match="10 items in 8 strata are too few for a correlation"):
         found(data.right, data.shown, data.margins, data.classes)
 
 

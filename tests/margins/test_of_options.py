@@ -73,9 +73,9 @@ def test_refusals(p: np.ndarray) -> None:
     trials = _trials(p)
     with pytest.raises(ValueError, match=r"no probabilities of options.*with_probabilities"):
         decision_margins(al.load_example())
-    with pytest.raises(ValueError, match="stand alone"):
+    with pytest.raises(ValueError, match="without other tables"):
         decision_margins(trials, coarse={"A": "x"})
-    with pytest.raises(ValueError, match="stand alone"):
+    with pytest.raises(ValueError, match="without other tables"):
         decision_margins(trials, trials)
     p[1, 3] = np.eye(4)[trials.data["truth"].values[3]]
     with pytest.raises(ValueError, match=r"item 'trial_3'.* has probability 0 for 'observer_1'"):

@@ -247,7 +247,7 @@ def assert_equal_to_chains(fit: StrengthFit, model: Any, n_draws: int) -> None:
         ({"shown": np.ones((3, 19))}, r"\(observer, item\), got \(3, 20\) and \(3, 19\)"),
         ({"right": 2 * np.ones((3, 20))}, "from 0 to shown, got 2 of 1 answers of observer 0"),
         ({"right": np.full((3, 20), np.nan)}, "from 0 to shown, got nan of 1 answers"),
-        ({"margins": np.ones(20)}, "all margins are equal: nothing can correlate with a constant"),
+        ({"margins": np.ones(20)}, "all margins are equal, so their correlation is undefined"),
         ({"margins": np.arange(19.0)}, r"of the 20 items of the group, got shape \(19,\)"),
     ],
 )

@@ -130,7 +130,7 @@ def _margins(margins: Any, trials: Trials) -> pd.DataFrame | None:
 def _alternatives(trials: Trials, n_alternatives: int | None) -> int:
     if n_alternatives is None and not trials.has_classes:
         raise ValueError(
-            "these trials have correctness only; give the number of alternatives of the task, "
+            "these trials contain correctness only: give the number of alternatives of the task, "
             "n_alternatives=..."
         )
     return len(trials.classes) if n_alternatives is None else n_alternatives

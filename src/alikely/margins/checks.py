@@ -1,4 +1,4 @@
-"""Where a model of margins and answers that is linear on the scale of strengths does not hold.
+"""Checks of generative models of margins and responses: linearity, classes, repeats.
 
 References
 ----------
@@ -42,18 +42,18 @@ __all__ = [
     "strength_line",
 ]
 
-# Spreads of strengths around the line that are tried, in units of the noise of an alternative.
+# Grid of standard deviations of strengths around the line, in units of the noise.
 SPREADS = np.linspace(0, 4, 17)
 NODES = 15
 STEPS = 12
-# An item with less of its own is on the line whatever it says; what is left of it is rounding.
+# Items with less variance than this lie on the line up to rounding.
 FREE = np.sqrt(np.finfo(np.float64).eps)
-# Fewer items in a class say nothing of it.
+# Fewest items of a class.
 FEWEST_OF_CLASS = 2
-# Where all holds, a remark in less than one of ten data sets: the checks share its probability.
+# If all assumptions are met, a note in fewer than 10% of data sets: the checks share this level.
 LEVEL = 0.08
-# Margins of networks have tails, of up to some tens of these spreads; saturated or broken ones lie
-# orders of magnitude beyond.
+# Margins of networks have tails up to some tens of these spreads; saturated or invalid ones are
+# orders of magnitude larger.
 FAR = 1_000
 
 # Strengths of a group on the items of an entry.
@@ -61,7 +61,7 @@ Known = dict[tuple[int, bytes], GroupStrengths]
 
 
 class Line(NamedTuple):
-    """Strengths on a line with margins."""
+    """Strengths as a linear function of margins."""
 
     level: float
     slope: float
@@ -71,7 +71,7 @@ class Line(NamedTuple):
 
 
 def strength_line(share: ArrayLike, margins: ArrayLike, noise: float, n_alternatives: int) -> Line:
-    """Line through strengths whose shares of right answers are closest to those seen [GS66]_."""
+    """Fit a line to strengths, by least squares on proportions correct [GS66]_."""
     s, y = np.asarray(share, dtype=np.float64), np.asarray(margins, dtype=np.float64)
     design = np.stack([np.ones(len(y)), (y - y.mean()) / y.std()], axis=1)
     tried = []
@@ -95,7 +95,7 @@ def strength_line(share: ArrayLike, margins: ArrayLike, noise: float, n_alternat
 
 
 def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, n_alternatives: int) -> float:
-    """Test of a quadratic term of margins in strengths, of the linear model [W80]_."""
+    """Test a quadratic term of margins in strengths [W80]_."""
     s = np.asarray(share, dtype=np.float64)
     y = np.asarray(margins, dtype=np.float64)
     if not np.isfinite(side.square).any() or y.std() == 0:
@@ -107,7 +107,7 @@ def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, n_alternatives:
     bend = line.gradient[:, 0] * z**2
     basis, _ = np.linalg.qr(line.gradient)
     bend = bend - basis @ (basis.T @ bend)
-    # Leverage: an item far out pulls the line to itself.
+    # Leverage: outlying items pull the line.
     weight = 1 - (basis**2).sum(axis=1)
     if weight.min() < FREE:
         return np.nan
@@ -118,7 +118,7 @@ def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, n_alternatives:
 
 
 def raw_consistency(side: Side, margins: ArrayLike, strata: NDArray[np.intp]) -> float:
-    """Correlation of a group's shares with raw margins, freed of the noise of single answers."""
+    """Compute the noise-corrected correlation of proportions correct with raw margins."""
     if not np.isfinite(side.square).any():
         return np.nan
     values = np.asarray(margins, dtype=np.float64)
@@ -130,13 +130,13 @@ def raw_consistency(side: Side, margins: ArrayLike, strata: NDArray[np.intp]) ->
 
 
 def is_moved(raw: float, limits: Sequence[float] | Floats) -> bool:
-    """Whether a correlation of raw margins lies outside the interval of that by their order."""
+    """Check if the raw correlation is outside the interval of the rank-based one."""
     held = min(max(raw, -1.0), 1.0)
     return held < limits[0] or held > limits[1]
 
 
 def class_check(side: Side, other: Side, classes: NDArray[np.intp]) -> float:
-    """Test of classes that are easier for one system than the other tells."""
+    """Test for classes that are easier for one system than predicted by the other."""
     found = class_residuals(side, other, classes)
     if len(found.classes) < 2:
         return np.nan
@@ -147,7 +147,7 @@ def class_check(side: Side, other: Side, classes: NDArray[np.intp]) -> float:
 
 
 class Residuals(NamedTuple):
-    """What is left of a group's ease of items, by class, when a model's is taken off."""
+    """Residuals of item easiness, by class."""
 
     classes: NDArray[np.intp]
     mean: Floats
@@ -156,7 +156,7 @@ class Residuals(NamedTuple):
 
 
 def class_residuals(side: Side, other: Side, classes: NDArray[np.intp]) -> Residuals:
-    """Residuals of one system's ease of items from a quadratic curve in the other's, by class."""
+    """Compute residuals of one system's item easiness from a quadratic fit of the other's."""
     count = np.bincount(classes)
     own = (count >= FEWEST_OF_CLASS)[classes]
     kinds, place = np.unique(classes[own], return_inverse=True)
@@ -172,7 +172,7 @@ def class_residuals(side: Side, other: Side, classes: NDArray[np.intp]) -> Resid
 
 
 def repeat_check(right: ArrayLike, shown: ArrayLike) -> float:
-    """Test of answers that repeat themselves more than people agree: overdispersion [DL89]_."""
+    """Test overdispersion: repeated responses more similar than those of observers [DL89]_."""
     r, n = np.asarray(right, dtype=np.float64), np.asarray(shown, dtype=np.float64)
     times = n.flat[0]
     if not repeated(n) or len(n) < 2 or (n != times).any():
@@ -189,14 +189,14 @@ def repeat_check(right: ArrayLike, shown: ArrayLike) -> float:
 
 
 def _fitted(share: Floats, design: Floats, spread: float, n_alternatives: int) -> Line:
-    """Least squares, by steps that are halved until they help."""
+    """Least squares, with step halving."""
     theta = np.array([1.0, 0.0])
     theta = theta * np.sqrt(1 + spread**2)
     expected, slope = _curve(design @ theta, spread, n_alternatives)
     loss = ((share - expected) ** 2).sum()
     for _ in range(STEPS):
         gradient = design * slope[:, None]
-        # A floor on a curve that is flat all over.
+        # Lower bound for a flat curve.
         normal = gradient.T @ gradient + 1e-10 * np.eye(2)
         step = np.linalg.solve(normal, gradient.T @ (share - expected))
         for _ in range(8):
@@ -212,7 +212,7 @@ def _fitted(share: Floats, design: Floats, spread: float, n_alternatives: int) -
 
 
 def _curve(strength: Floats, spread: float, n_alternatives: int) -> tuple[Floats, Floats]:
-    """Probability to be right of strengths with a normal spread, and its slope."""
+    """Probability correct for normally distributed strengths, and its slope."""
     nodes, weight = distractor_nodes(n_alternatives)
     root = np.sqrt(1 + spread**2)
     z = (strength[:, None] - nodes) / root
@@ -221,7 +221,7 @@ def _curve(strength: Floats, spread: float, n_alternatives: int) -> tuple[Floats
 
 
 def _around(strength: Floats, spread: float, n_alternatives: int) -> float:
-    """Mean variance of probabilities to be right, of strengths with a normal spread."""
+    """Mean variance of the probability correct for normally distributed strengths."""
     if spread == 0:
         return 0.0
     z, weight = normal_nodes(NODES)
@@ -241,7 +241,7 @@ def pair_checks(
     known: Known,
     classes: NDArray[np.intp] | None = None,
 ) -> dict[str, float]:
-    """Test what may be taken for granted of a model and a group."""
+    """Test the assumptions about a model and a group."""
     evaluated = table["is_model"].values[list(systems)]
     if evaluated[0] == evaluated[1]:
         return {}
@@ -262,7 +262,7 @@ def pair_checks(
 def known_strengths(
     table: xr.Dataset, group: int, items: NDArray[np.intp], n_alternatives: int, known: Known
 ) -> GroupStrengths:
-    """Strengths of a group on some items, worked out once for all that it is compared with."""
+    """Compute strengths of a group once, for all comparisons."""
     key = group, items.tobytes()
     if key not in known:
         known[key] = group_strengths(*answers_of_group(table, group, items), n_alternatives)
@@ -275,7 +275,7 @@ def pair_sides(
     items: NDArray[np.intp],
     classes: NDArray[np.intp] | None,
 ) -> tuple[tuple[Side, Side], NDArray[np.intp]]:
-    """Lay both systems out on the same strata: those that the people of both leave apart."""
+    """Prepare both systems on the same strata."""
     evaluated = table["is_model"].values
     counts = {s: answers_of_group(table, s, items) for s in systems if not evaluated[s]}
     nobody = np.zeros(len(items), np.intp) if classes is None else classes
@@ -296,7 +296,7 @@ def pair_sides(
 
 
 def model_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
-    """Say what is odd about a model's margins in a group of trials."""
+    """List notes on unusual margins of a model in a group of trials."""
     name = table["observer"].values[system]
     margins = table["margins"].values[system]
     here = (table["trial_group"].values == group) & ~np.isnan(margins)
@@ -319,7 +319,7 @@ def model_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
 
 
 def group_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
-    """Say what is uneven about a group's answers in a group of trials."""
+    """List notes on unequal numbers of responses of a group in a group of trials."""
     shown = table["member_shown"].values[table["member_group"].values == system]
     shown = shown[:, (table["trial_group"].values == group) & shown.any(axis=0)]
     shown = shown[shown.any(axis=1)]
@@ -329,7 +329,7 @@ def group_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
     times = np.unique(shown[shown > 0])
     if len(times) > 1:
         texts.append(f"unbalanced repeats ({times[0]} to {times[-1]})")
-    # Who saw one list had nothing to answer of the others.
+    # Observers of one list have no responses to others.
     lists = lists_of_items(shown)
     seen = (shown > 0).astype(int) @ (lists[:, None] == np.arange(lists.max() + 1))
     if missing := int((np.bincount(lists) * (seen > 0)).sum() - seen.sum()):
@@ -339,7 +339,7 @@ def group_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
 
 
 def entry_remarks(table: xr.Dataset) -> NDArray[np.object_]:
-    """Say what a reader of each entry should know of its data."""
+    """Return the notes on the data of each entry."""
     names, evaluated = table["observer"].values, table["is_model"].values
     known: dict[tuple[int, int], list[str]] = {}
     found = []
@@ -359,10 +359,10 @@ def entry_remarks(table: xr.Dataset) -> NDArray[np.object_]:
 
 
 def _odd(own: Floats, name: str) -> list[str]:
-    """Margins far from the rest, and ties."""
+    """Notes on outliers and ties of margins."""
     texts = []
     off = np.abs(own - np.median(own))
-    # Where most margins are equal, the rest alone has a spread.
+    # If most margins are equal, only the others have a spread.
     spread = np.median(off) or np.median(off[off > 0])
     if (far := off > FAR * spread).any():
         worst = own[np.argmax(off)]
@@ -379,7 +379,7 @@ def _odd(own: Floats, name: str) -> list[str]:
 
 
 def _flat_classes(own: Floats, kinds: np.ndarray) -> int:
-    """Classes of two items and more whose margins are all equal."""
+    """Number of classes with at least two items whose margins are all equal."""
     found = 0
     for kind in np.unique(kinds[kinds >= 0]):
         part = own[kinds == kind]

@@ -1,4 +1,4 @@
-"""From a model's scores of classes to its decision margins: one number per observer and item.
+"""Decision margins of models from their class scores.
 
 References
 ----------
@@ -40,7 +40,7 @@ from alikely.metrics.margins import (
 __all__ = ["decision_margins", "margins_of_options"]
 
 Codes = NDArray[np.int64]
-# Larger ones have squares that are no numbers.
+# Squares of larger numbers overflow.
 LARGEST = 1e100
 ROLES = (
     "observer", "item", "truth", "class", "logit", "probability", "margin", "condition", "dataset"
@@ -59,54 +59,60 @@ def decision_margins(
 ) -> pd.DataFrame:
     """Compute decision margins of observers from margins, logits or class probabilities.
 
-    The margin of an item is the score of its true class minus that of the best other class, over
-    sqrt 2: in units of the noise of a difference, if each score has unit noise [GS66]_.
+    The margin of an item is the score of its true class minus the highest score of the other
+    classes, divided by the square root of 2. It is in units of the noise of a difference if each
+    score has unit noise [GS66]_.
 
     Parameters
     ----------
     *tables : pandas, polars or pyarrow table, or path; or Trials
-        Long tables, read as one; paths are of ``.csv``, ``.csv.gz`` or ``.parquet`` files. They
-        hold margins, one row per observer and item; or logits or probabilities, one row per
-        observer, item and class. Or, alone, trials that carry probabilities of options
-        (`Trials.with_probabilities`), which have a name for everything.
+        Long tables, which are concatenated; paths of ``.csv``, ``.csv.gz`` or ``.parquet`` files.
+
+        - Margins: one row per observer and item.
+        - Logits or probabilities: one row per observer, item and class.
+        - Or only trials with probabilities of options (`Trials.with_probabilities`).
     columns : mapping of str to str, optional
         Names of columns that differ from their roles, which are ``observer, item`` (or ``image``),
         ``truth, class, condition, dataset``, and exactly one of ``logit, probability, margin``.
-        True classes are not read with margins, and may be absent if `trials` are given; so may
-        conditions and data sets. Such as ``{"logit": "score"}``.
+        True classes are not needed with margins, or if `trials` are given; conditions and data
+        sets are optional. Example: ``{"logit": "score"}``.
     trials : Trials, optional
-        Where true classes are looked up, by data set, condition and item, if the tables have none.
+        Source of true classes, by data set, condition and item, if the tables have none.
     coarse : mapping of str to str, optional
-        Coarse category of each fine class. True classes are then coarse categories, or fine
-        classes that stand for theirs; a name that is both is a coarse category. That of ImageNet's
-        1,000 classes to 16: `alikely.datasets.sixteen_categories`.
+        Coarse category of each fine class. True classes may then be coarse categories or fine
+        classes; a name that is both denotes the coarse category. For ImageNet's 1,000 classes in
+        16 categories see `alikely.datasets.sixteen_categories`.
     how : {"mean", "mean_probability"}
-        Score of a coarse category. Two rules are published: the mean of its classes' logits, with
-        which margins were introduced [AK24]_, and the mean of their probabilities [G21]_, here as
-        its log, so that margins are differences of logits still.
+        Score of a coarse category: the mean of its classes' logits [AK24]_, or the log of the mean
+        of their probabilities [G21]_. The log makes margins differences of logits.
     unmapped : {"error", "ignore"}
-        What to do with classes that `coarse` has no category for: refuse them, or leave them out,
-        which ``note`` then tells with their number.
+        For classes without a coarse category: raise an error, or exclude them and report their
+        number in ``note``.
 
     Returns
     -------
     pandas.DataFrame
-        ``observer, dataset, condition, item`` as text and ``margin``, positive where the observer
-        is right: one row per observer and item of a condition, in order of first appearance. Where
-        there is something to know of an observer's scores, or the tables have that column, also
-        ``note``, which `alikely.decision_margin_consistency` hands on: classes left out, and
-        classes whose scores are the same for all items.
+        One row per observer and item of a condition, in order of first appearance:
+
+        - ``observer, dataset, condition, item``: text
+        - ``margin``: positive if the observer is correct
+        - ``note``, if needed: excluded classes, and classes with equal scores for all items.
+          `alikely.decision_margin_consistency` includes these notes.
 
     Raises
     ------
     TypeError
-        If something is no table, `trials` are none or `coarse` is no mapping.
+        If a table, `trials` or `coarse` has the wrong type.
     ValueError
-        If a file cannot be read; a column is missing, mixes types or lacks a value; not exactly one
-        holds margins, logits or probabilities; these are NaN, infinite, or no probabilities above
-        0 that sum to 1; a row occurs twice; a class is missing or has no coarse category, or none
-        has; a truth is unknown, differs between rows or is none of the classes; `how` or `unmapped`
-        is unknown.
+        If a file cannot be read; or a column is missing, has mixed types or missing values.
+    ValueError
+        If there is not exactly one column of margins, logits or probabilities, or its values are
+        invalid.
+    ValueError
+        If a row occurs twice, a class is missing or has no coarse category, or a truth is unknown,
+        inconsistent or not among the classes.
+    ValueError
+        If `how` or `unmapped` is unknown.
 
     Examples
     --------
@@ -129,7 +135,7 @@ def decision_margins(
     if any(isinstance(table, Trials) for table in tables):
         if len(tables) > 1 or coarse is not None:
             raise ValueError(
-                "trials with probabilities of options stand alone: without other tables, and "
+                "trials with probabilities of options must be given without other tables and "
                 "without coarse categories"
             )
         return margins_of_options(tables[0])
@@ -192,7 +198,7 @@ def decision_margins(
 
 
 class _Rows(NamedTuple):
-    """Rows of the tables, and the entries (items of an observer) they belong to."""
+    """Rows of the tables, and their entries (items of an observer)."""
 
     source: Source
     columns: dict[str, Column]
@@ -203,7 +209,7 @@ class _Rows(NamedTuple):
         return self.columns[role].texts()[self.first]
 
     def name(self, row: int) -> str:
-        """What a row is about, for a message."""
+        """Describe a row, for a message."""
         return ", ".join(f"{role} {c.labels[c.codes[row]]!r}" for role, c in self.columns.items())
 
     def name_entry(self, entry: int, roles: Sequence[str] = ENTRY) -> str:
@@ -263,7 +269,7 @@ def _refuse_duplicates(rows: _Rows, cell: Codes) -> None:
 
 
 def _align(rows: _Rows, values: Floats) -> Floats:
-    """Scores as (entry, class)."""
+    """Scores (entry, class)."""
     codes, labels = rows.columns["class"]
     _refuse_duplicates(rows, rows.entry * len(labels) + codes)
     counts = np.bincount(rows.entry)
@@ -283,13 +289,13 @@ def _log_probabilities(rows: _Rows, probabilities: Floats, zeros: bool) -> Float
     try:
         return scores_of_probabilities(probabilities, zeros)
     except ValueError as error:
-        # The metric knows items by position only.
+        # The metric identifies items by position only.
         named = re.sub(r"\bitem (\d+)", lambda at: rows.name_entry(int(at[1])), str(error))
         raise ValueError(named) from None
 
 
 def _refuse_zeros(rows: _Rows, scores: Floats) -> None:
-    """No category may consist of probabilities of 0 alone."""
+    """Check that no category has only probabilities of 0."""
     none = np.isneginf(scores).any(axis=1)
     if none.any():
         raise ValueError(
@@ -299,16 +305,16 @@ def _refuse_zeros(rows: _Rows, scores: Floats) -> None:
 
 
 def _notes_of_rows(source: Source) -> NDArray[np.object_]:
-    """Notes of a table of margins, whose rows are entries; empty where null."""
+    """Notes of a table of margins; empty if null."""
     codes, labels = source.read("note", complete=False)
-    # One place more, so that the code -1 finds it.
+    # One more element, for the code -1.
     return np.array([*labels, ""], dtype=object)[codes]
 
 
 def _notes_of_scores(
     rows: _Rows, scores: Floats, kept: Sequence[int]
 ) -> NDArray[np.object_] | None:
-    """What a reader should know of the scores of each entry's observer; none if nothing."""
+    """Notes on the scores of each entry's observer, or None."""
     labels = rows.columns["class"].labels
     codes, observers = rows.columns["observer"]
     owner = codes[rows.first]
@@ -329,7 +335,7 @@ def _notes_of_scores(
 
 
 def _truths_of_rows(rows: _Rows, truth: str) -> tuple[Codes, list[str]]:
-    """True class of each entry as code and labels, from the tables."""
+    """Codes and labels of true classes, from the tables."""
     if truth == "truth" and not rows.source.has(truth):
         raise ValueError(
             "true classes are missing: give a column 'truth', name yours by columns={'truth': "
@@ -347,7 +353,7 @@ def _truths_of_rows(rows: _Rows, truth: str) -> tuple[Codes, list[str]]:
 
 
 def _truths_of_trials(rows: _Rows, trials: Trials) -> tuple[Codes, list[str]]:
-    """True class of each entry as code and labels, looked up."""
+    """Codes and labels of true classes, from trials."""
     labels = trials.classes
     known = pd.DataFrame({role: trials.data[role].values for role in [*TRIAL, "truth"]})
     known = known.drop_duplicates()
@@ -367,7 +373,7 @@ def _truths_of_trials(rows: _Rows, trials: Trials) -> tuple[Codes, list[str]]:
 
 
 def _groups(classes: Sequence[str], coarse: Mapping[str, str], unmapped: str) -> dict[str, str]:
-    """Coarse category of each fine class that has one, with or without scores."""
+    """Coarse category of each fine class that has one."""
     given = {text_of(fine): text_of(group) for fine, group in coarse.items() if not pd.isna(group)}
     missing = [name for name in classes if name not in given]
     if len(missing) == len(classes):
@@ -390,7 +396,7 @@ def _positions(
     """Positions of the true classes among those that have scores."""
     codes, labels = true
     number = {name: place for place, name in enumerate(classes)}
-    # A category's own name comes before what a fine class of that name stands for.
+    # A name of a category takes precedence over a fine class of the same name.
     places = [number.get(name, number.get(group_of.get(name, name), -1)) for name in labels]
     found = np.array(places, dtype=np.int64)[codes]
     if (found < 0).any():
@@ -404,7 +410,7 @@ def _positions(
 
 
 def margins_of_options(trials: Trials) -> pd.DataFrame:
-    """Margins from the probabilities of options that trials carry."""
+    """Compute margins from the probabilities of options of trials."""
     data = trials.data
     if PROBABILITY not in data:
         raise ValueError(

@@ -1,7 +1,7 @@
-"""Interval of the correlation of two systems over items, corrected for noise, by moments alone.
+"""Interval of the noise-corrected correlation of two systems over items, by moments.
 
-No distribution of strengths is assumed and no shape of the relation: the correlation is that of
-normal scores of margins with the shares of right answers of infinitely many such observers.
+The correlation is between normal scores of margins and the proportion correct in the population of
+observers. The method assumes neither a distribution of strengths nor the shape of the relation.
 
 References
 ----------
@@ -43,16 +43,16 @@ __all__ = [
     "unknown_moments",
 ]
 
-# With fewer classes errors by class rest on too few of them, and items stand alone.
+# With fewer classes, items are the sampling unit instead of classes.
 FEWEST_CLASSES = 5
-# Draws of influences over items that are held at a time.
+# Most draws of influences over items in memory.
 CHUNK = 8_000_000
-# So many clusters are left out one by one; of the others slopes suffice.
+# Number of clusters with exact leave-one-out values; for the others slopes suffice.
 LEFT_OUT = 100
 
 
 class Moments(NamedTuple):
-    """Moments of two systems over items, and how well they are known."""
+    """Moments of two systems over items, and their covariance."""
 
     rho: float
     se: float
@@ -72,16 +72,16 @@ def moment_consistency(
     clusters: NDArray[np.intp] | None = None,
     again: Callable[[NDArray[np.bool_]], Moments] | None = None,
 ) -> Moments:
-    """Correlation of two systems over items, corrected for the noise of single answers.
+    """Compute the noise-corrected correlation of two systems over items.
 
-    Clusters are sampled if moments of part of the items are given: they have the variance of the
-    jackknife and effective degrees of freedom, classes one less than there are.
+    If moments of parts of the items are given, clusters are the sampling unit, with the jackknife
+    variance and effective degrees of freedom (for classes, their number minus 1).
     """
     n, n_strata = len(strata), int(strata.max()) + 1
     if n < n_strata + 3:
         raise ValueError(
-            f"{n} items in {n_strata} strata tell nothing of a correlation; pool conditions with "
-            "by=, or do without classes"
+            f"{n} items in {n_strata} strata are too few for a correlation; pool conditions with "
+            "by=, or leave classes out"
         )
     shrunk = (n - n_strata) / n
     squares = [float(np.nanmean(side.square)) if _paired(side) else np.nan for side in (one, other)]
@@ -102,7 +102,7 @@ def moment_consistency(
     a = one.ease * other.ease + _by_rank(one, other.ease) + _by_rank(other, one.ease)
     parts = [
         np.nan_to_num(side.square - square) + 2 * _by_rank(side, side.ease)
-        # Items that one member answered tell nothing of the noise: the others stand for them.
+        # Items with one response have no noise estimate; it is taken from the other items.
         for side, square in zip((one, other), squares, strict=True)
     ]
     counted = [n / np.isfinite(side.square).sum() for side in (one, other)]
@@ -148,25 +148,25 @@ def moment_consistency(
 
 
 def unknown_moments(reason: str, n: int) -> Moments:
-    """Moments that are not known, of so many items, and why."""
+    """Make undefined moments, with number of items and reason."""
     nan = np.nan
     return Moments(nan, nan, nan, nan, np.full(3, nan), 1, (nan, nan), np.full(n, nan), reason)
 
 
 def moment_limits(found: Moments, tail: ArrayLike) -> Floats:
-    """Limits of the correlation, by tail probability [F54]_."""
+    """Compute limits of the correlation for tail probabilities [F54]_."""
     p = np.asarray(tail, dtype=np.float64)
     if found.reason:
         return np.full(p.shape, np.nan)
     c, d = found.covariance, found.scale
-    # The same levels, pair by pair.
+    # The same levels for each pair.
     t = _deviates(p.tobytes(), found.df).reshape(p.shape)
     saa, sab, sbb = found.spread
     lead = d**2 - t**2 * sbb
     half = c * d - t**2 * sab
     rest = c**2 - t**2 * saa
     with np.errstate(invalid="ignore", divide="ignore"):
-        # Without spread the limits are the ratio itself, and rounding may make the root imaginary.
+        # Without variance the limits equal the ratio, and rounding may make the root imaginary.
         root = np.sqrt(np.maximum(half**2 - lead * rest, 0))
         limit = (half + np.sign(t) * root) / lead
     limit = np.where(lead > 0, limit, np.sign(t))
@@ -178,7 +178,7 @@ def same_correlation(
     slopes: tuple[Floats, Floats],
     clusters: NDArray[np.intp] | None = None,
 ) -> float:
-    """Test equality of two correlations over the same items."""
+    """Test whether two correlations over the same items are equal."""
     apart = slopes[0] - slopes[1]
     if clusters is not None:
         apart = np.asarray(np.bincount(clusters, apart), dtype=np.float64)
@@ -209,14 +209,14 @@ def _reason(squares: list[float], totals: list[float]) -> str:
 
 
 def _by_rank(side: Side, weights: Floats) -> Floats:
-    """Influence of an item by moving the ranks of all others, on the mean of scores by weights."""
+    """Influence of an item on a weighted mean of scores, through the ranks of all items."""
     if side.slopes is None:
         return np.zeros(len(weights))
     n = len(weights)
     pull = side.slopes * weights
     _, place, count = np.unique(side.values, return_inverse=True, return_counts=True)
     of_value = np.bincount(place, pull)
-    # An item below another one moves it up by a rank, one that ties with it by half a rank.
+    # An item raises the rank of each higher item by 1, and of each tied item by 1/2.
     above = (of_value.sum() - np.cumsum(of_value) + of_value / 2)[place]
     share = (np.cumsum(count) - count / 2) / n
     return np.asarray((above - share[place] @ pull) / n)
@@ -226,7 +226,7 @@ def _variance(influence: Floats, groups: NDArray[np.intp], strata: NDArray[np.in
     """Covariance of the two moments, over new items or clusters."""
     n, n_groups, n_strata = len(strata), int(groups.max()) + 1, int(strata.max()) + 1
     summed = np.stack([np.bincount(groups, row, n_groups) for row in influence])
-    # Both moments are means over items, which shrink alike with the means taken off.
+    # Both moments are means over items with the same small-sample bias.
     if n_groups == n:
         factor = n / (n - n_strata)
     elif len(np.unique(strata * n_groups + groups)) == n_strata:
@@ -244,7 +244,7 @@ def _without_each(
     both: Floats,
     again: Callable[[NDArray[np.bool_]], Moments],
 ) -> Floats:
-    """What each cluster moves the two moments by: the largest are left out, others by slopes."""
+    """Influence of each cluster on both moments: leave-one-out for the largest, else slopes."""
     n, n_groups = len(groups), int(groups.max()) + 1
     moved = np.stack([np.bincount(groups, row, n_groups) for row in influence]) / n
     for group in np.argsort(-np.abs(moved / both[:, None]).max(axis=0))[:LEFT_OUT]:
@@ -258,7 +258,7 @@ def _without_each(
 def _of_people(
     cells: Floats, weights: Floats, groups: NDArray[np.intp], n_groups: int, rho: float
 ) -> Floats:
-    """What people add beyond the chance of their single answers, as a covariance; or nothing."""
+    """Covariance due to differences between observers beyond response noise; or zero."""
     n_humans, n = cells.shape[1:]
     tables = np.zeros((2, n_humans, n_groups))
     for table, part in zip(tables, cells, strict=True):
@@ -284,7 +284,7 @@ def _of_people(
 
 
 class Side(NamedTuple):
-    """One system on some items, as deviations from the means of the items' strata."""
+    """One system on some items, as deviations from stratum means."""
 
     ease: Floats
     square: Floats
@@ -296,7 +296,7 @@ class Side(NamedTuple):
 
 
 def lists_of_items(shown: ArrayLike, classes: ArrayLike | None = None) -> NDArray[np.intp]:
-    """Strata within which items can be compared: lists that no observer ties, and classes."""
+    """Find strata within which items are comparable: lists without common observers, classes."""
     n = np.asarray(shown)
     if not (n > 0).any(axis=0).all():
         item = int(np.argmin((n > 0).any(axis=0)))
@@ -304,7 +304,7 @@ def lists_of_items(shown: ArrayLike, classes: ArrayLike | None = None) -> NDArra
     kinds = np.zeros(n.shape[1], dtype=np.intp) if classes is None else np.asarray(classes)
     n_kinds = int(kinds.max()) + 1
     observer, item = np.nonzero(n)
-    # An observer of two classes ties nothing between them.
+    # An observer of two classes does not connect them.
     ends = (observer * n_kinds + kinds[item], len(n) * n_kinds + item)
     size = len(n) * n_kinds + n.shape[1]
     graph = sparse.coo_array((np.ones(len(item)), ends), shape=(size, size))
@@ -313,7 +313,7 @@ def lists_of_items(shown: ArrayLike, classes: ArrayLike | None = None) -> NDArra
 
 
 def model_side(margins: ArrayLike, strata: NDArray[np.intp]) -> Side:
-    """Normal scores of a model's margins, as a side of a comparison."""
+    """Prepare normal scores of a model's margins for a comparison."""
     scores = normal_scores(margins)
     ease = _centred(scores, strata)
     none = np.zeros((0, len(ease)))
@@ -322,7 +322,7 @@ def model_side(margins: ArrayLike, strata: NDArray[np.intp]) -> Side:
 
 
 def group_side(right: ArrayLike, shown: ArrayLike, strata: NDArray[np.intp]) -> Side:
-    """Shares of right answers of a group, as a side of a comparison."""
+    """Prepare proportions correct of a group for a comparison."""
     r, n = np.asarray(right, dtype=np.float64), np.asarray(shown, dtype=np.float64)
     x = np.divide(r, n, out=np.zeros_like(r), where=n > 0)
     weight = n / n.sum(axis=0)
@@ -345,7 +345,7 @@ def _centred(x: Floats, strata: NDArray[np.intp]) -> Floats:
 
 
 def _levels(x: Floats, n: Floats, strata: NDArray[np.intp]) -> Floats:
-    """Level of each observer in each stratum, by least squares with one effect for each item."""
+    """Level of each observer in each stratum, by least squares with item effects."""
     out = np.zeros_like(x)
     for stratum in range(int(strata.max()) + 1):
         own = strata == stratum
@@ -358,7 +358,7 @@ def _levels(x: Floats, n: Floats, strata: NDArray[np.intp]) -> Floats:
             share = answers / answers.sum(axis=0)
             normal = np.diag(answers.sum(axis=1)) - share @ answers.T
             gap = (answers * (part - (share * part).sum(axis=0))).sum(axis=1)
-            # All levels move together: what rounding leaves of that direction is no information.
+            # A common shift of all levels is not identified, only rounding error.
             level = np.linalg.pinv(normal, rcond=1e-10, hermitian=True) @ gap
         out[np.ix_(there, own)] = level[:, None]
     return out
@@ -373,9 +373,9 @@ def tied_ranks(
     n_draws: int,
     rng: RandomState = None,
 ) -> NDArray[np.intp]:
-    """Ranks of draws of each estimate, correlated as the estimates are over items.
+    """Compute ranks of draws, correlated between estimates through common items.
 
-    A part has the items of an estimate, its influences of these, and their clusters.
+    Each part has the items of an estimate, their influences, and their clusters.
     """
     generator = np.random.default_rng(seed_sequence(rng))
     slopes = np.zeros((len(parts), n_trials))
@@ -383,7 +383,7 @@ def tied_ranks(
     for row, (items, influences, clusters) in zip(slopes, parts, strict=True):
         row[items] = np.nan_to_num(influences)
         if clusters is not None:
-            # The first item of a cluster stands for it, alike in all entries of these trials.
+            # A cluster is represented by its first item, in all entries of these trials.
             _, first = np.unique(clusters, return_index=True)
             of_trial[items] = items[first[clusters]]
     total = np.empty((n_draws, len(parts)))

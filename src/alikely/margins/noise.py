@@ -1,4 +1,4 @@
-"""Where the variance of answers comes from, and how much error consistency that explains.
+"""Variance components of responses, and the error consistency that they explain.
 
 References
 ----------
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 __all__ = ["explained_consistency", "fit_observers", "variance_shares"]
 
 TUNE = 500
-# Of so many draws one is kept: among hundreds of strengths the r_hat of some would exceed its limit
-# by chance in shorter chains.
+# Thinning of draws: with hundreds of strengths, some r_hat would exceed its limit by chance in
+# shorter chains.
 THIN = 2
-# With so many counts of observers and items behind it the posterior is nearly normal, and longer
-# steps do; of .75 too few came near a corner: 7 of 100 simulated experiments had a divergence.
+# With this many counts the posterior is nearly normal, and longer steps suffice. With 0.75, 7 of
+# 100 simulated experiments had a divergence.
 MANY = 4_000
-# What tables are made of.
+# Variables of tables.
 QUANTITIES = {
     "strength": ("item",),
     "strength_mean": (),
@@ -67,56 +67,58 @@ def fit_observers(
     rng: RandomState = None,
     include: Sequence[str] = (),
 ) -> xr.DataTree:
-    """Fit the strengths of items and the differences of observers, `models.observer_margins`.
+    """Fit item strengths and differences between observers, with `models.observer_margins`.
 
     Parameters
     ----------
     trials : Trials
-        Answers; choose a data set with `alikely.Trials.select` first.
+        Responses of one data set; select it with `alikely.Trials.select`.
     kind : str
         Kind of the observers.
     n_alternatives : int, optional
-        Number of alternatives of the task; the number of classes if not given.
+        Number of alternatives of the task. Default: the number of classes.
     link : {"m_afc", "probit"}
         As in `alikely.models.item_margins`.
     components : {"auto", "all", "shared"}
-        As in `alikely.models.observer_margins`: without repeated items an observer's stable
-        deviations cannot be told from noise, and ``"all"`` is refused.
+        As in `alikely.models.observer_margins`. Without repeated items, an observer's stable
+        deviations cannot be separated from noise, and ``"all"`` raises an error.
     no_response : {"error", "drop"}
-        Count a missing response as an error, or as no answer.
+        Count a missing response as an error, or drop it.
     priors : mapping, optional
-        Other priors of the model's variables by name, as in `alikely.models.observer_margins`.
+        Priors of variables by name, as in `alikely.models.observer_margins`.
     model : "observer_margins" or pymc.Model
-        A model of your own for these answers, such as an extended
-        `alikely.models.observer_margins`, with ``strength`` (item), ``strength_mean``, ``ability,
-        log_gain`` (observer) and ``share`` (source); with ``stable_sd`` and ``ceiling`` (observer)
-        where it has stable deviations.
+        Generative model: the default, or a custom model for these responses, such as an extended
+        `alikely.models.observer_margins`. It needs ``strength`` (item), ``strength_mean``,
+        ``ability, log_gain`` (observer) and ``share`` (source). With stable deviations it also
+        needs ``stable_sd`` and ``ceiling`` (observer).
     n_draws : int
         Total number of draws over 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Groups to add, as in `alikely.inference.extended`. The log likelihood is of an observer and
-        an item.
+        Groups to add, as in `alikely.inference.extended`. The log likelihood is by observer and
+        item.
 
     Returns
     -------
     xarray.DataTree
-        As from `alikely.inference.nuts`, with names of observers; ``constant_data`` has besides
-        ``correct`` (observer, item, repeat), 1 right, 0 wrong, -1 no answer, with ``dataset,
-        condition`` (item). Attributes ``components``, ``n_alternatives``, ``link``.
+        As returned by `alikely.inference.nuts`, with names of observers. ``constant_data`` also
+        has ``correct`` (observer, item, repeat): 1 correct, 0 incorrect, -1 no response, with
+        ``dataset, condition`` (item). Attributes: ``components``, ``n_alternatives``, ``link``.
 
     Raises
     ------
     ValueError
-        If no observer is of that kind, the number of alternatives is not known, or as in
-        `alikely.models.observer_margins`; or if a model of your own lacks a quantity, has it of
-        another shape, or is given with priors or components.
+        If no observer has that kind, the number of alternatives is unknown, or as in
+        `alikely.models.observer_margins`.
+    ValueError
+        If a custom model lacks a variable or has it with another shape, or is given with priors or
+        components.
 
     Warns
     -----
     SamplingWarning
-        If the chains did not do what they should.
+        If the chains did not converge.
 
     Examples
     --------
@@ -126,7 +128,7 @@ def fit_observers(
     >>> tree.attrs["components"]
     'shared'
     """
-    # The models' room imports PyMC: only when needed.
+    # The subpackage models imports PyMC: only when needed.
     n_draws = resolve("n_draws", n_draws)
     from alikely.models import observer_margins
     from alikely.models._asked import asked_model, refuse_options
@@ -178,28 +180,28 @@ def fit_observers(
 def variance_shares(
     tree: xr.DataTree, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
-    """Compute shares of the variance of the evidence by source, with intervals.
+    """Compute the fractions of variance of the evidence by source, with intervals.
 
     Parameters
     ----------
     tree : xarray.DataTree
-        As from `fit_observers`.
+        As returned by `fit_observers`.
     ci_prob : float
-        In (0, 1).
+        Probability of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
-        Equal-tailed or highest-density.
+        Equal-tailed or highest-density interval.
 
     Returns
     -------
     pandas.DataFrame
-        ``source, median`` and bounds. Sources are the item (shared by all), the observer with the
-        item (stable: it comes back with the item) and the noise of trials; without repeats the
-        last two are one source, since nothing tells them apart.
+        ``source, median`` and bounds. Sources are the item (shared by all observers), the
+        interaction of observer and item (stable over repeats), and trial-by-trial noise. Without
+        repeats the last two cannot be separated and are one source.
 
     Raises
     ------
     ValueError
-        If the probability or the kind is not valid.
+        If the probability or the kind is invalid.
     """
     ci_prob = resolve("ci_prob", ci_prob)
     ci_kind = resolve("ci_kind", ci_kind)
@@ -221,18 +223,18 @@ def explained_consistency(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Compare observed error consistency with that of shared item strengths [GMS96]_.
+    """Compare observed error consistency with predictions from shared item strengths [GMS96]_.
 
-    Answers of all observers are replicated from the fitted model: the same items and observers,
-    new stable deviations and new noise. What two observers share beyond the strengths of items
-    shows as an observed value above the predicted ones.
+    Responses are replicated from the fitted generative model, with the same items and observers,
+    new stable deviations and new noise. Observed values above the predicted ones show that two
+    observers share more than item strengths.
 
     Parameters
     ----------
     tree : xarray.DataTree
-        As from `fit_observers`.
+        As returned by `fit_observers`.
     n_replicates : int
-        Replicated experiments, each from a posterior draw; at least 2.
+        Number of replicated experiments, each from a posterior draw; at least 2.
     ci_prob : float
         Probability of the predictive interval, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -241,10 +243,13 @@ def explained_consistency(
     Returns
     -------
     pandas.DataFrame
-        One row per pair of observers, and, of repeated items, per observer with itself:
-        ``observer_a, observer_b, n_trials, observed``, ``predicted`` (median), bounds, ``inside``
-        and ``p_above``: how often a replicate reaches the observed value, ties counted half. NaN
-        where an observed value is undefined.
+        One row per pair of observers, and with repeated items one per observer with itself:
+
+        - ``observer_a, observer_b, n_trials, observed``
+        - ``predicted`` (median) and bounds
+        - ``inside``: whether the observed value is within the bounds
+        - ``p_above``: proportion of replicates above the observed value, counting ties half; NaN if
+          the observed value is undefined
 
     Raises
     ------
@@ -253,8 +258,8 @@ def explained_consistency(
 
     Notes
     -----
-    Without repeats stable deviations are part of the noise; pairs are then predicted alike, an
-    observer with itself is not.
+    Without repeats, stable deviations are part of the noise. Predictions for pairs are then still
+    valid, but not those for an observer with itself.
     """
     ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")
@@ -264,7 +269,7 @@ def explained_consistency(
     answers = tree["constant_data"].to_dataset()
     correct = answers["correct"].values
     shown = correct != LEFT_OUT
-    # Without repeats in the model the answers of one observer are not predicted to agree.
+    # Without repeats in the model, responses of one observer are not predicted to agree.
     own = tree.attrs["components"] == "all"
     cells = _cells((correct == 1) & shown, shown, own)
     observed = error_consistency(cells)
@@ -280,7 +285,7 @@ def explained_consistency(
     lower, upper = np.nanquantile(replicates, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
     ties = (replicates == observed).mean(axis=0)
     bounds = np.stack([lower, upper], axis=-1)
-    # All pairs, then each with itself.
+    # All pairs, then each observer with itself.
     alone = np.arange(len(correct) if own else 0)
     pairs = np.triu_indices(len(correct), k=1)
     first, second = (np.concatenate([part, alone]) for part in pairs)
@@ -302,7 +307,7 @@ def explained_consistency(
 
 
 def _cells(right: NDArray[np.bool_], shown: NDArray[np.bool_], own: bool) -> NDArray[np.int64]:
-    """Cells n11, n10, n01, n00: of pairs at the same repeat, of an observer between its repeats."""
+    """Cells n11, n10, n01, n00: of pairs for the same repeat, of an observer between repeats."""
     n, _, n_repeats = right.shape
     x, y = right.astype(np.float32), (shown & ~right).astype(np.float32)
     pairs, repeats = np.triu_indices(n, k=1), np.triu_indices(n_repeats, k=1)
@@ -317,7 +322,7 @@ def _cells(right: NDArray[np.bool_], shown: NDArray[np.bool_], own: bool) -> NDA
 def _probabilities(
     draw: xr.Dataset, n_alternatives: int, link: Link, generator: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Probability of each observer to be right on each item, with new stable deviations."""
+    """Probability correct by observer and item, with new stable deviations."""
     mean, strength = float(draw["strength_mean"]), draw["strength"].values
     gain = np.exp(draw["log_gain"].values)
     d = mean + draw["ability"].values[:, None] + gain[:, None] * (strength - mean)

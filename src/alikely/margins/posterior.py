@@ -1,4 +1,4 @@
-"""Posterior of decision-margin consistency, pair by pair: by moments, or by quadrature."""
+"""Posterior of decision-margin consistency of each pair, by moments or quadrature."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ from alikely.metrics.margins import (
 __all__ = ["MarginModel", "entry_draws"]
 
 MarginModel = Literal["moments", "strengths"]
-# With fewer items a class on the average, intervals within classes say next to nothing.
+# With fewer items per class on average, intervals within classes are uninformative.
 FEWEST_OF_STRATUM = 2
-# Of 512 points, the share below which fewer than 50 count.
+# Lowest effective fraction of 512 points: fewer than 50 below.
 SETTLED = 0.1
-# Checks of which a note speaks, by model. Moments assume nothing of the others.
+# Checks that notes report, by model; the moments model does not make the other assumptions.
 SAYS = {
     "moments": {
         "p_nonlinearity": "strengths bend along the margins",
@@ -84,13 +84,13 @@ OPPOSITE = "of opposite sign within classes: classes make the total"
 
 class _Entry(NamedTuple):
     items: NDArray[np.intp]
-    # Clusters of the errors; each item alone if none.
+    # Clusters of items; each item is a cluster if None.
     clusters: NDArray[np.intp] | None
     total: Moments
     checks: dict[str, float]
     within: Moments | None = None
     between: Moments | None = None
-    # Of raw margins, corrected for noise; NaN of two models or two groups.
+    # Noise-corrected correlation of raw margins; NaN for two models or two groups.
     raw: float = np.nan
     remark: str = ""
 
@@ -105,7 +105,7 @@ def entry_draws(
     cluster: str | None = None,
     rng: RandomState = None,
 ) -> xr.Dataset:
-    """Consistency of each pair with the noise of single answers taken off: draws, notes, checks."""
+    """Compute draws, notes and checks of the noise-corrected consistency of each pair."""
     n_pairs, n_trials = table.sizes["pair"], table.sizes["trial"]
     clusters = None if cluster is None else cluster_numbers(table, cluster)
     sampled = of_items(table, cluster)
@@ -169,7 +169,7 @@ def entry_draws(
 def _without_strengths(
     table: xr.Dataset, systems: tuple[int, int], groups: list[int], items: NDArray[np.intp]
 ) -> str:
-    """Why an entry has no posterior of strengths, or nothing."""
+    """Why an entry has no posterior of strengths, or empty."""
     index = table["margins"].values[:, items]
     if (np.ptp(index[list(systems)], axis=1) == 0).any():
         return CONSTANT
@@ -188,7 +188,7 @@ def _entry(
     known: Known,
     sampled: bool,
 ) -> _Entry:
-    """Moments in all, within classes and between them, and the checks."""
+    """Moments overall, within classes and between classes, and the checks."""
     a, b, items = common_items(table, pair)
     kinds = table["true_class"].values[items]
     classes = np.unique(kinds, return_inverse=True)[1] if (kinds >= 0).all() else None
@@ -235,7 +235,7 @@ def _moments(
     clusters: NDArray[np.intp] | None,
     sampled: bool,
 ) -> Moments:
-    """Moments over items, or within their classes; sampled clusters are left out one by one."""
+    """Moments over items, or within classes; clusters by leave-one-out."""
 
     def again(keep: NDArray[np.bool_]) -> Moments:
         kinds = None if classes is None else np.unique(classes[keep], return_inverse=True)[1]
@@ -250,7 +250,7 @@ def _moments(
 
 
 def _about_classes(within: Moments | None, classes: NDArray[np.intp]) -> str:
-    """Why there is no correlation within classes, or what has no part in it."""
+    """Why there is no correlation within classes, or what is excluded from it."""
     if within is None:
         return f"fewer than {FEWEST_OF_STRATUM} items a class: no correlation within"
     if within.reason:
@@ -265,7 +265,7 @@ def _between(
     items: NDArray[np.intp],
     classes: NDArray[np.intp],
 ) -> Moments:
-    """Correlation of the means of classes, corrected for noise."""
+    """Noise-corrected correlation of class means."""
     n_classes = int(classes.max()) + 1
     alike = np.zeros(n_classes, np.intp)
     sides = []
@@ -284,7 +284,7 @@ def _between(
 
 
 def _shares(entry: _Entry, tails: list[float]) -> dict[str, float]:
-    """Correlations of shares in all, within classes and between them."""
+    """Correlations of proportions correct overall, within and between classes."""
     found = {"share_consistency": entry.total.rho}
     if entry.within is not None:
         ends = moment_limits(entry.within, tails).tolist()
@@ -295,7 +295,7 @@ def _shares(entry: _Entry, tails: list[float]) -> dict[str, float]:
 
 
 def _said(model: str, entry: _Entry, checks: dict[str, float]) -> dict[str, str]:
-    """What the checks of an entry found, by their names."""
+    """Notes of the checks of an entry, by name."""
     level = LEVEL / len(SAYS[model])
     said = {name: text for name, text in SAYS[model].items() if checks.get(name, 1.0) < level}
     if "p_within" in said and entry.within is not None:
@@ -305,7 +305,7 @@ def _said(model: str, entry: _Entry, checks: dict[str, float]) -> dict[str, str]
 
 
 def _remark(entry: _Entry, bounds: Floats, found: dict[str, float]) -> str:
-    """What a reader should know of moments."""
+    """Notes on moments."""
     if entry.total.reason:
         return entry.total.reason
     rho = entry.total.rho
@@ -320,7 +320,7 @@ def _remark(entry: _Entry, bounds: Floats, found: dict[str, float]) -> str:
                 f" (corrected for noise raw {entry.raw:.2f}, by order {rho:.2f})"
             )
         else:
-            # A bend that leaves the correlation where it is matters to nobody.
+            # Nonlinearity that does not change the correlation is irrelevant.
             del said["p_nonlinearity"]
     told += said.values()
     sure = found.get("r_within_class_lb", np.nan) * found.get("r_within_class_ub", np.nan) > 0
@@ -330,7 +330,7 @@ def _remark(entry: _Entry, bounds: Floats, found: dict[str, float]) -> str:
 
 
 def _without_bound(rho: float, bounds: Floats) -> str:
-    """Note for limits at the end of the range of correlations, on one side or both."""
+    """Note on limits at -1 or 1."""
     below, above = bounds[0] <= -1 and rho > 0, bounds[1] >= 1 and rho < 0
     if bounds[0] <= -1 and bounds[1] >= 1:
         side = ""

@@ -1,4 +1,4 @@
-"""Reliability of a group's item accuracies, and consistency of observers with themselves.
+"""Reliability of item accuracies of groups, and self-consistency of observers.
 
 References
 ----------
@@ -44,9 +44,9 @@ __all__ = [
 
 ALL_SPLITS = 2_000
 PLACE = ["dataset", "condition", "item"]
-# Less variance of shares is what rounding leaves of none.
+# Smaller variances are rounding error.
 NOTHING = 1e-12
-# Numbers that are held at a time, in replicates times items.
+# Most numbers in memory, replicates times items.
 CHUNK = 2_000_000
 
 
@@ -75,50 +75,52 @@ def split_half_reliability(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> Reliability:
-    """Estimate the reliability of a group's shares of correct answers from splits of its members.
+    """Estimate the split-half reliability of a group's proportions correct.
 
     Parameters
     ----------
     correct : array_like, shape (observer, item)
-        1 right, 0 wrong, or the share of right answers of an observer over repeats; NaN where
-        there is no answer.
+        1 correct, 0 incorrect, or the proportion correct of an observer over repeats; NaN for no
+        response.
     shown : array_like of int, shape (observer, item), optional
-        Answers behind each share, 0 where there is none; alike if not given.
+        Number of responses of each proportion, 0 for none. Default: all equal.
     clusters : array_like, shape (item,), optional
-        Cluster of each item, such as its template: the bootstrap draws clusters. Default: each
-        item on its own.
+        Cluster of each item, such as its template; the bootstrap resamples clusters. Default: each
+        item is a cluster.
     n_splits : int
-        All splits into halves are taken if there are no more, else so many at random; of an
-        incomplete table always so many at random.
+        Largest number of splits into halves. All splits are used if they are not more; otherwise,
+        and for incomplete tables, this many random splits.
     n_resamples : int
-        Bootstrap replicates of participants and items for the interval.
+        Number of bootstrap replicates of participants and items for the interval.
     ci_prob : float
-        In (0, 1).
+        Probability of the interval, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     Reliability
+        Split-half reliability with its interval.
 
     Raises
     ------
     ValueError
-        If there are fewer than 2 observers, or fewer than 5 items, or items that two observers
-        answered; an observer or an item has no answer; all items are equally hard for every half;
-        or a number is out of range.
+        If there are fewer than 2 observers or 5 items (with responses of two observers), or an
+        observer or an item has no response.
+    ValueError
+        If all items are equally hard for every half, or a number is out of range.
 
     Notes
     -----
-    A participant drawn twice would sit in both halves and agree with itself. The bootstrap
-    therefore resamples coefficient alpha [C51]_, the mean over all splits in terms of covariances
-    between different participants, on Fisher's z scale [F21]_ about its estimate, and puts these
-    deviations around the reliability.
+    A participant that is resampled twice could be in both halves and agree with itself. The
+    bootstrap therefore uses coefficient alpha [C51]_, the mean over all splits in terms of
+    covariances between different participants. Its deviations on Fisher's z scale [F21]_ are
+    added to the reliability.
 
-    Where not all answered all items alike (lists that different people saw, missing answers, some
-    items repeated), answers weigh alike, levels of observers are taken off by least squares, and
-    items are compared within lists: the reliability is that of deviations from the lists' means.
-    Halves are of the observers of each list. People and items of each list are resampled.
+    Tables are incomplete if participants saw different lists, responses are missing, or only some
+    items are repeated. Responses then have equal weights, levels of observers are removed by least
+    squares, and items are compared within lists. The reliability is that of deviations from list
+    means. Halves, and resampled participants and items, are taken within each list.
 
     Examples
     --------
@@ -148,7 +150,7 @@ def split_half_reliability(
     if not complete:
         x, estimate, of_lists = _without_levels(x, n, lists)
     kinds = (lists == np.arange(lists.max() + 1)[:, None]).astype(np.float64)
-    # An observer has one list: else its answers would tie two.
+    # An observer has one list; otherwise lists would be connected.
     of_observer = (n @ kinds.T).argmax(axis=1)
     halves, every = _splits(of_observer, n_splits, generators[0], complete)
     r = _half_correlations(x, n, kinds, halves)
@@ -197,7 +199,7 @@ def split_half_reliability(
 
 
 def _answers_given(correct: ArrayLike, shown: ArrayLike | None) -> tuple[Floats, Floats]:
-    """Answers and their numbers; refuses what is too little."""
+    """Responses and their numbers; checks that there are enough."""
     x = np.asarray(correct, dtype=np.float64)
     if shown is None and not np.isnan(x).any():
         x = _answers(x)
@@ -240,7 +242,7 @@ def _answers(correct: ArrayLike) -> Floats:
 def _without_levels(
     x: Floats, n: Floats, lists: NDArray[np.intp]
 ) -> tuple[Floats, float, tuple[float, ...]]:
-    """Answers with levels of observers and means of lists taken off; alpha, and that of lists."""
+    """Responses minus levels of observers and list means; alpha, overall and by list."""
     by_two = int(((n > 0).sum(axis=0) > 1).sum())
     if by_two < FEWEST_ITEMS:
         raise ValueError(
@@ -264,12 +266,12 @@ def _without_levels(
 def _splits(
     of_observer: NDArray[np.intp], most: int, generator: np.random.Generator, complete: bool
 ) -> tuple[Floats, bool]:
-    """Indicator of the first half, shape (split, observer); whether these are all.
+    """Indicators of the first half (split, observer), and whether these are all splits.
 
-    Halves are of the observers of each list. All are taken of a complete table, if not too many.
+    Halves are within lists. Complete tables use all splits, if they are not too many.
     """
     n = len(of_observer)
-    # With an even number each split would come twice, once from either half.
+    # With an even number each split would occur twice, once from each half.
     number = math.comb(n, n // 2) // (2 if n % 2 == 0 else 1)
     if complete and number <= most:
         members = itertools.islice(itertools.combinations(range(n), n // 2), number)
@@ -280,17 +282,17 @@ def _splits(
     for k in range(int(of_observer.max()) + 1):
         people = np.flatnonzero(of_observer == k)
         order = np.argsort(generator.random((most, len(people))), axis=1)
-        # Of an odd number the larger half is either one's turn.
+        # With an odd number, either half may be the larger one.
         out[:, people] = order < (len(people) + k) // 2
     return out, False
 
 
 def _half_correlations(x: Floats, n: Floats, kinds: Floats, halves: Floats) -> Floats:
-    """Correlations of the shares of two halves, over items that both answered, within lists."""
+    """Correlations of proportions of two halves, over items that both answered, within lists."""
     answers = np.stack([halves @ n, (1 - halves) @ n])
     index = _ratio(np.stack([halves @ (n * x), (1 - halves) @ (n * x)]), answers)
     there = (answers > 0).all(axis=0).astype(np.float64)
-    # Less the means of each list, over items that are there; 0 elsewhere.
+    # Minus list means, over available items; 0 elsewhere.
     a, b = there * (index - _ratio((there * index) @ kinds.T, there @ kinds.T) @ kinds)
     spread = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
     known = (spread > NOTHING) & (there.sum(axis=1) >= FEWEST_ITEMS)
@@ -299,10 +301,10 @@ def _half_correlations(x: Floats, n: Floats, kinds: Floats, halves: Floats) -> F
 
 
 def _alpha(y: Floats, n: Floats, kinds: Floats, p: Floats, w: Floats) -> Floats:
-    """Alpha of groups like this one, with weights of observers (draw, observer) and items [C51]_.
+    """Coefficient alpha with weights of observers (draw, observer) and items [C51]_.
 
-    An observer drawn twice is no pair with itself. Levels are what an observer is above the others
-    on the items that were drawn.
+    A repeated observer does not form a pair with itself. Levels are differences from the other
+    observers on the resampled items.
     """
     sums, squares, answers = n * y, n**2, p @ n
     level = _ratio(w @ sums.T - (w * _ratio(p @ sums, answers)) @ n.T, w @ n.T)
@@ -311,7 +313,7 @@ def _alpha(y: Floats, n: Floats, kinds: Floats, p: Floats, w: Floats) -> Floats:
     mean = _ratio((there * share) @ kinds.T, there @ kinds.T) @ kinds
 
     def spread(q: Floats) -> Floats:
-        """Sums of squares of answers less levels and means, with weights of observers."""
+        """Sums of squares of responses minus levels and means, with weights of observers."""
         moved = q * level
         once = q @ (squares * y) - moved @ squares
         twice = q @ sums**2 - 2 * moved @ (squares * y) + (moved * level) @ squares
@@ -330,14 +332,14 @@ def _alpha(y: Floats, n: Floats, kinds: Floats, p: Floats, w: Floats) -> Floats:
 
 
 def _ratio(a: Floats, b: Floats) -> Floats:
-    """Quotient; 0 where there is nothing to divide by."""
+    """Quotient; 0 if the denominator is 0."""
     return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
 
 
 def repeated_answers(
     trials: Trials, kind: str | None = "human", no_response: Literal["error", "drop"] = "error"
 ) -> xr.Dataset:
-    """Answers of observers by item and repeat."""
+    """Arrange responses of observers by item and repeat."""
     data = trials.data
     kinds = data["kind"].values
     if kind is not None:
@@ -371,13 +373,13 @@ def self_consistency(
     kind: str | None = None,
     no_response: Literal["error", "drop"] = "error",
 ) -> pd.DataFrame:
-    """Estimate how well observers agree with themselves on items that recur.
+    """Estimate the self-consistency of observers on repeated items.
 
     Parameters
     ----------
     answers : Trials or array_like, shape (observer, item, repeat)
-        Trials in which items recur, for all observers or some, unequally often; or 1 right, 0
-        wrong, NaN where an item was not shown so often.
+        Trials with repeated items, for all or some observers; or an array of 1 (correct), 0
+        (incorrect) and NaN (no such repeat).
     kind : str, optional
         Kind of the observers, for trials. Default: all observers.
     no_response : {"error", "drop"}
@@ -386,17 +388,20 @@ def self_consistency(
     Returns
     -------
     pandas.DataFrame
-        One row per observer: ``observer`` (name, or position), ``n_items`` shown at least twice,
-        ``kappa`` and ``r`` (means over pairs of repeats, weighted by their items), the shares of
-        noise ``1 - r`` and ``1 - r**2``, columns ``noise_share`` and ``noise_share_squared``, and
-        ``note``: how many of its items recur, where not all do. NaN where an observer was
-        never shown an item twice, or always or never right.
+        One row per observer. Values are NaN if an observer has no repeated item, or is always
+        correct or always incorrect.
+
+        - ``observer``: name, or position
+        - ``n_items``: number of items shown at least twice
+        - ``kappa`` and ``r``: means over pairs of repeats, weighted by their items
+        - ``noise_share`` and ``noise_share_squared``: noise fractions ``1 - r`` and ``1 - r**2``
+        - ``note``: number of repeated items, if not all are
 
     Raises
     ------
     ValueError
-        If the shape does not fit, no item recurs, no observer is of that kind, or `kind` is
-        given with an array.
+        If the shape is invalid, no item is repeated, no observer has that kind, or `kind` is given
+        with an array.
 
     Examples
     --------
@@ -434,18 +439,18 @@ def self_consistency(
 def _observers(
     answers: Trials | ArrayLike, kind: str | None, no_response: Literal["error", "drop"]
 ) -> tuple[list[object], Floats]:
-    """Names of observers, and their answers by item and repeat."""
+    """Names of observers, and their responses by item and repeat."""
     if isinstance(answers, Trials):
         table = repeated_answers(answers, kind, no_response)
         raw = table["correct"].values
         if not ((raw != LEFT_OUT).sum(axis=2) > 1).any():
             raise ValueError(
-                "no observer saw an item twice: repeats are trials of the same data set, condition "
-                "and item with other numbers in column repeat"
+                "no observer saw an item twice; repeats are trials with the same data set, "
+                "condition and item, and different numbers in the column repeat"
             )
         return list(table["observer"].values), np.where(raw == LEFT_OUT, np.nan, raw)
     if kind is not None:
-        raise ValueError(f"kind={kind!r} chooses observers of trials, and these are an array")
+        raise ValueError(f"kind={kind!r} selects observers of trials, got an array; leave kind out")
     x = np.asarray(answers, dtype=np.float64)
     if x.ndim != 3 or x.shape[2] < 2:
         raise ValueError(

@@ -1,7 +1,8 @@
-"""Posterior of the correlation of strengths of a model and a group, by quadrature.
+"""Posterior of the correlation of item strengths of a model and a group, by quadrature.
 
-The model is `alikely.models.item_margins` with strengths of any skewness and tail [JP09]_, given
-normal scores of the margins; repeated answers add a stable deviation of each observer and item.
+The generative model is `alikely.models.item_margins`, with a distribution of strengths of any
+skewness and tail weight [JP09]_, given normal scores of the margins. Repeated responses add a
+stable deviation of each observer and item.
 
 References
 ----------
@@ -49,10 +50,10 @@ __all__ = [
     "strength_limits",
 ]
 
-# Strengths of the tables; straight lines between them and beyond.
+# Grid of strengths of the tables, with linear interpolation and extrapolation.
 STEP = 1 / 40
 GRID = np.arange(-10, 18 + STEP / 2, STEP)
-# With what observers have of their own on items.
+# With stable deviations of observers on items.
 WIDE = np.arange(-50, 60, STEP)
 # Nodes of the stable deviation of an observer on an item, and of the strength of an item.
 STABLE_NODES, NODES = 15, 11
@@ -63,7 +64,7 @@ LAW = ("mean", "log_sd", "skewness", "log_tail", "log_stable")
 SKEWNESS, TAIL = LAW.index("skewness"), LAW.index("log_tail")
 LOW = (-8.0, np.log(0.02), -1.5, -0.9)
 HIGH = (12.0, np.log(12.0), 1.5, 1.2)
-# Numbers that are held at a time, in draws times nodes.
+# Most numbers in memory, draws times nodes.
 CHUNK = 200_000
 # Half the distance of differences that give slopes; all parameters are of the order of 1.
 REACH = 0.05
@@ -74,22 +75,22 @@ PERFECT = 6.1
 N_POINTS = 512
 # Draws by which strengths of items are averaged.
 N_OF_ITEMS = 64
-# Errors of the likelihood may be as much wider than the model says; beyond, the model is refused.
+# Largest ratio of empirical to model-based standard errors; above, the model is rejected.
 MOST_INFLATED = 6.0
 # Spreads of stable deviations of the first tables; the others reach some standard errors from the
 # mode to either side.
 FIRST_STABLE = (0.2, 2.5)
 TABLES, ERRORS = 10, 3.0
-# Where less of the posterior lies beyond such a correlation, a perfect one is out of the question.
+# If less of the posterior is beyond this correlation, a perfect correlation is excluded.
 NEARLY, NOTHING = np.arctanh(0.9), 1e-3
 # Of the wave that two modes of strengths follow, by normal scores.
 WAVE = 3.0
 
 
 class ItemLikelihoods(NamedTuple):
-    """Log likelihoods of items over strength, and the strength and information that answers show.
+    """Log likelihoods of items over strength, and estimated strength and information.
 
-    The table is of powers of the logarithm of the stable spread, shape (power, item, strength).
+    Coefficients of powers of the log stable standard deviation, (power, item, strength).
     """
 
     table: Floats
@@ -99,7 +100,7 @@ class ItemLikelihoods(NamedTuple):
 
 
 class GroupStrengths(NamedTuple):
-    """What a group's answers tell of strengths, for all that it is compared with."""
+    """Likelihoods and distribution of strengths of a group, for all its comparisons."""
 
     likelihoods: ItemLikelihoods
     law: Floats
@@ -108,7 +109,7 @@ class GroupStrengths(NamedTuple):
 
 
 class Mode(NamedTuple):
-    """Where a posterior density is greatest."""
+    """Mode of a posterior density."""
 
     at: Floats
     log_likelihood: float
@@ -140,19 +141,19 @@ class _Density(NamedTuple):
     n_items: int
 
     def log_likelihood(self, at: Floats) -> Floats:
-        """Sum over items, few draws at a time."""
+        """Compute the sum over items, in chunks of draws."""
         step = max(1, CHUNK // (self.n_items * NODES))
         parts = [self.by_item(at[i : i + step]).sum(axis=1) for i in range(0, len(at), step)]
         return np.concatenate(parts)
 
     def slopes(self, at: Floats, free: Floats) -> Floats:
-        """Derivatives of each item's log likelihood, by central differences."""
+        """Compute derivatives of each item's log likelihood, by central differences."""
         steps = REACH * np.diag(free)
         values = self.by_item(np.concatenate([at + steps, at - steps]))
         return np.asarray((values[: len(at)] - values[len(at) :]).T / (2 * REACH))
 
     def prior_shape(self, at: Floats, free: Floats) -> tuple[Floats, Floats]:
-        """Slope and (diagonal) curvature of independent priors."""
+        """Compute slope and (diagonal) curvature of independent priors."""
         steps, n = REACH * np.diag(free), len(at)
         values = self.log_prior(np.concatenate([at + steps, at - steps, at[None]]))
         above, below, here = values[:n], values[n : 2 * n], values[-1]
@@ -161,10 +162,10 @@ class _Density(NamedTuple):
 
 
 def group_strengths(right: ArrayLike, shown: ArrayLike, n_alternatives: int) -> GroupStrengths:
-    """Tables and distribution of a group's strengths [GS66]_ [JP09]_."""
+    """Compute tables and distribution of a group's strengths [GS66]_ [JP09]_."""
     law = np.array([1.5, np.log(1.5), 0.0, 0.0])
     stable = (0.0, 0.0)
-    # One observer's own deviations are part of the strengths.
+    # With one observer, its stable deviations are part of the strengths.
     if len(np.asarray(shown)) > 1 and repeated(shown):
         law = np.append(law, 0.0)
         stable = FIRST_STABLE
@@ -198,11 +199,12 @@ def fit_model(
     plain: bool = False,
     rng: RandomState = None,
 ) -> StrengthFit:
-    """Posterior of the correlation of a group's strengths with a model's margins."""
+    """Fit the correlation of a group's strengths with a model's margins."""
     n = len(group.score)
     if np.shape(margins) != (n,):
         raise ValueError(
-            f"margins must be of the {n} items of the group, got shape {np.shape(margins)}"
+            f"margins must have one value for each of the {n} items of the group, got shape "
+            f"{np.shape(margins)}"
         )
     v, found = standard_scores(margins), group.likelihoods
     low, high = _bounds(found)
@@ -252,7 +254,7 @@ def fit_model(
 
 
 def strength_limits(fit: StrengthFit, tail: ArrayLike) -> Floats:
-    """Limits of the correlation, by tail probability."""
+    """Compute limits of the correlation for tail probabilities."""
     p = np.asarray(tail, dtype=np.float64)
     cumulated = np.cumsum(fit.weights) - fit.weights / 2
     limit = np.tanh(np.interp(p, cumulated, fit.eta))
@@ -263,7 +265,7 @@ def strength_limits(fit: StrengthFit, tail: ArrayLike) -> Floats:
 def item_strengths(
     group: GroupStrengths, fit: StrengthFit, margins: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Posterior mean and standard deviation of items' strengths."""
+    """Compute posterior mean and standard deviation of item strengths."""
     levels = (np.arange(N_OF_ITEMS) + 0.5) / N_OF_ITEMS
     chosen = np.searchsorted(np.cumsum(fit.draws.weights), levels)
     theta = fit.draws.values[np.minimum(chosen, len(fit.draws.weights) - 1)]
@@ -277,14 +279,14 @@ def item_strengths(
 def strength_checks(
     group: GroupStrengths, fit: StrengthFit, margins: ArrayLike
 ) -> dict[str, float]:
-    """Tests of margins that are a line in skewed strengths, and of strengths with two modes."""
+    """Test linearity of margins in skewed strengths, and two modes of strengths."""
     v, at = standard_scores(margins), fit.mode.at[None]
     found = placed(at[:, :-1], at[:, -1], v[None], group.likelihoods, 2 * NODES + 1)
     return law_checks(v, found[1][0], found[2][0], fit.mode)
 
 
 def law_checks(margins: Floats, scores: Floats, weight: Floats, mode: Mode) -> dict[str, float]:
-    """Score tests of directions that were not fitted, by nodes (item, node) [R48]_ [L82]_."""
+    """Compute score tests of directions that were not fitted [R48]_ [L82]_."""
     rho = float(np.tanh(mode.at[-1]))
     expected, variance = rho * margins, 1 - rho**2
     bend = margins[:, None] ** 2 - 1
@@ -299,7 +301,7 @@ def law_checks(margins: Floats, scores: Floats, weight: Floats, mode: Mode) -> d
 
 
 def skew_check(group: GroupStrengths) -> float:
-    """Test of skewed strengths against normal ones, by a group's answers alone [R48]_."""
+    """Test skewness of strengths, from the responses of a group [R48]_."""
     free = np.ones(len(group.law))
     free[[SKEWNESS, TAIL]] = 0
     density = _alone(group.likelihoods)
@@ -318,7 +320,7 @@ def skew_check(group: GroupStrengths) -> float:
 
 
 def _score_test(direction: Floats, complete: float, weight: Floats, mode: Mode) -> float:
-    """Slope of the log likelihood in a direction that was not fitted, against 0."""
+    """Score test of a direction that was not fitted."""
     slope = (weight * direction).sum(axis=1)
     cross, squares = slope @ mode.slopes, slope @ slope
     unknown = (weight * direction**2).sum() - squares
@@ -332,10 +334,10 @@ def _score_test(direction: Floats, complete: float, weight: Floats, mode: Mode) 
 
 
 def standard_scores(margins: ArrayLike) -> Floats:
-    """Normal scores of margins, with mean 0 and variance 1."""
+    """Compute normal scores of margins, with mean 0 and variance 1."""
     v = normal_scores(margins)
     if np.ptp(v) == 0:
-        raise ValueError("all margins are equal: nothing can correlate with a constant")
+        raise ValueError("all margins are equal, so their correlation is undefined")
     return np.asarray((v - v.mean()) / v.std())
 
 
@@ -343,7 +345,7 @@ def standard_scores(margins: ArrayLike) -> Floats:
 
 
 def _alone(found: ItemLikelihoods) -> _Density:
-    """Density of a distribution's parameters by a group's answers alone."""
+    """Density of the parameters of a distribution, from the responses of a group."""
     nothing = np.zeros((1, len(found.seen)))
     return _Density(
         lambda law: placed(law, np.zeros(len(law)), nothing, found)[0],
@@ -356,7 +358,7 @@ def _alone(found: ItemLikelihoods) -> _Density:
 def _mode(
     density: _Density, start: Floats, *, free: Floats | None = None, curved: bool = True
 ) -> Mode:
-    """Climb to the mode by outer products of items' slopes [BHHH74]_."""
+    """Find the mode by the BHHH algorithm [BHHH74]_."""
     moves = np.ones(len(start)) if free is None else free
     held = np.diag(np.where(moves > 0, 0.0, 1.0))
 
@@ -391,7 +393,7 @@ def _mode(
 
 
 def _window(mode: Mode, stable: tuple[float, float]) -> tuple[tuple[float, float], bool]:
-    """Range of stable spreads about the mode, and whether the one in use does."""
+    """Range of stable standard deviations around the mode, and whether the current one suffices."""
     low, high = np.log(stable)
     half, middle = (high - low) / 2, float(mode.at[4])
     off = abs(middle - (low + high) / 2)
@@ -410,7 +412,7 @@ def _window(mode: Mode, stable: tuple[float, float]) -> tuple[tuple[float, float
 
 
 def log_law_prior(law: Floats) -> Floats:
-    """Log prior density of a distribution's parameters, up to a constant."""
+    """Compute the log prior density of a distribution's parameters, up to a constant."""
     mean, log_sd, skewness, log_tail = law[:, :4].T
     out = -((mean - 1) ** 2) / 8 + 2 * log_sd - 4 / 3 * np.exp(log_sd)
     out = out - skewness**2 / (2 * 0.4**2) - log_tail**2 / (2 * 0.3**2)
@@ -420,7 +422,7 @@ def log_law_prior(law: Floats) -> Floats:
 
 
 def _bounds(found: ItemLikelihoods) -> tuple[Floats, Floats]:
-    """Limits of a distribution's parameters: far out under their priors, and where tables are."""
+    """Bounds of a distribution's parameters, by priors and tables."""
     stable = np.log(found.stable) if found.stable[1] else np.zeros((2, 0))
     return np.append(LOW, stable[0]), np.append(HIGH, stable[1])
 
@@ -428,7 +430,7 @@ def _bounds(found: ItemLikelihoods) -> tuple[Floats, Floats]:
 def placed(
     law: Floats, eta: Floats, scores: Floats, found: ItemLikelihoods, n_nodes: int = NODES
 ) -> tuple[Floats, Floats, Floats]:
-    """Log likelihoods of items given a model's normal scores; scores and weights of their nodes.
+    """Compute log likelihoods of items given normal scores, with scores and weights of nodes.
 
     Shapes (draw, item), and twice (draw, item, node) [NS82]_.
     """
@@ -453,13 +455,13 @@ def placed(
 
 
 def strength_of(law: Floats, u: Floats) -> Floats:
-    """Strengths of normal scores [JP09]_."""
+    """Convert normal scores to strengths [JP09]_."""
     mean, scale, skewness, power, middle = _shape(law, u.ndim)
     return np.asarray(mean + scale * (np.sinh((np.arcsinh(u) + skewness) * power) - middle))
 
 
 def _shape(law: Floats, n_dims: int) -> tuple[Floats, ...]:
-    """Parameters with axes to be used on arrays of so many."""
+    """Parameters with additional axes for broadcasting."""
     mean, log_sd, skewness, log_tail = law[:, :4].T.reshape(4, len(law), *(1,) * (n_dims - 1))
     power = np.exp(-log_tail)
     one = np.arcsinh(1.0)
@@ -476,7 +478,7 @@ def _slope(law: Floats, u: Floats) -> Floats:
 
 
 def _site(law: Floats, found: ItemLikelihoods) -> tuple[Floats, Floats]:
-    """Normal score at which answers put each item, and their information about it."""
+    """Normal score and information of each item from its responses."""
     mean, scale, skewness, power, middle = _shape(law, 2)
     inside = np.arcsinh((found.seen - mean) / scale + middle) / power - skewness
     at = np.clip(np.sinh(np.clip(inside, -3, 3)), -5, 5)
@@ -508,13 +510,13 @@ def item_likelihoods(
     low, high = stable
     tables = [_with_stable(k, n, n_alternatives, tau) for tau in (low, np.sqrt(low * high), high)]
     line, square = (tables[2] - tables[0]) / 2, (tables[2] + tables[0]) / 2 - tables[1]
-    # Answers of one observer tell less of what all have in common.
+    # Responses of one observer are less informative about the common strength.
     spread = 1 + slope**2 * low * high / 3
     return ItemLikelihoods(np.stack([tables[1], line, square]), stable, seen, information / spread)
 
 
 def log_likelihood(found: ItemLikelihoods, strength: Floats, stable: Floats) -> Floats:
-    """Log likelihoods at given strengths (draw, item, point)."""
+    """Compute log likelihoods at given strengths (draw, item, point)."""
     place = (strength - GRID[0]) / STEP
     cell = np.clip(place, 0, len(GRID) - 2).astype(np.intp)
     part = place - cell
@@ -539,7 +541,7 @@ def log_likelihood(found: ItemLikelihoods, strength: Floats, stable: Floats) -> 
 
 
 def _counts(right: ArrayLike, shown: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Right answers and answers (observer, item); refuses what cannot be counts."""
+    """Numbers of correct and of all responses (observer, item); checks that they are counts."""
     k, n = np.asarray(right, dtype=np.float64), np.asarray(shown, dtype=np.float64)
     if k.ndim != 2 or k.shape != n.shape:
         raise ValueError(
@@ -563,12 +565,12 @@ def _wide(n_alternatives: int) -> tuple[Floats, Floats]:
 def _with_stable(
     right: NDArray[np.int64], shown: NDArray[np.int64], n_alternatives: int, tau: float
 ) -> Floats:
-    """Log likelihoods (item, strength) where each observer deviates on each item."""
+    """Log likelihoods (item, strength) with stable deviations of observers."""
     nodes, weights = normal_nodes(STABLE_NODES)
     at = GRID[:, None] + tau * nodes
     log_right, log_wrong = (np.interp(at, WIDE, part) for part in _wide(n_alternatives))
     table = np.zeros((right.shape[1], len(GRID)))
-    # One number for each kind of cell: as pairs they would take longer to sort than to integrate.
+    # One code for each kind of cell, which is faster to sort than pairs.
     kind = shown * (shown.max() + 1) + right
     for number in np.unique(kind[shown > 0]).tolist():
         n, k = divmod(number, int(shown.max()) + 1)

@@ -1,9 +1,9 @@
-"""Margin tables: how easy every item is for each system, aligned over items.
+"""Margin tables: item easiness for each system, aligned over items.
 
-A system is a model, whose margins are given, or a group of observers, of whom only answers are
-known: its index of an item is the share of right answers. As in a correctness table the dim
-``pair`` has one entry per pair of systems and group of trials; a trial here is an item of a
-condition, its repeats taken together.
+A system is a model with margins, or a group of observers with responses. The easiness of an item
+for a group is the proportion correct. As in a correctness table, the dimension ``pair`` has one
+entry per pair of systems and group of trials. A trial is an item of a condition, with all its
+repeats.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from alikely.metrics.margins import FEWEST_ITEMS
 
 __all__ = ["answers_of_group", "common_items", "margin_table"]
 
-# Of the items of a model, or of those that were answered, as many must be found.
+# Smallest fraction of a model's items, or of answered items, that must match.
 LEAST_MATCHED = 0.5
 PLACE = ["dataset", "condition", "item"]
 
@@ -50,11 +50,11 @@ def margin_table(
     unmatched: Literal["error", "accept"] = "error",
     cluster: str | None = None,
 ) -> xr.Dataset:
-    """Align models' margins with the answers of groups of observers."""
+    """Align margins of models with responses of groups of observers."""
     data = trials.data
     one_of("unmatched", unmatched, ("error", "accept"))
     names, kinds, members = _systems(data, margins, group)
-    # Models come last, each with the observer of the trials that it is, if any.
+    # Models are last, each with its observer in the trials, if any.
     model = np.arange(len(names)) >= len(names) - (
         0 if margins is None else margins["observer"].nunique()
     )
@@ -70,7 +70,7 @@ def margin_table(
             own = margins["observer"].to_numpy() == names[s]
             index[s, of_margin[own]] = margins["margin"].to_numpy(np.float64)[own]
             if len(people):
-                # How often its answer to an item and the sign of its margin differ.
+                # Number of items whose response and sign of margin differ.
                 answer, margin = correct[people[0]], index[s, of_trial]
                 sure = (answer != LEFT_OUT) & ~np.isnan(margin)
                 against = of_trial[sure & ((margin > 0) != (answer == 1))]
@@ -80,7 +80,7 @@ def margin_table(
             np.divide(right[s], shown[s], out=index[s], where=shown[s] > 0)
     trial_group, labels = groups_of_trials(xr.Dataset.from_dataframe(items), by)
     there, answered = ~np.isnan(index), shown.any(axis=0)
-    # Items of each model that groups answered, that none did, and answered ones that it lacks.
+    # Items of each model that groups answered, that none answered, and answered items it lacks.
     matched, alone, missing = (
         np.where(model, part.sum(axis=1), 0)
         for part in (there & answered, there & ~answered, ~there & answered)
@@ -88,7 +88,7 @@ def margin_table(
     if unmatched == "error":
         mixed = model[first] != model[second]
         for s in dict.fromkeys([*first[mixed].tolist(), *second[mixed].tolist()]):
-            # Of none at all the pair is told by name.
+            # Pairs without any common item are named below.
             if 0 < matched[s] < LEAST_MATCHED * (matched[s] + min(alone[s], missing[s])):
                 raise ValueError(
                     f"of the items of {names[s]!r} {matched[s]} are among those that were "
@@ -99,7 +99,7 @@ def margin_table(
     ends = list(zip(first.tolist(), second.tolist(), strict=True))
     _refuse_strangers(names, there, items["dataset"].to_numpy(object), ends)
     in_group, a_of, b_of = _entries(names, there, trial_group, len(labels), ends)
-    # Items of each system in groups of trials that nobody answered: labels may differ there.
+    # Items of each system in groups of trials without responses: labels may differ there.
     silent = np.bincount(trial_group, answered) == 0
     lost = (there & silent[trial_group] & ~silent.all()).sum(axis=1)
     groups = np.flatnonzero(~model)
@@ -159,7 +159,7 @@ def margin_table(
 
 
 def common_items(table: xr.Dataset, pair: int) -> tuple[int, int, NDArray[np.intp]]:
-    """Both systems of an entry, and the items that both have."""
+    """Return both systems of an entry, and their common items."""
     a, b = int(table["first"].values[pair]), int(table["second"].values[pair])
     here = table["trial_group"].values == table["pair_group"].values[pair]
     there = ~np.isnan(table["margins"].values)
@@ -169,7 +169,7 @@ def common_items(table: xr.Dataset, pair: int) -> tuple[int, int, NDArray[np.int
 def answers_of_group(
     table: xr.Dataset, system: int, items: NDArray[np.intp]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Right answers and answers of each member of a group on some items."""
+    """Return numbers of correct and of all responses of each member of a group on some items."""
     members = np.flatnonzero(table["member_group"].values == system)
     right = table["member_right"].values[np.ix_(members, items)]
     shown = table["member_shown"].values[np.ix_(members, items)]
@@ -180,7 +180,7 @@ def answers_of_group(
 def _systems(
     data: xr.Dataset, margins: pd.DataFrame | None, group: str
 ) -> tuple[NDArray[np.object_], NDArray[np.object_], list[NDArray[np.intp]]]:
-    """Names and kinds of groups and models, and the observers of trials that each has."""
+    """Names and kinds of groups and models, and their observers in the trials."""
     labels = [str(name) for name in data.coords if data[name].dims == ("observer",)]
     if group not in labels:
         raise ValueError(
@@ -221,7 +221,7 @@ def _systems(
 def _items(
     data: xr.Dataset, margins: pd.DataFrame | None
 ) -> tuple[pd.DataFrame, NDArray[np.intp], NDArray[np.intp]]:
-    """All items of trials and margins, and where each row of either stands among them."""
+    """All items of trials and margins, and the position of each row among them."""
     frames = [pd.DataFrame({key: data[key].values.astype(object) for key in PLACE})]
     if margins is not None:
         frames.append(margins[PLACE].astype(object))
@@ -238,7 +238,7 @@ def _item_columns(
     used: NDArray[np.bool_],
     cluster: str | None,
 ) -> dict[str, NDArray[np.object_]]:
-    """Columns that describe all items that are used; the others are clusters of their own."""
+    """Columns that describe all used items."""
     known = np.bincount(of_trial, minlength=len(items)) > 0
     names = data.attrs.get(ITEM_COLUMNS, ())
     if (lost := np.flatnonzero(used & ~known)).size:
@@ -259,7 +259,7 @@ def _item_columns(
 def _counts(
     correct: NDArray[np.int8], of_trial: NDArray[np.intp], n_items: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Right answers and answers of each observer to each item, over repeats."""
+    """Numbers of correct and of all responses of each observer to each item, over repeats."""
     right, shown = np.zeros((2, len(correct), n_items), dtype=np.int64)
     np.add.at(right.T, of_trial, (correct == 1).T)
     np.add.at(shown.T, of_trial, (correct != LEFT_OUT).T)
@@ -267,7 +267,7 @@ def _counts(
 
 
 def _source_notes(names: NDArray[np.object_], margins: pd.DataFrame | None) -> NDArray[np.object_]:
-    """What each model's margins came with."""
+    """Notes of each model's margins."""
     if margins is None or "note" not in margins:
         return np.full(len(names), "", dtype=object)
     every = margins[["observer", "note"]].drop_duplicates()
@@ -281,7 +281,7 @@ def _refuse_strangers(
     dataset: NDArray[np.object_],
     ends: list[tuple[int, int]],
 ) -> None:
-    """Refuse two systems with items of one data set but none in common: they do not match up."""
+    """Check that systems with items of one data set have common items (`ValueError`)."""
     for label in pd.unique(dataset):
         here = there[:, dataset == label]
         for a, b in ends:
@@ -301,7 +301,7 @@ def _entries(
     n_groups: int,
     ends: list[tuple[int, int]],
 ) -> NDArray[np.intp]:
-    """Group and systems of every pair that has items in common there: (3, pair)."""
+    """Group and systems of every pair with common items: (3, pair)."""
     entries = [
         (g, a, b)
         for g in range(n_groups)
@@ -318,7 +318,7 @@ def _entries(
 
 
 def _of_pairs(table: xr.Dataset) -> dict[str, Any]:
-    """Numbers of items and accuracies of each pair on its common items."""
+    """Number of common items of each pair, and accuracies on them."""
     index, group = table["margins"].values, table["trial_group"].values
     right, shown = table["right"].values, table["shown"].values
     model, names = table["is_model"].values, table["observer"].values
