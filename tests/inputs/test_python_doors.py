@@ -168,7 +168,7 @@ each pair must be two => al.error_consistency(t(), [('anna', 'ben', 'carl')], **
 unknown observer 0 => al.error_consistency(t(), [(0, 1)], **K)
 each pair must be two different observers, got 'human-model' => al.error_consistency(t(),
     ['human-model', ('anna', 'ben')], **K)
-pairs is an empty list; name at least one pair, or pairs='all' => al.error_consistency(t(), (p
+pairs is an empty list; name at least one pair or pass pairs='all' => al.error_consistency(t(), (p
     for p in [('anna', 'ben')]), **K, n_null=50).summary()
 pairs must be 'all', two kinds joined by a hyphen, or a list of => al.error_consistency(t(),
     pd.DataFrame({'a': ['anna'], 'b': ['ben']}), **K)

@@ -118,7 +118,7 @@ WORKS => compare t.csv --n-null 50 $Q --out o => {'t.csv': ren('observer', anna=
 with 2 classes an incorrect response can only be the other class => compare --confusions a.csv
     b.csv --no-paired --n-permutations 20 $Q => {'a.csv': conf, 'b.csv': conf}
 confusion matrices do => compare --confusions a.csv b.csv => {'a.csv': conf, 'b.csv': conf}
---confusions must be of at => compare --confusions a.csv --no-paired => {'a.csv': conf}
+--confusions must have at => compare --confusions a.csv --no-paired => {'a.csv': conf}
 'a\.csv' cannot be read as a matrix of counts: No columns to parse => compare --confusions a.csv
     b.csv --no-paired => {'a.csv': '', 'b.csv': conf}
 no file 'a\.csv'; give => compare --confusions a.csv b.csv --no-paired => {'b.csv': conf}
@@ -218,7 +218,7 @@ invalid value "tcsh" for SHELL. Choose from => completion tcsh
 WORKS => --version
 --ci-prob must lie strictly between 0 and 1, got 0\.0 => demo --ci-prob 0
 there is no option --hlep; did you mean '--help' => --hlep
-metrics of correctness => matrix t.csv --metric cles --quiet
+must count correctness => matrix t.csv --metric cles --quiet
 needs at least two systems, got human => margins t.csv => {'t.csv': w.text(P[P.kind == 'human'])}
 --k must be a whole number or auto => spectrum t.csv --reference clean --k some
 --k must lie between 1 and the number of => spectrum t.csv --reference clean --k 25

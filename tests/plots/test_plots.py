@@ -154,7 +154,9 @@ def test_probability_map_is_ordered_by_score(scores: al.Result) -> None:
 
 
 def test_bad_input(clean: al.Result) -> None:
-    with pytest.raises(ValueError, match="no entry is labeled 'x'; labels look like 'model_1 x"):
+    with pytest.raises(
+        ValueError, match="no comparison is labeled 'x'; labels look like 'model_1 x"
+    ):
         al.plot_intervals(clean, which=["x"])
     many = al.error_consistency(al.load_example(), n_draws=0, n_resamples=10, n_null=0, rng=1)
     with pytest.raises(ValueError, match="135 rows are too many to read, the limit is 60"):

@@ -152,7 +152,7 @@ def test_bad_input(trials: al.Trials, agreement: al.Result, similarity: al.Resul
             "lacks 135 of the 135 entries",
         ),
         (lambda: al.plot_errors(agreement, "classes", pair="x"), "which has no values by class"),
-        (lambda: al.plot_errors(similarity, "classes", pair="x"), "no entry is labeled 'x'"),
+        (lambda: al.plot_errors(similarity, "classes", pair="x"), "no comparison is labeled 'x'"),
     ]
     for call, message in cases:
         with pytest.raises(ValueError, match=message):

@@ -102,7 +102,7 @@ def _chosen(
     unknown = [label for label in which or () if label not in labels]
     if unknown:
         raise ValueError(
-            f"no entry is labeled {unknown[0]!r}; labels look like {labels[0]!r}"
+            f"no comparison is labeled {unknown[0]!r}; labels look like {labels[0]!r}"
             f"{nearest(unknown[0], labels)}"
         )
     if which is not None:

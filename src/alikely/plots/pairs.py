@@ -150,7 +150,8 @@ def position_of(result: Result, pair: str) -> int:
     labels = result.table["pair"].values.tolist()
     if pair not in labels:
         raise ValueError(
-            f"no entry is labeled {pair!r}; labels look like {labels[0]!r}{nearest(pair, labels)}"
+            f"no comparison is labeled {pair!r}; labels look like {labels[0]!r}"
+            f"{nearest(pair, labels)}"
         )
     return labels.index(pair)
 
