@@ -162,7 +162,7 @@ def test_a_result_without_draws_and_with_undefined_estimates() -> None:
     assert "1 of 6 estimates are undefined (-)" in page.text
     assert "both observers always correct" in page.text
     assert not {"nan", "NaN", "None", "<NA>"} & set(page.cells)
-    assert "of 2 differences (of 6, others are undefined)" in page.text
+    assert "2 differences (Benjamini and Hochberg); intervals are not. 4 other" in page.text
     assert "Both observers always correct (1 of 6 rows in Pairs)." in page.text
     assert "4 observers, 30 trials in 1 data set and 1 condition: 120 responses" in page.text
 
@@ -299,7 +299,7 @@ def test_scores_of_joint_draws() -> None:
     report = some.report()
     assert report.failures == ()
     first = some.summary(sort="-estimate")["system"].iloc[0]
-    assert f"{first} has the highest score" in Page(report.html).text
+    assert f"It is highest for {first}, " in Page(report.html).text
 
 
 def test_written_whole_or_not(result: al.Result, tmp_path: Path) -> None:
@@ -418,7 +418,7 @@ def test_findings_answer_and_notes_are_said_once() -> None:
     assert all("<svg>" in lead for lead in leads)
     assert "to 4 humans?" in leads[0]
     row = scores.summary(sort="-estimate").query("system.str.startswith('model')").iloc[0]
-    assert f"{row['system']} has the highest score, {row['estimate']:.2f}, 95% CI [" in text
+    assert f"It is highest for {row['system']}, {row['estimate']:.2f}, 95% CI [" in text
     ceiling = al.benchmark.ceilings(scores).set_index("level").loc["overall"]
     low, high = ceiling["noise_ceiling_lower"], ceiling["noise_ceiling_upper"]
     assert f"lies between {low:.2f} and {high:.2f}." in text

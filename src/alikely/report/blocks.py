@@ -224,9 +224,10 @@ def without_code(text: str) -> tuple[str, str]:
     plain, code = "", []
     for before, part in zip(parts[::2], parts[1::2], strict=True):
         if DOES.match(part) and PYTHON.search(part):
-            code.append(part.rstrip("."))
+            code.append(part.rstrip(".") if "(" in part else part.rstrip(".)"))
         else:
             plain += (before if plain else "") + part
+    plain += ")" * (plain.count("(") - plain.count(")"))
     named = SHARED | HEADINGS
     plain = re.sub(r"\w+_\w+", lambda found: named.get(found[0], found[0]), plain)
     return plain, ". ".join(map(capital, code))
@@ -237,63 +238,45 @@ def numbered_notes(sections: Sequence[Section]) -> tuple[list[Section], list[str
 
     Tables refer to notes by number, where their rows differ.
     """
-    known: dict[str, dict[str, int]] = {}
-    where: dict[str, str] = {}
-    advice: dict[str, None] = {}
-    codes: dict[str, str] = {}
-    found: list[Section] = []
-    for section in sections:
-        made: list[Block] = []
-        for block in section.blocks:
-            if isinstance(block, Table) and "note" in block.cells:
-                of_rows = [_notes(text, codes) for text in block.cells["note"]]
-                for note, n in (
-                    pd.Series([n for row in of_rows for n in row]).value_counts(sort=False).items()
-                ):
-                    variants = known.setdefault(_kind(str(note)), {})
-                    variants[str(note)] = variants.get(str(note), 0) + int(n)
-                kinds = [{_kind(note) for note in row} for row in of_rows]
-                for kind in dict.fromkeys(kind for row in kinds for kind in row):
-                    n, all_rows = sum(kind in row for row in kinds), counted(len(kinds), "row")
-                    rows = f"all {all_rows}" if n == len(kinds) > 1 else f"{n:,} of {all_rows}"
-                    where.setdefault(kind, f"{rows} in {section.title}")
-                block = _with_numbers(block, kinds, list(known))
-            elif isinstance(block, Failure) and (code := without_code(block.why)[1]):
-                advice[f"{block.plain}: {code}."] = None
-            made.append(block)
-        found.append(dataclasses.replace(section, blocks=made))
-    items = []
-    for kind, variants in known.items():
-        if len(variants) > 1:
-            (text,) = merged_remarks({OF_ROW.sub("", text): 1 for text in variants})
-        else:
-            (text,) = variants
-        items.append(f"{capital(text)} ({where[kind]}).")
-        if kind in codes:
-            advice[f"Note {len(items)}: {codes[kind]}."] = None
-    return found, items, list(advice)
+    blocks = [(section.title, block) for section in sections for block in section.blocks]
+    tables = [(title, b) for title, b in blocks if isinstance(b, Table) and "note" in b.cells]
+    rows = [
+        (k, row, *without_code(note))
+        for k, (_, table) in enumerate(tables)
+        for row, text in enumerate(table.cells["note"])
+        for note in text.split("; ")
+        if note not in ("", MISSING)
+    ]
+    frame = pd.DataFrame(rows, columns=["table", "row", "text", "code"], dtype=object)
+    frame["text"] = frame["text"].mask(frame["text"] == "").ffill()
+    short = frame["text"].map(lambda text: OF_ROW.sub("", text))
+    frame["number"] = pd.factorize(short.map(lambda text: NUMBER.sub("#", text)))[0] + 1
+    items, advice = [], []
+    for number, part in frame.groupby("number"):
+        several = part["text"].nunique() > 1
+        merged = dict.fromkeys(short[part.index], 1) if several else {part["text"].iloc[0]: 1}
+        (title, table), first = tables[part["table"].iloc[0]], part["table"].iloc[0]
+        n, of = part.loc[part["table"] == first, "row"].nunique(), len(table.cells)
+        where = f"{'all' if n == of > 1 else f'{n:,} of'} {counted(of, 'row')} in {title}"
+        items.append(f"{capital(*merged_remarks(merged))} ({where}).")
+        advice += [f"Note {number}: {code}." for code in part["code"][part["code"] != ""][:1]]
+    found = {id(table): _with_numbers(table, frame[frame["table"] == k])
+             for k, (_, table) in enumerate(tables)}  # fmt: skip
+    advice += [f"{b.plain}: {code}." for _, b in blocks
+               if isinstance(b, Failure) and (code := without_code(b.why)[1])]  # fmt: skip
+    numbered = [
+        dataclasses.replace(section, blocks=[found.get(id(b), b) for b in section.blocks])
+        for section in sections
+    ]
+    return numbered, items, advice
 
 
-def _notes(text: str, codes: dict[str, str]) -> list[str]:
-    """The notes of a row in plain words; collects what to do about them in Python."""
-    found: list[str] = []
-    for note in text.split("; ") if text not in ("", MISSING) else ():
-        plain, code = without_code(note)
-        found += [plain] if plain else []
-        if code and found:
-            codes[_kind(found[-1])] = code
-    return found
-
-
-def _kind(note: str) -> str:
-    """What notes have in common that differ in numbers alone."""
-    return NUMBER.sub("#", OF_ROW.sub("", note))
-
-
-def _with_numbers(table: Table, kinds: list[set[str]], known: list[str]) -> Table:
+def _with_numbers(table: Table, notes: pd.DataFrame) -> Table:
     """A table whose notes are numbers; without those that all of its rows have."""
-    everywhere = set.intersection(*kinds)
-    numbers = [sorted(known.index(kind) + 1 for kind in row - everywhere) for row in kinds]
-    cells = table.cells.assign(note=[", ".join(map(str, row)) for row in numbers])
-    cells = cells if any(numbers) else cells.drop(columns="note")
+    notes = notes.drop_duplicates(["row", "number"]).sort_values("number")
+    notes = notes[notes.groupby("number")["row"].transform("size") < len(table.cells)]
+    numbers = notes["number"].astype(str).groupby(notes["row"]).agg(", ".join)
+    cells = table.cells.drop(columns="note")
+    if len(numbers):
+        cells["note"] = numbers.reindex(cells.index, fill_value="")
     return dataclasses.replace(table, cells=cells)

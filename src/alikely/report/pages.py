@@ -207,9 +207,7 @@ def _named_apart(sections: list[Section], labels: set[str]) -> list[Section]:
     seen: dict[str, int] = {}
     named = []
     for section in sections:
-        title = section.title
-        if len(labels) == 1:
-            title = title.removesuffix(f": {min(labels)}")
+        title = section.title.removesuffix(f": {min(labels)}" * (len(labels) == 1))
         n = seen[title] = seen.get(title, 0) + 1
         title = title if n == 1 else f"{title} ({n})"
         named.append(Section(title, section.blocks, section.open))
@@ -223,17 +221,10 @@ def _page(title: str, remarks: Sequence[str], sections: list[Section]) -> str:
         folder.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js", "page.html")
     )
     environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment.from_string(template).render(
-        title=title,
-        remarks=remarks,
-        sections=sections,
-        style=Markup(style),
-        script=Markup(script),
-        script_hash=f"sha256-{digest}",
-    )
+        title=title, remarks=remarks, sections=sections, style=Markup(style),
+        script=Markup(script), script_hash=f"sha256-{digest}",
+    )  # fmt: skip

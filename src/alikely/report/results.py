@@ -10,28 +10,19 @@ import pandas as pd
 
 from alikely._base.intervals import bound_names, percent
 from alikely._base.names import MISSING, counted, listed, p_words
-from alikely.benchmark.benchmark import (
-    ceilings,
-    differences,
-    method,
-    ranks,
-    test_equality,
-)
+from alikely.benchmark.benchmark import ceilings, differences, method, ranks, test_equality
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
 from alikely.benchmark.levels import dataset_names, human_kind, is_analytic, model_names
 from alikely.benchmark.readers import POPULATION, reader_means
 from alikely.benchmark.tables import NO_METHOD, is_plug_in, not_valid
 from alikely.benchmark.trees import families
 from alikely.benchmark.words import SPEAKS
-from alikely.estimates.contrasts import (
-    contrast_sentence,
-    model_means,
-    observer_differences,
-)
+from alikely.estimates.contrasts import model_means, observer_differences
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import (
     PLACES,
     Phrases,
+    bounds_of,
     chosen_interval,
     pair_words,
     place_words,
@@ -80,25 +71,7 @@ TESTED = (
     "The logarithm of the Bayes factor (in nats) is above 0 for association. Tests generalize to "
     "{whom}."
 )
-ANSWERS = {
-    "score": "The score of a model is its mean {label} with the {humans}{scale}.",
-    "measure": "The measure is {label}{scale}.",
-    "extremes": "{first} has the highest score, {highest}; {last} has the lowest, {lowest}.",
-    "only": "The score is {highest}.",
-    "humans": "The humans reach {value} with each other",
-    "ceiling": "; the noise ceiling, the highest score that a model could reach given the "
-    "variability between humans, lies between {low} and {high}",
-    "all": "None of the other {n} models is distinguishable from {first} after adjustment for "
-    "multiple comparisons",
-    "some": "Significantly lower than {first}, after adjustment for multiple comparisons, are {n} "
-    "of the other {of} models: {names}",
-    "pairs": "It is highest for {first}, {highest}, and lowest for {last}, {lowest}.",
-    "median": "The median of {n:,} estimates is {median}{undefined}",
-    "tests": "; {n:,} differ significantly from independent observers, after adjustment for "
-    "multiple comparisons",
-    "intervals": "The {how}intervals generalize to {target}; they are not adjusted for multiple "
-    "comparisons.",
-}
+GENERALIZE = "The {} intervals generalize to {}; they are not adjusted for multiple comparisons."
 SCALE = ", where 0 is expected from independent observers and 1 is perfect agreement"
 
 
@@ -118,21 +91,19 @@ def parts_of(
         return Lead(*score_findings(result), figure), score_sections(result)
     if result.kind == "matrix":
         return _matrix(result, kinds)
-    return _pair_lead(result), pair_sections(
-        result, kinds, None if scored else _differences(result)
-    )
+    apart = None if scored else _differences(result)
+    return _pair_lead(result), pair_sections(result, kinds, apart)
 
 
-def _scale(metric: Metric) -> str:
-    """What the values of a metric mean."""
-    return SCALE if metric.independent == 0 and metric.bounds[1] == 1 else ""
+def _measure(metric: Metric, what: str = "measure is") -> str:
+    """What is measured, and what its values mean."""
+    scale = SCALE if metric.independent == 0 and metric.bounds[1] == 1 else ""
+    return f"The {what} {metric.label}{scale}."
 
 
 def _said(result: Result) -> list[str]:
     """What is measured, and the sentence of a result without its notes, which the page lists."""
-    metric = result.metric
-    measure = ANSWERS["measure"].format(label=metric.label, scale=_scale(metric))
-    return [measure, result.sentence().partition(" Caution: ")[0]]
+    return [_measure(result.metric), result.sentence().partition(" Caution: ")[0]]
 
 
 def _pair_lead(result: Result, figure: Block | None = None, more: Sequence[str] = ()) -> Lead:
@@ -147,9 +118,7 @@ def _pair_lead(result: Result, figure: Block | None = None, more: Sequence[str] 
     else:
         chosen = chosen_interval(result, None)
         frame = result.summary(intervals=[chosen] if chosen else [], columns="all")
-        tops = [
-            frame.sort_values("estimate", ascending=low, kind="stable") for low in (False, True)
-        ]
+        tops = [frame.sort_values("estimate", ascending=low) for low in (False, True)]
         n = len(result.pairs[["observer_a", "observer_b"]].drop_duplicates())
         p = frame.get("p_null_bh")
     values = at["estimate"].values.ravel()
@@ -159,29 +128,20 @@ def _pair_lead(result: Result, figure: Block | None = None, more: Sequence[str] 
         return Lead(question, [*_said(result), *more], figure)
     places = [name for name in PLACES if tops[0][name].nunique() > 1]
     say = Phrases(metric, chosen, prob, kind, 2)
-
-    def named(row: pd.Series) -> str:
-        return pair_words(row, metric) + place_words(row, places)
-
-    most, least = (table.iloc[0] for table in tops)
-    lost = len(values) - len(defined)
-    found = [
-        ANSWERS["measure"].format(label=metric.label, scale=_scale(metric)),
-        ANSWERS["pairs"].format(
-            first=named(most), last=named(least), highest=_reached(say, most),
-            lowest=_reached(say, least),
-        ),
-        ANSWERS["median"].format(
-            n=len(defined), median=say.value(float(np.median(defined))),
-            undefined=f" ({lost:,} undefined excluded)" * bool(lost),
-        ),
-    ]  # fmt: skip
+    most, least = (
+        f"{pair_words(row, metric)}{place_words(row, places)}, {_reached(say, row)}"
+        for row in (tops[0].iloc[0], tops[1].iloc[0])
+    )
+    found = [_measure(metric), f"It is highest for {most}, and lowest for {least}."]
+    found.append(f"The median of {len(defined):,} estimates is {say.value(np.median(defined))}")
+    found[-1] += f" ({len(values) - len(defined):,} undefined)" * (len(defined) < len(values))
     if p is not None and np.isfinite(p).any():
-        found[-1] += ANSWERS["tests"].format(n=int((np.asarray(p) < 1 - prob).sum()))
+        found[-1] += f"; {int((np.asarray(p) < 1 - prob).sum()):,} differ significantly from "
+        found[-1] += "independent observers, after adjustment for multiple comparisons"
     found[-1] += "."
     if chosen:
         target = population_words(metric, chosen, result.data.attrs)
-        found.append(ANSWERS["intervals"].format(how=f"{chosen} ", target=target))
+        found.append(GENERALIZE.format(chosen, target))
     top = tops[0][tops[0]["estimate"].notna()].head(MOST_IN_LEAD)
     if figure is None:
         which = f"The {len(top)} highest of {len(values):,} estimates" * (len(top) < len(values))
@@ -255,33 +215,19 @@ def _estimates(result: Result, kinds: Mapping[str, str] | None, alone: list[str]
 
 def _figures(result: Result, kinds: Mapping[str, str] | None) -> list[Block]:
     """All pairs as a map, and where they lie among what is possible."""
-    metric = result.metric
-    blocks: list[Block] = []
-    taking_part = pd.unique(result.pairs[["observer_a", "observer_b"]].to_numpy().ravel())
-    if "readers" not in result.table and 2 < len(taking_part) <= MOST_IN_MAP:
-        several = result.table.sizes["pair"] > len(
-            result.pairs.drop_duplicates(["observer_a", "observer_b"])
-        )
-        mean = " (means over data sets and conditions)" if several else ""
-        hatched = " Hatched: undefined." if undefined_pairs(result) else ""
-        blocks.append(
-            figure_of(
-                lambda: plot_matrix(result, observer_kinds=kinds),
-                f"{metric.label} of all pairs{mean}.{hatched}",
-            )
-        )
+    metric, blocks = result.metric, []
+    pairs = result.pairs[["observer_a", "observer_b"]]
+    if "readers" not in result.table and 2 < pairs.stack().nunique() <= MOST_IN_MAP:
+        mean = " (means over data sets and conditions)" * bool(pairs.duplicated().any())
+        hatched = " Hatched: undefined." * bool(undefined_pairs(result))
+        what = f"{metric.label} of all pairs{mean}.{hatched}"
+        blocks.append(figure_of(lambda: plot_matrix(result, observer_kinds=kinds), what))
     if "kappa_max" in metric.derived and metric.independent == 0:
+        what = "Agreement and error consistency against agreement expected by chance."
+        blocks.append(figure_of(lambda: plot_agreement(result, observer_kinds=kinds), what))
+        what = f"{metric.label} against accuracy, with the limit of each pair's accuracies."
         blocks.append(
-            figure_of(
-                lambda: plot_agreement(result, observer_kinds=kinds),
-                "Agreement and error consistency against what independent observers would reach.",
-            )
-        )
-        blocks.append(
-            figure_of(
-                lambda: plot_agreement(result, "accuracy", observer_kinds=kinds),
-                f"{metric.label} against accuracy, with the limit of each pair's accuracies.",
-            )
+            figure_of(lambda: plot_agreement(result, "accuracy", observer_kinds=kinds), what)
         )
     return blocks
 
@@ -293,65 +239,29 @@ def _means(
     blocks: list[Block] = []
     means = model_means(result, kinds or {})
     if means is not None:
-        blocks.append(
-            Text(
-                "Mean of each model over its pairs with observers of other kinds. Intervals "
-                f"generalize to {_whom(result)}."
-            )
-        )
         level = f"{100 * float(result.data.attrs['ci_prob']):g}"
         names = {end: f"ci{level}_{end}" for end in ("lb", "ub")}
+        text = "Mean of each model over its pairs with observers of other kinds, for "
         heads = {"n_pairs": "entries", "estimate": result.metric.label}
         blocks.append(
-            table_of(means.rename(columns=names), "Means, highest first.", headings=heads)
+            table_of(means.rename(columns=names), f"{text}{_whom(result)}.", headings=heads)
         )
     if apart is not None and len(apart):
-        blocks += _compared(result, apart)
+        n = int(apart["p_value"].notna().sum())
+        text = (
+            "Differences between the mean estimates of observers over their pairs, on the trials "
+            f"that they share. They generalize to {_whom(result)}. P values are adjusted for "
+            f"{counted(n, 'difference')} (Benjamini and Hochberg); intervals are not."
+        )
+        text += f" {len(apart) - n:,} other differences are undefined." * (n < len(apart))
+        heads = {"other": "other observer"}
+        blocks.append(table_of(apart, text, sort="p_value", headings=heads))
     return blocks
 
 
 def _whom(result: Result) -> str:
     """What analytic intervals and tests of pairs generalize to."""
     return population_words(result.metric, "analytic", result.data.attrs)
-
-
-def _compared(result: Result, table: pd.DataFrame) -> list[Block]:
-    text = (
-        "Differences between the mean estimates of observers over their pairs, on the trials that "
-        f"they share. They generalize to {_whom(result)}. P values are adjusted for "
-        f"{_defined(table)} (Benjamini and Hochberg); intervals are not."
-    )
-    heads = {"other": "other observer"}
-    return [
-        Text(text),
-        Text(_largest(result, table)),
-        table_of(table, "Smallest p values first.", sort="p_value", headings=heads),
-    ]
-
-
-def _largest(result: Result, table: pd.DataFrame) -> str:
-    """The clearest difference, that it was chosen, and what another method says."""
-    p = table["p_value"]
-    if p.isna().all():
-        return (
-            f"None of the {len(table):,} differences between observers is defined and has a "
-            "variance."
-        )
-    row = table.loc[p.idxmin()]
-    one, other = {"observer": str(row["observer"])}, {"observer": str(row["other"])}
-    said = contrast_sentence(result, one, other).partition(" Caution: ")[0]
-    if len(table) > 1:
-        said += (
-            f" This is the clearest of {_defined(table)}; adjusted for these, "
-            f"{p_words('p', row['p_value_bh'])}."
-        )
-    return said
-
-
-def _defined(table: pd.DataFrame) -> str:
-    """How many differences are tested: an undefined entry leaves its observers without any."""
-    n = int(table["p_value"].notna().sum())
-    return f"{n:,} differences" + (f" (of {len(table):,}, others are undefined)" * (n < len(table)))
 
 
 def _ranking(scores: Result) -> Any:
@@ -369,53 +279,43 @@ def _ranking(scores: Result) -> Any:
 def score_findings(scores: Result) -> tuple[str, list[str]]:
     """The question that scores answer, and at most five sentences that answer it."""
     metric, models = scores.metric, model_names(scores)
-    analytic, humans = is_analytic(scores), human_kind(scores)
+    analytic = is_analytic(scores)
     target = BOTH if analytic else None
     prob, kind = scores.interval_options(None, None)
     chosen = method(scores, None, target)
     frame = scores.summary(target, intervals=[chosen] if chosen else [])
+    if chosen and frame[bounds_of(chosen, kind, prob)[0]].isna().all():
+        chosen = ""  # a note gives the reason
     say = Phrases(metric, chosen, prob, kind, 2)
     reference = str(scores.data.attrs.get("reference", ""))
     if analytic:
         reference = counted(int(scores.estimates["n_humans"].sel(level=OVERALL)), "human")
     question = f"How similar are the responses of {counted(len(models), 'model')} to {reference}?"
-    found = [
-        ANSWERS["score"].format(
-            label=metric.label, humans="humans" if analytic else reference, scale=_scale(metric)
-        )
-    ]
     rows = frame[frame["system"].isin(models) & frame["estimate"].notna()]
     rows = rows.sort_values("estimate", ascending=False, kind="stable")
     if not len(rows):
-        return in_kinds(question, humans), ["No score is defined."]
-    first, last = (str(rows["system"].iloc[at]) for at in (0, -1))
-    highest, lowest = (_reached(say, rows.iloc[at]) for at in (0, -1))
-    found.append(
-        ANSWERS["extremes" if len(rows) > 1 else "only"].format(
-            first=first, last=last, highest=highest, lowest=lowest
-        )
-    )
-    if analytic:
-        found += _ceiling(scores, say, frame.set_index("system"))
-    found += _distinguishable(scores, first)
+        return question, ["No score is defined."]
+    whom = "the humans" if analytic else reference
+    said = [f"{row['system']}, {_reached(say, row)}" for _, row in rows.iterrows()]
+    found = [
+        _measure(metric, f"score of a model with {whom} is its mean"),
+        f"It is highest for {said[0]}" + f", and lowest for {said[-1]}" * (len(said) > 1) + ".",
+    ]
+    known = frame[frame["system"].isin([CEILING, HUMANS])] if analytic else frame[:0]
+    if len(known):
+        bounds = ceilings(scores, BOTH).set_index("level").loc[OVERALL]
+        low, high = (say.value(bounds[f"noise_ceiling_{end}"]) for end in ("lower", "upper"))
+        found.append(f"The humans reach {_reached(say, known.iloc[-1])} with each other")
+        if MISSING not in (low, high):
+            found[-1] += "; the noise ceiling, the highest score that a model could reach given "
+            found[-1] += f"the variability between humans, lies between {low} and {high}"
+        found[-1] += "."
+    found += _distinguishable(scores, str(rows["system"].iloc[0]))
     if chosen:
-        whom = population_words(metric, "posterior", scores.data.attrs)
-        whom = SPEAKS[BOTH] if analytic else whom
-        found.append(ANSWERS["intervals"].format(how=f"{chosen} ", target=whom))
+        whom = SPEAKS[BOTH] if analytic else population_words(metric, chosen, scores.data.attrs)
+        found.append(GENERALIZE.format(chosen, whom))
+    humans = human_kind(scores)
     return in_kinds(question, humans), [in_kinds(text, humans) for text in found]
-
-
-def _ceiling(scores: Result, say: Phrases, frame: pd.DataFrame) -> list[str]:
-    """What humans reach with each other, and the noise ceiling."""
-    known = [name for name in (CEILING, HUMANS) if name in frame.index]
-    if not known:
-        return []
-    bounds = ceilings(scores, BOTH).set_index("level").loc[OVERALL]
-    low, high = (say.value(bounds[f"noise_ceiling_{end}"]) for end in ("lower", "upper"))
-    text = ANSWERS["humans"].format(value=_reached(say, frame.loc[known[0]]))
-    if MISSING not in (low, high):
-        text += ANSWERS["ceiling"].format(low=low, high=high)
-    return [f"{text}."]
 
 
 def _distinguishable(scores: Result, first: str) -> list[str]:
@@ -431,10 +331,11 @@ def _distinguishable(scores: Result, first: str) -> list[str]:
     except ValueError:
         return []  # its section gives the reason
     lower = found.loc[~found["tied_with_top"], "system"].tolist()
-    n = len(found) - 1
-    said = ANSWERS["some" if lower else "all"].format(
-        first=first, n=len(lower) or n, of=n, names=listed(lower, most=8)
-    )
+    adjusted = "after adjustment for multiple comparisons"
+    said = f"None of the other {len(found) - 1} models is distinguishable from {first} {adjusted}"
+    if lower:
+        said = f"Significantly lower than {first}, {adjusted}, are {len(lower)} of the other "
+        said += f"{len(found) - 1} models: {listed(lower, most=8)}"
     return [f"{said}{p}."]
 
 
@@ -446,9 +347,7 @@ def score_sections(scores: Result) -> list[Section]:
     if len(model_names(scores)) > 1:
         sections += [
             Section("Ranks", attempted("Ranks.", lambda: _ranks(scores))),
-            Section(
-                "Differences between models", attempted("Differences.", lambda: _apart(scores))
-            ),
+            Section("Differences of models", attempted("Differences.", lambda: _apart(scores))),
         ]
     if is_analytic(scores):
         ceilings = attempted("Ceilings.", lambda: _ceilings(scores))
@@ -533,15 +432,10 @@ def _ceilings(scores: Result) -> list[Block]:
     names = {
         "level": "data set", "n_humans": "humans", "human_human": "humans with each other",
         "human_human_se": "standard error", "p_human_human": "p (one-sided)",
-        "noise_ceiling_lower": "noise ceiling, lower",
         "noise_ceiling_lower_se": "standard error (lower)",
-        "noise_ceiling_upper": "noise ceiling, upper",
         "noise_ceiling_upper_se": "standard error (upper)",
     }  # fmt: skip
-    what = (
-        f"Agreement of the humans with each other{_for(scores)}; noise ceiling"
-        f"{_for(scores, 'images')}."
-    )
+    what = f"Humans with each other{_for(scores)}; noise ceiling{_for(scores, 'images')}."
     table = ceilings(scores, BOTH).rename(columns=names)
     if len(dataset_names(scores)) < 2:
         table = table[table["data set"] == OVERALL].drop(columns="data set")
@@ -598,13 +492,8 @@ def _families(matrix: Result, kinds: Mapping[str, str] | None) -> list[Block]:
         by = by or dict.fromkeys(tree.observers, "others") | named
     color = "kind" if kinds else "family"
     strip = f" The strip between them shows the {color} of each observer." if by else ""
-    blocks.append(
-        figure_of(
-            lambda: plot_families(tree, matrix, by=by)[0],
-            f"Tree of observers above the matrix of all pairs.{strip}",
-        )
-    )
-    return blocks
+    what = f"Tree of observers above the matrix of all pairs.{strip}"
+    return [*blocks, figure_of(lambda: plot_families(tree, matrix, by=by)[0], what)]
 
 
 def _groups(result: Result) -> tuple[Lead, list[Section]]:
@@ -614,9 +503,7 @@ def _groups(result: Result) -> tuple[Lead, list[Section]]:
     prob, kind = result.interval_options(None, None)
     blocks: list[Block] = [
         table_of(table, "Within and between groups.", headings=heads),
-        table_of(
-            ranks(result, rng=SEED), "Observers by their mean with all others.", headings=heads
-        ),
+        table_of(ranks(result, rng=SEED), "Means of observers with all others.", headings=heads),
     ]
     ends = bound_names("", kind, prob)
     names = table["group"].str.cat(table["contrast"], sep=": ")
@@ -659,13 +546,11 @@ def _study(study: Result) -> tuple[Lead, list[Section]]:
     measure, *said = _said(study)
     if len(modalities) == 2:
         say = Phrases(study.metric, "analytic", prob, "eti", 2)
-        ordered = modalities.sort_values("estimate", ascending=False)
-        (first, highest), (last, lowest) = (
-            (f"condition {row['modality']}", _reached(say, row)) for _, row in ordered.iterrows()
+        least, most = (
+            f"condition {row['modality']}, {_reached(say, row)}"
+            for _, row in modalities.sort_values("estimate").iterrows()
         )
-        said.insert(
-            0, ANSWERS["pairs"].format(first=first, last=last, highest=highest, lowest=lowest)
-        )
+        said.insert(0, f"It is highest in {most}, and lowest in {least}.")
     question = f"How similar are the responses of {readers}{differ}?"
     title = "Differences between conditions (reader study)"
     return Lead(question, [measure, *said], figure), [Section(title, blocks)]
