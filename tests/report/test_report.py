@@ -299,7 +299,7 @@ def test_scores_of_joint_draws() -> None:
     report = some.report()
     assert report.failures == ()
     first = some.summary(sort="-estimate")["system"].iloc[0]
-    assert f"It is highest for {first}, " in Page(report.html).text
+    assert f"The score is highest for {first}, " in Page(report.html).text
 
 
 def test_written_whole_or_not(result: al.Result, tmp_path: Path) -> None:
@@ -418,7 +418,7 @@ def test_findings_answer_and_notes_are_said_once() -> None:
     assert all("<svg>" in lead for lead in leads)
     assert "to 4 humans?" in leads[0]
     row = scores.summary(sort="-estimate").query("system.str.startswith('model')").iloc[0]
-    assert f"It is highest for {row['system']}, {row['estimate']:.2f}, 95% CI [" in text
+    assert f"The score is highest for {row['system']}, {row['estimate']:.2f}, 95% CI [" in text
     ceiling = al.benchmark.ceilings(scores).set_index("level").loc["overall"]
     low, high = ceiling["noise_ceiling_lower"], ceiling["noise_ceiling_upper"]
     assert f"lies between {low:.2f} and {high:.2f}." in text

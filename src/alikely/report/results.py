@@ -297,9 +297,10 @@ def score_findings(scores: Result) -> tuple[str, list[str]]:
         return question, ["No score is defined."]
     whom = "the humans" if analytic else reference
     said = [f"{row['system']}, {_reached(say, row)}" for _, row in rows.iterrows()]
+    lowest = f", and lowest for {said[-1]}" * (len(said) > 1)
     found = [
         _measure(metric, f"score of a model with {whom} is its mean"),
-        f"It is highest for {said[0]}" + f", and lowest for {said[-1]}" * (len(said) > 1) + ".",
+        f"The score is highest for {said[0]}{lowest}.",
     ]
     known = frame[frame["system"].isin([CEILING, HUMANS])] if analytic else frame[:0]
     if len(known):
