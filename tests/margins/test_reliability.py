@@ -219,7 +219,7 @@ split, own = reliability.split_half_reliability, reliability.self_consistency
         (lambda: split(np.eye(6), np.eye(6) + 0.5), "shown must be whole numbers"),
         (lambda: split(lone(4), np.full((2, 9), 2)), "observer 1 has 2 answers to item 4 but no"),
         (lambda: split(np.where(np.isnan(lone(8)), np.nan, 1.0)), "all items are equally hard: no"),
-        (lambda: own(np.ones((2, 9, 2)), kind="human"), "chooses observers"),
+        (lambda: own(np.ones((2, 9, 2)), kind="human"), "selects observers"),
         (lambda: own(al.load_example().select(kind="human")), "no observer saw an item twice"),
         (lambda: own(al.load_example(), kind="people"), "no observer is of"),
         (lambda: split(np.ones((4, 9))), "equally hard"),

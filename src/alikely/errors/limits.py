@@ -71,7 +71,7 @@ GOLDEN, PLASTIC = 0.6180339887498949, 0.7548776662466927
 # Of three populations, one differs in all labels, one in frequent labels, one in some true classes.
 KINDS = 3
 GRID = np.linspace(0, 1, 401)
-# Probability in either tail from which on the wider answer stands alone: limits of 90 % and more.
+# Tail probability from which on only the wider limit is used: limits of 90% and more.
 TAIL = 0.05
 # Note for a limit beyond all populations.
 UNBOUNDED = "errors do not bound it: a limit is that of rows without a common label"
@@ -287,7 +287,7 @@ def _simulated(
     by_label = estimated()
     frequent = np.zeros(by_label.shape, dtype=bool)
     frequent[..., : share.shape[-1]] = share < 0.5
-    # Every other one is enough to tell populations from data sets.
+    # Every other draw is sufficient.
     again = estimated().sum(axis=(-2, -1)) if number % 2 else np.full(len(truth), np.nan)
     return {"true": truth, "again": again} | _described(by_label, frequent)
 
@@ -411,7 +411,7 @@ def _tied_ranks(
         multipliers = rng.standard_normal((n_draws, int(of_trial.max(initial=-1)) + 1))
         for block, slope in slopes:
             total[:, block.rows] = multipliers[:, of_trial[block.trials]] @ slope.T
-    # Without any slope, as where all errors are alike, nothing ties a pair to others.
+    # Without slopes, for example if all errors are equal, pairs are independent.
     loose = ~total.any(axis=0)
     total[:, loose] = rng.standard_normal((n_draws, int(loose.sum())))
     # Slopes are of the similarity, ranks of the divergence.

@@ -189,7 +189,7 @@ def divergence(p: Floats, q: Floats, part: Floats | float, base: float = 2) -> F
     with np.errstate(all="ignore"):
         parts = np.where(p > TINY, p * np.log(p / middle), 0)
         parts += np.where(q > TINY, q * np.log(q / middle), 0)
-    # Each half counts alike also where the mixture is weighted, as in `alikely.metrics.rows`.
+    # Both halves have equal weight even if the mixture is weighted, as in `alikely.metrics.rows`.
     nats = parts.sum(axis=-1) / 2
     return within(nats / np.log(base), high=largest_divergence(part, base))
 

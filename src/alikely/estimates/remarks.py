@@ -59,42 +59,42 @@ __all__ = [
 
 # A posterior interval wider than this is uninformative.
 WIDE = 0.5
-# A standard error below this is one of rounding.
+# A standard error below this is rounding error.
 ROUNDING = 1e-12
 # With fewer clusters an interval is approximate even if they are similar.
 FEWEST = 5
-# A column is examined if it has so many values with so many items on average.
+# A column is examined if it has this many values, with this many items on average.
 VALUES, SIZE = 10, 1.2
 N_PERMUTATIONS, LEVEL = 199, 0.01
-# Numbers permuted at a time: of more pairs a part is examined.
+# Most numbers permuted at a time; with more, a part of the pairs is examined.
 MOST = 20_000_000
-# Whether the plan was made for a comparison; None where it does not say.
+# Whether the plan was made for a comparison; None if unknown.
 FEW_IMAGES = {
     True: "few-effective-images", False: "few-effective-unplanned", None: "few-effective-unknown",
 }  # fmt: skip
-# Measured (`docs/validation`): coverage of means over four people, for similar models.
+# Measured (`docs/validation`): coverage of means over four humans, for similar models.
 SEVERAL = note("strata-several-humans")
-# What posteriors know of clusters, by sampler: all, how pairs hang together alone, or nothing.
+# Note on clusters by sampler: full support, only dependence between pairs, or none (default).
 CLUSTERS = {"moments": "", "strengths": "", "gibbs": note("clusters-pairs")}
 IGNORED = note("clusters-ignored")
-# With fewer effective ones, draws of clusters make intervals that are too narrow.
+# With fewer effective clusters, posterior intervals are too narrow.
 FEW_CLUSTERS = 50
 # How repeated items within a condition are treated.
 AS_TRIALS = note("repeats-as-trials")
-# A center further away than this prints as another number.
+# A center further away than this is printed as a different number.
 APART = 5e-4
 
 
 def joined_notes(*notes: str) -> str:
-    """Notes in one text, each once; empty ones are left out."""
+    """Join notes, without duplicates and empty ones."""
     return "; ".join(dict.fromkeys(filter(None, notes)))
 
 
 def joined(remarks: Iterable[NDArray[Any]]) -> list[str]:
-    """Remarks of each entry in one text."""
+    """Join the notes of each entry."""
     every = [np.asarray(own, dtype=object) for own in remarks]
     said = [own for own in every if (own != "").any()]
-    # The same few texts stand in millions of rows.
+    # Millions of rows share a few texts.
     join = functools.cache(joined_notes)
     return [join(*parts) for parts in zip(*said, strict=True)] if said else [""] * len(every[0])
 
@@ -111,7 +111,7 @@ def scarcity(
     defined: NDArray[np.bool_],
     methods: Sequence[str],
 ) -> NDArray[Any]:
-    """Which entries have too few errors for the analytic interval and the bootstrap."""
+    """Notes on entries with too few errors for analytic and bootstrap intervals."""
     trust = metric.trust
     if _posterior_alone(metric, methods) and not trust.biased:
         return np.full(len(defined), "", dtype=object)
@@ -125,21 +125,21 @@ def scarcity(
 def cautions(
     metric: Metric, cells: NDArray[Any], defined: NDArray[np.bool_], methods: Sequence[str]
 ) -> NDArray[Any]:
-    """Where the analytic interval of a metric misleads for another reason."""
+    """Notes on entries whose analytic interval is unreliable for other reasons."""
     if metric.caution is None or _posterior_alone(metric, methods):
         return np.full(len(defined), "", dtype=object)
     return np.where(defined, metric.caution(cells), "")
 
 
 def _posterior_alone(metric: Metric, methods: Sequence[str]) -> bool:
-    """Whether a table shows one interval, a posterior one of the metric itself."""
+    """Check if a table shows only the posterior interval of the metric itself."""
     return {*methods} == {"posterior"} and metric.posterior_label == "posterior"
 
 
 def cluster_remarks(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, cluster: str | None
 ) -> NDArray[np.object_]:
-    """Note of each entry on the clusters that were given, or that should be."""
+    """Note of each entry on the given clusters, or on clusters that should be given."""
     if not of_items(table, cluster):
         advice = "; ".join(_advice(table, metric))
         return np.full(table.sizes["pair"], advice, dtype=object)
@@ -169,7 +169,7 @@ def few_clusters(cluster: str, number: NDArray[Any]) -> NDArray[np.object_]:
 
 
 def _advice(table: xr.Dataset, metric: Metric) -> Iterator[str]:
-    """Say which columns should be the cluster."""
+    """Note on columns that should be the cluster."""
     if "inclusion" in table:
         return
     for column in filter(None, table.attrs.get(ITEM_COLUMNS, "").split(SEPARATOR)):
@@ -203,7 +203,7 @@ def design_effect(table: xr.Dataset, metric: Metric, column: str) -> tuple[float
 
 
 def _unit(slopes: Floats) -> Floats:
-    """Influence of trials, the same sum of squares for every pair."""
+    """Influence of trials, scaled to the same sum of squares for every pair."""
     size = np.sqrt((slopes**2).sum(axis=1, keepdims=True))
     return np.divide(slopes, size, out=np.zeros_like(slopes), where=size > 0)
 
@@ -215,7 +215,7 @@ def _square_of_sums(slopes: Floats, numbers: NDArray[np.intp]) -> float:
 def of_design(
     part: xr.Dataset, estimates: xr.Dataset, metric: Metric, weights: Floats
 ) -> tuple[float, float, dict[str, str]]:
-    """Center, freedom and notes of a weighted sum, where a plan chose the images."""
+    """Center, degrees of freedom and notes of a weighted sum, for images sampled by a plan."""
     value = float(weights @ estimates["estimate"].values)
     if "inclusion" not in part:
         return value, np.inf, dict.fromkeys(("analytic", "bootstrap", "posterior"), "")
@@ -250,20 +250,20 @@ def design_remarks(table: xr.Dataset, estimates: xr.Dataset) -> NDArray[np.objec
 
 
 def _made_for(table: xr.Dataset) -> list[bool | None]:
-    """Whether the plan was made for the models of each pair; None where it does not say."""
+    """Whether the plan was made for the models of each pair; None if unknown."""
     settled = list(table.attrs["settled"])
     if not settled:
         return [None] * table.sizes["pair"]
     ends = np.stack([table["first"].values, table["second"].values])
     asked, known = table["asked"].values, np.isin(table["observer"].values.astype(str), settled)
-    # Of two people the models say nothing.
+    # Pairs of humans do not involve models.
     made_for = (known | asked)[ends].all(axis=0) & ~asked[ends].all(axis=0)
     return [bool(own) for own in made_for]
 
 
 def few_images(effective: float, made_for: bool | None) -> str:
     """Note on an estimate whose variance is based on few images; empty if on enough."""
-    # Without any variance nothing is open: models alone, or images that were all shown.
+    # No note without variance: only models, or all images shown.
     if not effective < FEWEST_EFFECTIVE:
         return ""
     return note(FEW_IMAGES[made_for], n=f"{effective:.1f}")
@@ -279,7 +279,7 @@ def several_people(part: xr.Dataset) -> str:
 
 
 def apart(result: Result) -> NDArray[np.bool_]:
-    """Which entries are undefined because their observers have no trial in common."""
+    """Entries that are undefined because their observers have no common trial."""
     undefined = np.isnan(result.estimates["estimate"].values)
     if "cells" not in result.table:
         return np.zeros(len(undefined), dtype=bool)
@@ -287,7 +287,7 @@ def apart(result: Result) -> NDArray[np.bool_]:
 
 
 def recurring(result: Result) -> NDArray[np.bool_]:
-    """Entries in whose group of trials a cluster has several."""
+    """Entries in whose group of trials a cluster has several trials."""
     table, cluster = result.table, result.data.attrs["cluster"]
     if not cluster or "trial_group" not in table or cluster not in table.coords:
         return np.ones(table.sizes["pair"], dtype=bool)
@@ -298,7 +298,7 @@ def recurring(result: Result) -> NDArray[np.bool_]:
 
 
 def _any_recurs(result: Result) -> bool:
-    """Whether a cluster has several trials at all, within groups of trials or over them."""
+    """Whether any cluster has several trials, within or across groups of trials."""
     cluster = result.data.attrs["cluster"]
     if cluster not in result.table.coords or "trial_dataset" not in result.table.coords:
         return True
@@ -307,12 +307,12 @@ def _any_recurs(result: Result) -> bool:
 
 
 def counts_items(result: Result) -> bool:
-    """Whether trials of entries are items, each there once: what ``n_trials`` counts."""
+    """Whether the trials of entries are items, each presented once."""
     return result.data.attrs["cluster"] == "item" and not recurring(result).any()
 
 
 def fewest_clusters(result: Result) -> int:
-    """Effective number of clusters of items, if some entry has too few for draws; else 0."""
+    """Effective number of clusters of items, if too small for draws; otherwise 0."""
     if "n_clusters" not in result.estimates:
         return 0
     one = result.estimates["n_clusters"].values == 1
@@ -325,7 +325,7 @@ def cluster_note(result: Result) -> str:
     """Note on clusters that the posterior does not include; else empty."""
     if "posterior" not in result.data.children or not result.data.attrs["cluster"]:
         return ""
-    # Limits by moments have degrees of freedom of their own.
+    # Limits by moments have separate degrees of freedom.
     if (n := fewest_clusters(result)) and result.data.attrs["sampler"] != "moments":
         return note("few-clusters-posterior", n=n)
     if result.data["posterior"].attrs.get("clustered") or not _any_recurs(result):
@@ -342,11 +342,11 @@ def repeats_note(result: Result) -> str:
 
 
 def missing_notes(result: Result, pairs: pd.DataFrame) -> NDArray[np.object_]:
-    """That note for the pairs (columns dataset, observer_a, observer_b) that it is about."""
+    """Notes on missing responses, for the affected pairs."""
     if not result.missing_note or DATA_SUMMARY not in result.data.children:
         return np.full(len(pairs), result.missing_note, dtype=object)
     missing = result.data[DATA_SUMMARY]["n_missing"].to_pandas() > 0
-    # The last row and column are of all data sets, and of all observers.
+    # The last row and column are totals over data sets and observers.
     there = np.pad(missing.to_numpy(), ((0, 1), (0, 1)))
     there[-1], there[:, -1] = there.any(axis=0), there.any(axis=1)
     there[-1, -1] = True

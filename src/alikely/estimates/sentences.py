@@ -45,7 +45,7 @@ __all__ = [
 
 Method = Literal["analytic", "bootstrap", "bca", "posterior"]
 PLACES = ("dataset", "condition")
-# Methods that ``"all"`` stands for, in the order of columns and rows.
+# Methods of ``"all"``, in the order of columns and rows.
 METHODS = ("analytic", "bootstrap", "posterior")
 # A number of its own, not one in a name.
 NUMBER = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)?(?![\w-]|[.,]\d)")
@@ -55,11 +55,11 @@ CHAINS = " by MCMC"
 
 
 def available_methods(result: Result, ci_kind: str = "eti") -> list[Method]:
-    """Methods by which a result has intervals."""
+    """Methods with intervals in a result."""
     there: list[Method] = ["analytic"]
     if "bootstrap" in result.data.children:
         there += ["bootstrap", "bca"]
-    # Limits without draws are equal-tailed.
+    # Limits computed from counts are equal-tailed.
     if "posterior" in result.data.children or (result.without_draws and ci_kind == "eti"):
         there.append("posterior")
     return there
@@ -88,21 +88,21 @@ def chosen_interval(
 
 
 def shown_methods(result: Result, intervals: Intervals, ci_kind: Any = None) -> tuple[Any, ...]:
-    """Methods whose intervals a table shows, of those that a result has."""
+    """Methods of a result whose intervals a table shows."""
     metric = result.metric
     there = available_methods(result, result.interval_options(None, ci_kind)[1])
     valid = [name for name in METHODS if name in there and name not in metric.unreliable]
     first = chosen_interval(result, None, ci_kind)
     shown = chosen_methods(intervals, (*METHODS, "bca"), valid, first)
     if intervals is None and "posterior" in there and metric.posterior_label != "posterior":
-        # Of another quantity, such as a correlation corrected for noise.
+        # It describes another quantity, such as a noise-corrected correlation.
         shown = tuple(dict.fromkeys((*shown, "posterior")))
-    # Limits without draws that are named, but not equal-tailed, end in an error.
+    # Limits computed from counts that are requested, but not equal-tailed, raise an error.
     return tuple(name for name in shown if name in available_methods(result))
 
 
 def bounds_of(method: str, ci_kind: str, ci_prob: float) -> tuple[str, str]:
-    """Columns of a summary that hold the interval of a method."""
+    """Columns of a summary with the interval of a method."""
     return bound_names(method, {"analytic": "ci", "bca": "ci"}.get(method, ci_kind), ci_prob)
 
 
@@ -113,7 +113,7 @@ def result_sentence(
     ci_kind: CiKind | None = None,
     digits: int = 2,
 ) -> str:
-    """Say a result in a few sentences."""
+    """Describe a result in a few sentences."""
     prob, kind = result.interval_options(ci_prob, ci_kind)
     method = chosen_interval(result, interval, kind)
     shown = [method] if method else []
@@ -129,14 +129,14 @@ def result_sentence(
 
 
 def interval_words(method: str, ci_kind: str, ci_prob: float) -> str:
-    """What an interval is called."""
+    """Name of an interval."""
     if ci_kind == "hdi" and method not in ("analytic", "bca"):
         return f"{percent(ci_prob)} highest-density interval"
     return f"{percent(ci_prob)} {'credible interval' if method == 'posterior' else 'CI'}"
 
 
 def method_words(result: Result, method: str, ci_kind: str) -> str:
-    """How the interval of a method came about."""
+    """Words for the method of an interval."""
     attrs = result.data.attrs
     cluster = f", clustered by {attrs['cluster']}" if attrs.get("cluster") else ""
     if method == "analytic":
@@ -172,7 +172,7 @@ def pair_words(row: pd.Series, metric: Metric) -> str:
     """The observers of a row of a summary."""
     first, second = row["observer_a"], row["observer_b"]
     if first == second:
-        # All readers of an entry, which are compared with one another.
+        # An entry of all readers.
         return str(first)
     return (
         f"{first} and {second}" if metric.symmetric else f"{second} with {first} as the reference"
@@ -180,7 +180,7 @@ def pair_words(row: pd.Series, metric: Metric) -> str:
 
 
 def place_words(row: pd.Series, places: Sequence[str]) -> str:
-    """Data set and condition of a row of a summary, as far as they have names."""
+    """Data set and condition of a row of a summary, if named."""
     names = [str(row[name]) for name in places if str(row[name]) not in ("", "all")]
     return f" in {', '.join(names)}" if names else ""
 
@@ -199,7 +199,7 @@ def trial_words(frame: pd.DataFrame, result: Result) -> str:
 
 
 def posterior_words(metric: Metric, median: float, digits: int) -> str:
-    """The median of a posterior, and of what it is if not of the estimand."""
+    """The posterior median, and its quantity if it is not the estimand."""
     of = metric.posterior_label
     of = "posterior" if of == "posterior" else f"{of} posterior"
     return f"{of} median {number(median, digits)}"
@@ -223,7 +223,7 @@ def cautions(notes: pd.Series, what: str) -> str:
 
 
 def merged_remarks(counts: Mapping[str, int]) -> dict[str, int]:
-    """Remarks that differ in numbers alone made one, from the least number to the greatest."""
+    """Combine notes that differ only in numbers, with the range of numbers."""
     alike: dict[str, list[str]] = {}
     for remark in counts:
         alike.setdefault(NUMBER.sub("#", remark), []).append(remark)
@@ -240,7 +240,7 @@ def merged_remarks(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def capital(text: str) -> str:
-    """A sentence begins with a capital letter; the rest stays."""
+    """Capitalize the first letter."""
     return text[:1].upper() + text[1:]
 
 
@@ -316,7 +316,7 @@ def side_words(lower: float, upper: float, value: float) -> str:
 
 
 def _one(say: Phrases, result: Result, frame: pd.DataFrame, how: str) -> str:
-    """Say the only pair."""
+    """Describe one pair."""
     metric, row, note = result.metric, frame.iloc[0], str(frame["note"].iloc[0])
     ground, known = trial_words(frame, result), not np.isnan(row[say.lower])
     text = f"the {metric.label} of {pair_words(row, metric)}{place_words(row, PLACES)}"
@@ -339,7 +339,7 @@ def _one(say: Phrases, result: Result, frame: pd.DataFrame, how: str) -> str:
 
 
 def _many(say: Phrases, result: Result, frame: pd.DataFrame, how: str) -> str:
-    """Say the extremes of many pairs, and how many there are."""
+    """Describe the extremes of several pairs, and their number."""
     label, (what, where) = result.metric.label, _what(result, frame)
     defined = frame[frame["estimate"].notna()]
     ground = trial_words(defined if len(defined) else frame, result)
@@ -386,7 +386,7 @@ def _what(result: Result, frame: pd.DataFrame) -> tuple[str, str]:
 def matrix_sentence(
     matrix: Result, n_places: int, place: str, prob: float, kind: CiKind, digits: int
 ) -> str:
-    """Say the extremes of a matrix, its intervals and its tests."""
+    """Describe the extremes of a matrix, its intervals and its tests."""
     metric, values, n = matrix.metric, matrix.estimates["estimate"].values, len(matrix.observers)
     where = f", {n_places:,} {place}s" if place else ""
     pairs = counted(n * (n - 1) // 2, "pair")
@@ -410,6 +410,6 @@ def matrix_sentence(
 
 
 def _range(numbers: pd.Series, what: str) -> str:
-    """Least and greatest of numbers, and of what."""
+    """Smallest and largest number, with their labels."""
     least, most = int(numbers.min()), int(numbers.max())
     return counted(most, what) if least == most else f"{least:,} to {counted(most, what)}"

@@ -401,7 +401,7 @@ def _window(mode: Mode, stable: tuple[float, float]) -> tuple[tuple[float, float
     sd = np.sqrt(np.linalg.inv(mode.curvature + mode.prior_curvature)[4, 4])
     reach = float(np.clip(ERRORS * sd, 0.2, 1.5))
     if off > 0.8 * half:
-        # At an edge the curvature says nothing.
+        # At an edge the curvature is uninformative.
         reach = 0.7
     elif off < 0.3 * half and 0.7 * reach < half < 1.5 * reach:
         return stable, True
