@@ -284,7 +284,7 @@ def field(record: Any, *path: str | int, place: str) -> Any:
             name = ".".join(map(str, path))
             raise ValueError(
                 f"{place} has no field {name!r}: an unknown version of this log; convert it to a "
-                "table of it and read that (format='table')"
+                "table and read that with format='table'"
             ) from None
     return here
 
