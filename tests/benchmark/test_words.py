@@ -10,6 +10,7 @@ import pytest
 from markup import page, tabular
 
 import alikely as al
+from alikely.report.results import score_findings
 
 SPEAKS = {
     "images": "new images and these humans (humans and models fixed)",
@@ -178,9 +179,9 @@ def test_humans_are_counted_where_models_are() -> None:
     assert "; 80 images per condition on average) generalize to" in text
     assert '"only 4 humans: the interval is approximate" (2 of 2 models)' in text
     assert "only 3 humans" in frame.loc["human-human", "note"]
-    said = al.benchmark.words.ceiling_sentence(scores, al.benchmark.ceilings(scores), "both")
+    question, answers = score_findings(scores)
     every, own = (two(frame.loc[name, "estimate"]) for name in ("human-human", "ceiling"))
     assert every != own
-    assert said.startswith(f"The mean over pairs of 7 humans in all 2 data sets was {every}")
-    assert f"scores (ceiling {own}, 4 humans in data sets with models) of 2 models" in said
+    assert question == "How similar are the responses of 2 models to 4 humans?"
+    assert f"The humans reach {own}, " in " ".join(answers)
     assert "with 3 humans in t" in scores.sentence(level="t")

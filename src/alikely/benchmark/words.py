@@ -8,15 +8,13 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.intervals import CiKind, bound_names, percent
-from alikely._base.names import MISSING, counted, listed, number, p_number, p_words
+from alikely._base.names import counted, number, p_number, p_words
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population
 from alikely.benchmark.levels import (
     dataset_names,
     is_analytic,
     level_draws,
-    level_scores,
     model_names,
-    system_names,
 )
 from alikely.benchmark.tables import (
     drawn_methods,
@@ -28,7 +26,6 @@ from alikely.benchmark.tables import (
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import (
     Phrases,
-    bounds_of,
     capital,
     cautions,
     population_words,
@@ -37,11 +34,8 @@ from alikely.estimates.sentences import (
 __all__ = [
     "SPEAKS",
     "Phrases",
-    "ceiling_sentence",
     "difference_sentence",
-    "equality_sentence",
     "judged",
-    "rank_sentence",
     "score_sentence",
 ]
 
@@ -62,17 +56,6 @@ TEMPLATES = {
     "interval).",
     "differences": "{n} of {of:,} differences between models {differ} significantly from 0 "
     "(simultaneous {prob} intervals).",
-    "equality": "The test of equal scores of all {n} models gave {p}. It is based on the largest "
-    "standardized difference ({system} minus {other}), adjusts for all differences, and "
-    "generalizes to {generalize_to}.",
-    "ranks": "{first} has the highest score; {tied}. The {prob} rank sets are simultaneous for all "
-    "{n} models and generalize to {generalize_to}.",
-    "ceiling": "The mean over pairs of {humans}{every} was {value} (SE {se}){test}. It generalizes "
-    "to {generalize_to}.",
-    "consensus": " The noise ceiling (lower and upper bound) was {low} to {high}; it generalizes "
-    "to {generalize_to}.",
-    "shares": " Ceiling-normalized scores{met} of {n} ranged from {least} to {most}; {whose} 1 "
-    "({prob}, not adjusted for multiple comparisons).",
     "identical": "{head}: the responses are identical, so there is no difference to test.",
     "verdict": "{head}: {difference}, {tested}. The interval generalizes to {generalize_to}; "
     "without adjustment, the difference {differs} significantly from 0.",
@@ -185,80 +168,6 @@ def _images_words(scores: Result, level: str, n_humans: int, fewest: int, n_imag
     if fewest < n_humans:
         ground += f" and at least {counted(fewest, 'human')} in each"
     return ground
-
-
-def equality_sentence(scores: Result, test: pd.Series, generalize_to: Population) -> str:
-    """Write the test of equal scores, as returned by `alikely.benchmark.test_equality`."""
-    return TEMPLATES["equality"].format(
-        n=test["n_systems"], p=p_words("p", test["p_value"]), system=test["system"],
-        other=test["other"], generalize_to=_speaks(scores, generalize_to),
-    )  # fmt: skip
-
-
-def rank_sentence(
-    scores: Result, ranks: pd.DataFrame, generalize_to: Population, ci_prob: float
-) -> str:
-    """Write which model leads a ranking, and which are tied with it."""
-    n, first = len(ranks), ranks.iloc[0]
-    names = ranks.loc[ranks["tied_with_top"], "system"].tolist()
-    others = [str(name) for name in names if name != first["system"]]
-    if not others:
-        tied = "no other model is tied with it"
-    elif len(names) == n:
-        tied = f"all {n} models are tied with it"
-    else:
-        verb = "is" if len(others) == 1 else "are"
-        tied = f"{len(others)} of the other {n - 1} {verb} tied with it ({listed(others)})"
-    return TEMPLATES["ranks"].format(
-        first=first["system"], tied=tied, n=n, prob=percent(ci_prob),
-        generalize_to=_speaks(scores, generalize_to),
-    )  # fmt: skip
-
-
-def ceiling_sentence(
-    scores: Result,
-    table: pd.DataFrame,
-    generalize_to: Population,
-    level: str = OVERALL,
-    digits: int = 2,
-) -> str:
-    """Write the consistency of humans, and how close models come to it."""
-    prob, kind = scores.interval_options(None, None)
-    row = table.set_index("level").loc[level]
-    n_humans, n_met = int(row["n_humans"]), _behind(scores, level)[0]
-    every = f" in all {len(dataset_names(scores))} data sets" if n_met < n_humans else ""
-    test = ""
-    if not np.isnan(row["p_human_human"]):
-        test = f"; one-sided test against 0, {p_words('p', row['p_human_human'])}"
-    text = TEMPLATES["ceiling"].format(
-        humans=counted(n_humans, "human"), every=every, test=test,
-        value=number(row["human_human"], digits),
-        se=number(row["human_human_se"], digits),
-        generalize_to=_speaks(scores, generalize_to),
-    )  # fmt: skip
-    low, high = (number(row[f"noise_ceiling_{end}"], digits) for end in ("lower", "upper"))
-    if MISSING not in (low, high):
-        text += TEMPLATES["consensus"].format(
-            low=low, high=high, generalize_to=_speaks(scores, "images")
-        )
-    frame = scores.summary(generalize_to, level, ci_prob=prob, ci_kind=kind)
-    shares = frame[frame["ceiling_normalized"].notna()]
-    ends = bounds_of("ceiling_normalized", "ci", prob)
-    if not len(shares) or ends[0] not in shares:
-        return text
-    reached = int(((shares[ends[0]] <= 1) & (shares[ends[1]] >= 1)).sum())
-    met = ""
-    if every:
-        ceiling = number(level_scores(scores, level)[system_names(scores).index(CEILING)], digits)
-        met = f" (ceiling {ceiling}, {counted(n_met, 'human')} in data sets with models)"
-    least, most = (
-        number(x, digits)
-        for x in (shares["ceiling_normalized"].min(), shares["ceiling_normalized"].max())
-    )
-    return text + TEMPLATES["shares"].format(
-        met=met, n=counted(len(shares), "model"), least=least, most=most, prob=percent(prob),
-        whose=f"{reached or 'none'} of their intervals contain{'' if reached > 1 else 's'}",
-    )  # fmt: skip
 
 
 def _method(scores: Result, method: str, generalize_to: Population, kind: CiKind) -> str:

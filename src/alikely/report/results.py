@@ -289,7 +289,7 @@ def score_findings(scores: Result) -> tuple[str, list[str]]:
     say = Phrases(metric, chosen, prob, kind, 2)
     reference = str(scores.data.attrs.get("reference", ""))
     if analytic:
-        reference = counted(int(scores.estimates["n_humans"].sel(level=OVERALL)), "human")
+        reference = counted(int(scores.estimates["n_humans_paired"].sel(level=OVERALL)), "human")
     question = f"How similar are the responses of {counted(len(models), 'model')} to {reference}?"
     rows = frame[frame["system"].isin(models) & frame["estimate"].notna()]
     rows = rows.sort_values("estimate", ascending=False, kind="stable")
@@ -302,11 +302,11 @@ def score_findings(scores: Result) -> tuple[str, list[str]]:
         _measure(metric, f"score of a model with {whom} is its mean"),
         f"The score is highest for {said[0]}{lowest}.",
     ]
-    known = frame[frame["system"].isin([CEILING, HUMANS])] if analytic else frame[:0]
-    if len(known):
+    known = frame[frame["system"].isin([CEILING, HUMANS])].sort_values("system")
+    if analytic and len(known):
         bounds = ceilings(scores, BOTH).set_index("level").loc[OVERALL]
         low, high = (say.value(bounds[f"noise_ceiling_{end}"]) for end in ("lower", "upper"))
-        found.append(f"The humans reach {_reached(say, known.iloc[-1])} with each other")
+        found.append(f"The humans reach {_reached(say, known.iloc[0])} with each other")
         if MISSING not in (low, high):
             found[-1] += "; the noise ceiling, the highest score that a model could reach given "
             found[-1] += f"the variability between humans, lies between {low} and {high}"
