@@ -32,7 +32,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 gc.set_threshold(10_000, 50, 1_000)
 
 # A busy model may take long over one example: no reason to fail.
-hypothesis.settings.register_profile("alikely", deadline=None)
+hypothesis.settings.register_profile("alikely", deadline=None, max_examples=30)
 hypothesis.settings.load_profile("alikely")
 # For the same tests once more under other kernels (.ci/run): fewer examples.
 hypothesis.settings.register_profile("kernels", deadline=None, max_examples=20)

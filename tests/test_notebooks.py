@@ -60,13 +60,6 @@ def test_outputs_are_there(notebook: Path) -> None:
     assert notebook.stat().st_size < ENOUGH
 
 
-def test_a_figure_that_is_not_shown_is_noticed() -> None:
-    cell = {"source": ["x = 1\n", "al.plot_matrix(result);"], "outputs": []}
-    assert draws(cell)
-    assert not shown(cell)
-    assert not draws({"source": ["def f():\n", "    al.plot_matrix(result)"]})
-
-
 def source_of(notebook: Path) -> str:
     return "\n".join("".join(cell["source"]) for cell in code_of(notebook))
 

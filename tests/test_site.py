@@ -135,28 +135,3 @@ def test_the_site_leaves_no_output_out(file: Path) -> None:
     assert [kind for kind in kinds if not kind & SHOWN and kind != BESIDE] == []
     assert set().union(*kinds) <= SHOWN | BESIDE
     assert kinds.count(BESIDE) == (file.parent.name == "papers")
-
-
-def test_the_check_of_links_finds_what_is_wrong(tmp_path: Path) -> None:
-    check = importlib.import_module("check_site")
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "choosing_a_function.html").write_text(
-        '<h1 id="top">q</h1><a href="#top">here</a><a href="#gone">there</a>'
-        '<a href="nowhere.html">lost</a><a href="https://doi.org/10.1/x">a source</a>'
-        '<script src="https://elsewhere.example/a.js"></script><img src="missing.png">'
-        "<code>al.compare(trials)</code><a href='#top'><code>al.mean(result)</code></a>"
-    )
-    (tmp_path / "a.css").write_text(
-        "@import 'https://elsewhere.example/b.css'; a { b: url(c.woff) }"
-    )
-    found = [line for line in check.faults(tmp_path) if not line.startswith("no place for")]
-    assert sorted(found) == [
-        "a.css: loads https://elsewhere.example/b.css",
-        "a.css: no file c.woff",
-        "docs/choosing_a_function.html: loads https://elsewhere.example/a.js",
-        "docs/choosing_a_function.html: names without a link al.compare(trials)",
-        "docs/choosing_a_function.html: no file missing.png",
-        "docs/choosing_a_function.html: no file nowhere.html",
-        "docs/choosing_a_function.html: no place #gone",
-    ]
-    assert "no place for alikely.compare" in check.faults(tmp_path)

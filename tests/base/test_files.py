@@ -110,6 +110,7 @@ def write_for_ever(path: Path) -> None:
         write_file(path, bytes([number % 256]) * 4_000_000)
 
 
+@pytest.mark.slow
 def test_a_kill_leaves_a_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     write_file(path, b"\x00" * 4_000_000)
@@ -217,29 +218,3 @@ def test_what_a_tree_lacks_is_named(change: dict[str, Any], message: str) -> Non
     given = {"groups": {}, "where": "'x.nc'", "remedy": "write one with Result.save"} | change
     with pytest.raises(ValueError, match=message):
         check_tree(tree(), **given)
-
-
-@pytest.mark.parametrize(
-    ("found", "message"),
-    [
-        (None, "it has no format_version"),
-        ("one", "it has format_version 'one'"),
-        (0, "it has format_version 0"),
-        (2, "the tree has format_version 2, this alikely reads 1; use a newer alikely"),
-    ],
-)
-def test_layouts_that_are_not_known(found: object, message: str) -> None:
-    other = tree()
-    other.attrs = {} if found is None else {"format_version": found}
-    with pytest.raises(ValueError, match=message):
-        check_tree(other, {}, version=1)
-
-
-def test_a_variable_may_be_called_like_its_group(tmp_path: Path) -> None:
-    """It is in memory like the others when the file is closed."""
-    tree = xr.DataTree.from_dict(
-        {"a": xr.Dataset({"a": ("x", [1.0, 2.0]), "b": ("x", [3.0, 4.0])})}
-    )
-    tree.attrs["seed"] = "1"
-    write_tree(tree, tmp_path / "tree.nc")
-    xr.testing.assert_identical(read_tree(tmp_path / "tree.nc"), tree)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markup import page
 
-from alikely._base.frames import NOTES, ROWS, given_as, html_of, ordered
+from alikely._base.frames import ROWS, given_as, html_of, ordered
 
 TABLE = pd.DataFrame(
     {
@@ -64,14 +63,6 @@ def test_a_table_goes_out_to_other_libraries() -> None:
     assert given_as(ordered(TABLE, "system"), "pyarrow").column_names == list(TABLE)
 
 
-def test_a_library_that_is_missing_or_unknown_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="as_ must be one of pandas, polars, pyarrow; got 'polar'"):
-        given_as(TABLE, "polar")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(ImportError, match="as_='polars' needs polars, which is not installed"):
-        given_as(TABLE, "polars")
-
-
 @pytest.mark.slow
 @given(st.lists(st.text(min_size=1), min_size=3, max_size=3))
 @settings(deadline=None, max_examples=25)
@@ -95,8 +86,3 @@ def test_a_page_says_how_many_rows_are_left(n: int, said: str) -> None:
     assert len(rows) == ROWS + 1
     assert ("more row" in around) == bool(said)
     assert said in around
-
-
-def test_many_notes_are_counted() -> None:
-    around, _ = page(html_of("T", pd.DataFrame({"x": ["1"]}), notes=list("abcdefgh")))
-    assert f"... and {8 - NOTES} more notes" in around

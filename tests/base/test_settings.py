@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +10,9 @@ import numpy as np
 import pytest
 
 import alikely as al
-from alikely._base import steps
 from alikely._base.random import seed_sequence
 from alikely._base.settings import DEFAULTS
-from alikely._base.steps import Bar, quietly, shows_progress
+from alikely._base.steps import quietly, shows_progress
 
 BARE: dict[str, Any] = {"n_null": 0, "bayes_factor": False}
 
@@ -94,15 +92,3 @@ def test_bad_values_are_refused(name: str, value: object, message: str) -> None:
     with pytest.raises((AttributeError, TypeError, ValueError), match=message):
         setattr(al.options, name, value)
     assert {name: getattr(al.options, name) for name in DEFAULTS} == DEFAULTS
-
-
-def test_bars_are_silent_in_a_notebook_that_cannot_show_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """rich warns there, and warnings are errors here."""
-    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
-    monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    monkeypatch.setattr(steps, "find_spec", lambda _: None)
-    with al.options(progressbar=True), Bar("cells", 2) as bar:
-        bar.update(1)
-        assert bar.total == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import alikely as al
 from alikely._base.steps import Bar
 
 
@@ -19,9 +18,3 @@ def test_a_total_that_comes_later(capsys: pytest.CaptureFixture[str]) -> None:
         assert bar._bars.tasks[0].completed == 0
         bar.close()
     assert capsys.readouterr().out == ""
-
-
-def test_none_is_shown_where_none_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
-    with al.options(progressbar=False), Bar("trials", 3) as bar:
-        bar.update()
-    assert capsys.readouterr().err == ""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
-import xarray as xr
 from scipy import stats
 
 import alikely as al
@@ -49,7 +47,7 @@ def form(trials: al.Trials, **options: Any) -> str:
     return "drawn" if "ability_sd" in names else "these" if "human_effect" in names else "alike"
 
 
-@pytest.mark.parametrize("accuracy", [UNLIKE, ALIKE])
+@pytest.mark.parametrize("accuracy", [UNLIKE, pytest.param(ALIKE, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("effects", "expected"), [(False, "alike"), (True, "these"), ("drawn",) * 2]
 )
@@ -62,19 +60,6 @@ def test_the_form_is_what_was_asked_for(accuracy: list[float], effects: Any, exp
     assert default == "Normal(0, 1.5)"
     for prior in ((0, 1.5), (1, 1)):
         assert form(trials, priors={"level_mean": prior}, **given) == expected
-
-
-@pytest.mark.parametrize("accuracy", [UNLIKE, ALIKE])
-def test_covariates_do_not_change_the_form(accuracy: list[float]) -> None:
-    trials = observed(accuracy, models=2)
-    table = {"model": pd.DataFrame({"size": [1.0, 2.0]}, index=trials.observers[-2:])}
-    for effects, expected in ((False, "alike"), (True, "these")):
-        assert form(trials, human_effects=effects, covariates=table) == expected
-        assert form(trials, human_effects=effects, saturated=True) == expected
-    for given in ({"covariates": table}, {"saturated": True}):
-        with pytest.raises(ValueError, match=r"human_effects='drawn' has no .*=False or True") as e:
-            al.fit_cohort(trials, **given)
-        assert "\n" not in str(e.value)
 
 
 def test_a_note_where_cochrans_q_contradicts_the_model() -> None:
@@ -127,28 +112,3 @@ def test_scores_with_new_humans_and_with_these(prior_chains: None) -> None:
         differ = cohort_scores(plain)["note"].str.startswith("Humans differ in accuracy (Cochran's")
         assert (differ == (effects is False)).all()
         assert "ceiling_normalized_these" not in cohort_scores(plain)
-
-
-@pytest.mark.slow
-def test_a_model_of_ones_own_keeps_its_rows(prior_chains: None) -> None:
-    trials = observed([0.5, 0.7, 0.9], 80)
-    counts = al.data.cohort_counts(trials, who_was_right=True)
-    model = al.models.cohort(counts, human_effects="drawn", priors={"ability_sd": 1.0})
-    tree: xr.DataTree = al.fit_cohort(trials, model=model, n_draws=100, rng=1)
-    assert tree.attrs["human_effects"] == "drawn"
-    assert tree["posterior"].sizes["row"] == counts.sizes["stratum"]
-
-
-def test_many_counts_are_told_and_change_nothing(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    trials = observed(UNLIKE)
-    # Eight patterns of three people, and one model.
-    for most, told in ((7, 1), (8, 0)):
-        monkeypatch.setattr("alikely.benchmark.cohorts.MANY_ROWS", most)
-        caplog.clear()
-        assert form(trials) == "drawn"
-        assert len(caplog.records) == told
-    monkeypatch.setattr("alikely.benchmark.cohorts.MANY_ROWS", 7)
-    form(trials)
-    assert caplog.messages[-1].startswith("human_effects='drawn' of 8 counts takes more than")

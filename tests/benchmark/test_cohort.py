@@ -241,20 +241,15 @@ def unequal_columns(tree: Any) -> None:
     al.simulate.cohort(np.zeros((1, 3)), np.zeros((1, 3)), [0.5, 0.6], 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (no_model, "no observer is of kind 'robot'"),
-        (unequal_columns, "one column per condition: expected 2, got 3"),
         (lambda tree: al.benchmark.cohort_scores(tree, "nowhere"), "level must be one of 'all'"),
-        (lambda tree: al.benchmark.cohort_scores(xr.DataTree()), "this tree is not a cohort fit"),
         (
             lambda tree: al.benchmark.cohort_check(tree, "human"),
             "by must be one of 'all', 'model'",
-        ),
-        (
-            lambda tree: al.benchmark.test_equal_accuracy(al.load_example(), humans="robot"),
-            "no observer is of kind 'robot'; .* with humans=",
         ),
         (lambda tree: al.simulate.cohort([1.5], [0.5], 0.5, 0.5), "copy_probability must lie in"),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from scipy import optimize, special, stats
 import alikely as al
 from alikely.benchmark.cohorts import _copy_probability, cohort_effects, layout_of
 from alikely.data.covariates import covariate_tables
-from alikely.inference import ready
 
 
 def table_of(log_odds_ratio: float, human: float, evaluated: float) -> tuple[float, float]:
@@ -119,6 +117,7 @@ def test_effects_add_to_the_log_odds_ratio_and_the_level(table: pd.DataFrame) ->
     assert priors["level_large"] == "ZeroSumNormal(1)"
 
 
+@pytest.mark.slow
 def test_covariates_of_humans_move_their_effects() -> None:
     counts = al.data.cohort_counts(al.load_example())
     people = pd.DataFrame({"age": [20, 30, 40, 60]}, index=counts["person"].values)
@@ -127,14 +126,6 @@ def test_covariates_of_humans_move_their_effects() -> None:
     effect, sd, deviate, age = values_at(model, names).values()
     wanted = sd * (deviate - deviate.mean()) + age * (people["age"].to_numpy() - 37.5)
     np.testing.assert_allclose(effect, wanted)
-
-
-@pytest.mark.slow
-def test_without_covariates_the_model_is_the_same() -> None:
-    """Evidence of the catalog is of its log density."""
-    counts = al.data.cohort_counts(al.load_example())
-    plain, empty = al.models.cohort(counts), al.models.cohort(counts, covariates={})
-    assert ready.Computation(plain) == ready.Computation(empty)
 
 
 def test_what_divides_data_sets_but_not_their_humans_is_refused() -> None:
@@ -188,6 +179,7 @@ def test_contrasts_exchange_the_effect_and_keep_accuracies(tree: xr.DataTree) ->
     assert row["difference"] == pytest.approx(float(wanted.mean()))
 
 
+@pytest.mark.slow
 def test_contrasts_of_numbers_are_between_two_of_them(tree: xr.DataTree) -> None:
     table = al.benchmark.cohort_contrasts(tree, "year").set_index("quantity")
     assert table.loc["log_odds_ratio", ["value", "other"]].tolist() == [2021.0, 2012.0]
@@ -216,31 +208,13 @@ def put(column: str, values: Any) -> Callable[[pd.DataFrame], Any]:
     ("given", "message"),
     [
         (lambda t: t, "covariates must map kinds to tables"),
-        (lambda t: {"models": t}, "are of model, condition, human, got 'models'; did you"),
-        (lambda t: {"model": {"family": "cnn"}}, "must be a pandas, polars or pyarrow table"),
         (lambda t: {"model": pl.DataFrame(t)}, "need a column 'model' that names each row"),
-        (lambda t: {"model": t.drop("model_3")}, "have no row for model_3; add it"),
-        (lambda t: {"model": t.rename({"model_3": "model_33"})}, "rows that are not in the data"),
         (lambda t: {"model": pd.concat([t, t.iloc[:1]])}, "have two rows for 'model_1'"),
-        (lambda t: {"model": t[[]]}, "have no column; give at least one"),
-        (lambda t: {"model": t.rename(columns={"family": 3})}, "digits and underscores.*got '3'"),
         (lambda t: {"model": pd.concat([t, t[["year"]]], axis=1)}, "column .year. occurs twice"),
-        (lambda t: {"model": t.assign(year=t["year"] * 1e300)}, "'year' of model is too large"),
-        (put("training set", 1.0), "a name of letters, digits and underscores.*'training set'"),
         (put("year", [1, 2, np.nan, 4, 5, 6]), "'year' of model is missing for model_3; fill"),
-        (put("family", ["a", None, "a", "b", "b", "b"]), "'family' of model is missing for"),
-        (put("year", [1, 2, np.inf, 4, 5, 6]), "must be finite, got inf for model_3"),
         (put("year", 2012), "'year' of model is 2012.0 for all; leave it out"),
-        (put("family", "cnn"), "'family' of model is cnn for all; leave it out"),
-        (put("family", list("abcdef")), "has a different level for each row.*fewer, larger groups"),
         (put("born", pd.Timestamp("2020")), "must be numbers, text, categories or booleans"),
-        (put("mixed", ["a", 1, "a", 1, "b", 2.5]), "must be numbers, text, categories or bool"),
-        (lambda t: {"model": t.assign(decade=t["year"] / 10 + 3)}, "'decade' of model follows"),
         (lambda t: {"model": t.rename(columns={"year": "sd"})}, "'sd' of model would take the"),
-        (lambda t: {"model": t.rename(columns={"family": "dataset"})}, "take the name 'dataset'"),
-        (lambda t: {"model": t, "condition": pd.DataFrame({"year": [1, 2, 3]},
-                    index=["all | clean", "all | blur", "all | noise"])},
-         "'year' occurs in two tables, model and condition"),
         (lambda t: {"human": t}, "covariates of human need human_effects=True"),
     ],
 )  # fmt: skip
@@ -251,6 +225,7 @@ def test_bad_tables(table: pd.DataFrame, given: Any, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("covariate", "values", "message"),
     [
@@ -263,29 +238,3 @@ def test_bad_tables(table: pd.DataFrame, given: Any, message: str) -> None:
 def test_bad_contrasts(tree: xr.DataTree, covariate: str, values: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         al.benchmark.cohort_contrasts(tree, covariate, values)
-
-
-def test_groups_are_drawn_over_their_models(tree: xr.DataTree) -> None:
-    ax = al.plot_cohort(tree, "groups", covariate="family")
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["cnn", "vit", "mlp"]
-    circles, bounds, points = ax.lines[0], ax.lines[1], ax.lines[2]
-    draws = cohort_effects(tree, "family")["copy_probability"].sel(family="cnn")
-    assert points.get_xdata()[0] == pytest.approx(float(draws.mean()))
-    np.testing.assert_allclose(bounds.get_xdata(), draws.quantile([0.025, 0.975]))
-    layout = layout_of(tree)
-    own = tree["posterior"]["copy_probability"].mean(("chain", "draw")).values
-    first = own[layout["model"].values == "model_1"].mean()
-    assert circles.get_xdata()[0] == pytest.approx(first)
-    assert len(circles.get_xdata()) == 2
-
-
-def test_a_saved_fit_says_the_same(tree: xr.DataTree, tmp_path: Path) -> None:
-    tree.to_netcdf(tmp_path / "fit.nc")
-    with xr.open_datatree(tmp_path / "fit.nc") as read:
-        found = al.benchmark.cohort_contrasts(read, "family")
-    pd.testing.assert_frame_equal(found, al.benchmark.cohort_contrasts(tree, "family"))
-
-
-def test_fits_without_covariates_have_none(cohort_tree: xr.DataTree) -> None:
-    with pytest.raises(ValueError, match="no covariate 'family'; fit it with covariates="):
-        al.benchmark.cohort_contrasts(cohort_tree, "family")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ import alikely as al
 from alikely.benchmark.decomposition import (
     ALIKE,
     NOISE,
-    _summed,
     added_count,
     block_influence,
     decomposition,
@@ -365,7 +363,7 @@ def test_many_people_do_not_make_few_images_many() -> None:
 
 
 @given(seed=st.integers(0, 10_000), n_humans=st.integers(2, 5))
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=4)
 def test_order_of_people_models_and_images_does_not_matter(seed: int, n_humans: int) -> None:
     right = answers(seed, n_humans, 2, 30)
     rng = np.random.default_rng(seed)
@@ -384,13 +382,6 @@ def test_order_of_people_models_and_images_does_not_matter(seed: int, n_humans: 
         np.sort(other["influence"].values[swap], axis=1),
         atol=1e-12,
     )
-
-
-def test_two_people_say_nothing_of_new_ones() -> None:
-    parts = decomposed(crowd(answers(10, 2, 1, 60), 2)[0])[-1]
-    found = spread(parts, np.eye(3), "both")
-    assert np.isnan(found.variance).all()
-    assert np.isfinite(spread(parts, np.eye(3), "images").variance).all()
 
 
 def test_identical_models_differ_by_nothing() -> None:
@@ -502,17 +493,3 @@ def test_other_metrics_of_cells_take_the_same_way(metric: str) -> None:
     values = [float(found.value(cells_of(right[h], right[3], added))) for h in range(3)]
     assert parts["interval_center"].values[0] == pytest.approx(np.mean(values), rel=1e-12)
     assert parts["humans"].values[0, 0] == pytest.approx(np.var(values, ddof=1) / 3, rel=1e-9)
-
-
-def test_memory_of_sums_grows_with_images_not_with_their_square() -> None:
-    n = 20_000
-    columns, number = np.random.default_rng(1).random((4, n)), np.arange(n)[::-1]
-    tracemalloc.start()
-    try:
-        found = _summed(columns, number)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    np.testing.assert_allclose(found, columns[:, ::-1])
-    # A few numbers for each image and pair; a square would hold 3.2 GB.
-    assert peak < 200 * 8 * n

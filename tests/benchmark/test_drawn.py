@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +10,6 @@ from scipy import special
 
 import alikely as al
 from alikely.benchmark.levels import dataset_names
-from alikely.benchmark.ranking import rank_sets
 
 # Draws of a result are stored in single precision.
 SINGLE = 1e-6
@@ -167,17 +164,7 @@ def test_a_perfect_score_stays_possible(result: al.Result) -> None:
     ).all()
 
 
-def test_a_file_holds_it_all(result: al.Result, tmp_path: Path) -> None:
-    scores = al.benchmark.scores_from_result(result)
-    scores.save(tmp_path / "scores.nc")
-    back = al.Result.load(tmp_path / "scores.nc")
-    pd.testing.assert_frame_equal(back.summary(level=None), scores.summary(level=None))
-    assert back.data.attrs["reference"] == "human"
-    assert al.mean(back).loc["posterior", "estimate"] == pytest.approx(
-        np.median(scores.draws("posterior").mean(axis=1)), abs=SINGLE
-    )
-
-
+@pytest.mark.slow
 def test_missing_entries_are_refused_or_counted(
     made: tuple[al.Trials, pd.DataFrame], result: al.Result
 ) -> None:
@@ -196,82 +183,3 @@ def test_missing_entries_are_refused_or_counted(
         "middle",
         "far",
     ]
-
-
-@pytest.mark.slow
-def test_bad_input_gets_one_line(made: tuple[al.Trials, pd.DataFrame], result: al.Result) -> None:
-    scores_from_result = al.benchmark.scores_from_result
-    for call, error, message in (
-        (
-            lambda: scores_from_result(made[0]),
-            TypeError,
-            "expected a Result of pairs .*, got Trials",
-        ),
-        (
-            lambda: scores_from_result(result, "humans"),
-            ValueError,
-            "named 'humans'.*did you mean 'human'",
-        ),
-        (
-            lambda: scores_from_result(result).summary("images"),
-            ValueError,
-            "which determines what intervals generalize to; leave it out",
-        ),
-        (
-            lambda: al.benchmark.test_difference(scores_from_result(result), "near", "far")[
-                "sentence"
-            ],
-            ValueError,
-            "tests need scores of",
-        ),
-        (
-            lambda: al.benchmark.ranks(scores_from_result(result), level="u"),
-            ValueError,
-            "level must be one of 's', 't'",
-        ),
-        (
-            lambda: al.difference(scores_from_result(result), "near", "near"),
-            ValueError,
-            "are the same",
-        ),
-        (
-            lambda: al.mean(scores_from_result(result), "nearest"),
-            ValueError,
-            "no system is named 'nearest'",
-        ),
-        (lambda: al.benchmark_scores(result), TypeError, "got Result; score a result with"),
-        (lambda: al.condition_alignment(result), TypeError, "got Result; score a result with"),
-        (lambda: al.benchmark_scores(made[1]), TypeError, "expected Trials, got DataFrame"),
-    ):
-        with pytest.raises(error, match=message):
-            call()  # type: ignore[no-untyped-call]
-    none = al.decision_margin_consistency(*made, n_resamples=0, n_draws=0, rng=1)
-    with pytest.raises(ValueError, match="this result has none; set n_draws="):
-        scores_from_result(none)
-    consistency = al.error_consistency(al.load_example(), n_resamples=0, n_draws=400, rng=1)
-    with pytest.raises(ValueError, match="name the observers that systems are scored against"):
-        scores_from_result(consistency)
-    apart = result.data.copy()
-    apart["posterior"].attrs["joint"] = 0
-    loose = scores_from_result(al.Result(apart))
-    assert len(loose.summary()) == 3
-    with pytest.raises(ValueError, match=r"posterior drawn pair by pair.*model='moments'"):
-        al.benchmark.ranks(loose)
-    with pytest.raises(ValueError, match="at least 100 draws, got 10"):
-        rank_sets([1, 2], np.eye(2), deviations=np.zeros((10, 2)))
-
-
-def test_the_same_model_twice_has_no_difference_to_speak_of(
-    made: tuple[al.Trials, pd.DataFrame],
-) -> None:
-    trials, margins = made
-    twin = margins[margins["observer"] == "near"].assign(observer="twin")
-    both = al.decision_margin_consistency(
-        trials, pd.concat([margins, twin]), n_resamples=0, n_draws=400, rng=1
-    )
-    scores = al.benchmark.scores_from_result(both)
-    table = al.benchmark.differences(scores).set_index(["system", "other"])
-    assert table.loc[("near", "twin"), "note"].startswith("identical posterior draws")
-    assert np.isnan(table.loc[("near", "twin"), "simultaneous_ci95_lb"])
-    with pytest.raises(ValueError, match="difference without variance"):
-        al.benchmark.ranks(scores)

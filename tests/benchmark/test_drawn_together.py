@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import alikely as al
 from alikely.benchmark.layout import crowds, image_numbers, laid_out, people_drawn
@@ -116,6 +117,7 @@ def test_a_pool_of_people_is_drawn_as_one() -> None:
     assert (sum(total.values()) == len(everyone)).all()
 
 
+@pytest.mark.slow
 def test_what_the_posterior_does_not_know_is_noted(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     labels = np.array(["cat", "dog", "owl"])
@@ -147,6 +149,7 @@ def test_what_the_posterior_does_not_know_is_noted(tmp_path: Path) -> None:
         assert not benchmark.summary("images")["note"].str.contains(said).any()
 
 
+@pytest.mark.slow
 def test_the_bootstrap_is_not_trusted_where_few_errors_move_the_centre() -> None:
     """At accuracy .95 it held .80 and less; at .75 nothing is said."""
     said = (

@@ -103,7 +103,7 @@ def test_intervals_of_regimes_hold(sets: Callable[..., int]) -> None:
     design = BenchmarkDesign("probit", 5, 2, 3, 120, pool=5)
     truth = population_scores(design).models
     levels = {f"{d}:{c}": "near" if c < 2 else "far" for d in range(2) for c in range(3)}
-    rng, n_sets, hits = np.random.default_rng(1), sets(150), []
+    rng, n_sets, hits = np.random.default_rng(1), sets(100), []
     for _ in range(n_sets):
         trials, _ = simulated_benchmark(design, rng)
         scores = al.benchmark_scores(

@@ -85,7 +85,7 @@ def test_coverage_of_within_minus_between(
     hits: dict[str, list[bool]] = {"analytic": [], "bootstrap": [], "posterior": []}
     n_sets = sets(100)
     for seed in range(n_sets):
-        options = {"n_resamples": 500, "n_draws": 500, "n_null": 0, "bayes_factor": False}
+        options = {"n_resamples": 200, "n_draws": 200, "n_null": 0, "bayes_factor": False}
         trials = families(np.random.default_rng([1, seed]))
         table = group_scores(trials, "family", rng=seed, **options).summary(intervals="all")
         own = table[(table["contrast"] == "within - between") & (table["group"] == "all groups")]
@@ -166,6 +166,7 @@ def of_templates(rng: np.random.Generator) -> al.Trials:
     return al.Trials.from_table(frame, item_columns=["template"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cohen_kappa", "error_consistency"])
 def test_errors_over_clusters_are_those_of_means_and_differences(metric: str) -> None:
     """Student's quantiles are in limits and tests alone: errors do not depend on ci_prob."""
@@ -207,6 +208,7 @@ def test_errors_over_clusters_are_those_of_means_and_differences(metric: str) ->
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cluster", [None, "template"])
 def test_observers_of_whom_nothing_is_defined(cluster: str | None) -> None:
     """Without errors there is no error consistency, and no ranks; groups stay in their table."""
@@ -233,6 +235,7 @@ def test_observers_of_whom_nothing_is_defined(cluster: str | None) -> None:
     )
 
 
+@pytest.mark.slow
 def test_groups_and_reader_studies_are_results(tmp_path: Path) -> None:
     groups = al.benchmark.group_scores(al.load_example(), "family", n_resamples=0, n_draws=80)
     trials, _ = al.simulate.reader_study(4, 60, rng=1)

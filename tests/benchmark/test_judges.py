@@ -12,6 +12,7 @@ from judged import Judged, judged_candidates
 
 import alikely as al
 from alikely.benchmark.judges import partial_correlation
+from alikely.estimates import square_matrix
 
 
 def _matrix(judged: Judged) -> al.Result:
@@ -40,8 +41,7 @@ def test_noise_is_what_two_halves_of_the_questions_do_not_share(sets: Callable[.
     for seed in np.random.default_rng(5).spawn(n_sets):
         judged = judged_candidates(30, 600, 1.0, seed)
         one, other = (judged._replace(correct=judged.correct[:, k::2]) for k in (0, 1))
-        square = al.estimates.square_matrix
-        value = [square(_matrix(half), "estimate").values[0, 1:] for half in (one, other)]
+        value = [square_matrix(_matrix(half), "estimate").values[0, 1:] for half in (one, other)]
         freed = np.var(value[0], ddof=1) * (1 - _table(one)["noise"])
         differences.append(freed - np.cov(*value)[0, 1])
     mean, sd = np.mean(differences), np.std(differences, ddof=1)
@@ -57,24 +57,6 @@ def test_what_is_left_out_is_told() -> None:
     row = al.benchmark.judge_agreement(matrix, {"observer_0": scores}).iloc[0]
     assert row["n_candidates"] == 8
     assert "itself" in row["note"]
-
-
-def test_refusals() -> None:
-    judged = judged_candidates(8, 300, 1.0, rng=1)
-    matrix = _matrix(judged)
-    scores = {f"observer_{k + 1}": score for k, score in enumerate(judged.scores.tolist())}
-    judge = al.benchmark.judge_agreement
-    with pytest.raises(ValueError, match="did you mean 'observer_0'"):
-        judge(matrix, {"observer_00": scores})
-    with pytest.raises(ValueError, match=r"finite numbers, got observer_2 \(nan\)"):
-        judge(matrix, {"observer_0": scores | {"observer_2": float("nan")}})
-    with pytest.raises(ValueError, match="at least 6 candidates"):
-        judge(matrix, {"observer_0": {"observer_1": 1.0}})
-    with pytest.raises(ValueError, match="at least one judge"):
-        judge(matrix, {})
-    directed = al.pairwise_matrix(al.load_example(), "copy_probability", by=None)
-    with pytest.raises(ValueError, match="directed"):
-        judge(directed, {"human_1": {}})
 
 
 def test_conditions_are_averaged() -> None:

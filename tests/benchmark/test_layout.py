@@ -99,26 +99,6 @@ def test_a_label_may_not_overwrite_what_trials_hold(name: str) -> None:
         Trials.from_table(al.load_example().to_table(), labels=[name])
 
 
-@pytest.mark.parametrize(
-    ("name", "calls"),
-    [
-        ("level", [benchmark, alignment]),
-        ("system", [benchmark, alignment]),
-        ("estimate", [benchmark, alignment]),
-        ("n_humans", [benchmark, alignment]),
-        ("lower_se", [benchmark]),
-        ("metric", [alignment]),
-        ("resample", [alignment]),
-    ],
-)
-def test_a_label_may_not_overwrite_what_scores_hold(
-    name: str, calls: list[Callable[[Trials], object]]
-) -> None:
-    for call in calls:
-        with pytest.raises(ValueError, match=f"label '{name}' of the observers has the name of a"):
-            call(labeled(name))
-
-
 def by_pair(trials: Trials) -> pd.Series:
     """Copy probability of every ordered pair and condition, counted plainly."""
     correct = trials.data["correct"].values == 1

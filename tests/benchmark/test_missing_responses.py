@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,11 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.cli import main
 
 FEW: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
 # Of readings a missing one is no error: these alone exclude them by default.
 READINGS = {"agreement", "reader_study"}
+QUICK = {"misclassification_agreement", "benchmark_scores", "agreement", "noise_ceilings"}
 
 
 def _notes(frame: pd.DataFrame) -> list[str]:
@@ -58,8 +57,9 @@ CALLS: dict[str, Callable[..., list[str]]] = {
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
-    """The example, in which each human has answered all but 30 trials, each model all."""
-    table = al.load_example().select(condition=["clean", "noise"]).to_table()
+    """The example, of six observers: each human has answered all but 30 trials, each model all."""
+    names = [f"human_{k}" for k in range(1, 5)] + ["model_1", "model_2"]
+    table = al.load_example().select(condition=["clean", "noise"], observer=names).to_table()
     table["response"] = table["response"].fillna("class_00")
     for name in table.loc[table["kind"] == "human", "observer"].unique():
         rows = table.index[table["observer"] == name]
@@ -67,7 +67,10 @@ def table() -> pd.DataFrame:
     return table
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CALLS],
+)
 def test_a_note_gives_the_number_and_what_becomes_of_it(name: str, table: pd.DataFrame) -> None:
     trials = al.Trials.from_table(table)
     alone = {"noise_ceilings", "reader_study", "difficulty_spectrum", "condition_divergences"}
@@ -98,6 +101,7 @@ def test_the_default_is_the_same_but_for_readings() -> None:
     assert set(found.values()) == {"error", "drop"}
 
 
+@pytest.mark.slow
 def test_readings_have_one_error_consistency(table: pd.DataFrame) -> None:
     """A reader study and the agreement of the same readings."""
     trials = al.Trials.from_table(table).select(kind="human")
@@ -108,15 +112,3 @@ def test_readings_have_one_error_consistency(table: pd.DataFrame) -> None:
     expected = as_errors.groupby("condition")["estimate"].mean()
     study = al.benchmark.reader_study(trials, no_response="error")
     np.testing.assert_allclose(study.summary()["estimate"], expected[study.summary()["modality"]])
-
-
-@pytest.mark.parametrize("verb", [["compare"], ["matrix", "--by", "none"]])
-def test_the_command_line_names_its_option(
-    verb: list[str], table: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    table.to_csv(tmp_path / "trials.csv", index=False)
-    few = [] if verb[0] == "matrix" else ["--n-resamples", "0", "--n-draws", "0"]
-    assert main([verb[0], str(tmp_path / "trials.csv"), *verb[1:], *few]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "120 of 3,200 responses are missing and count as errors" in printed
-    assert "Pass --no-response drop" in printed

@@ -98,12 +98,7 @@ def test_undefined_draws_are_left_out() -> None:
     ("call", "message"),
     [
         (lambda: ranking.rank_sets([0.1, np.nan], np.eye(2)), "must be finite; leave out systems"),
-        (
-            lambda: ranking.rank_sets([0.1, 0.2, 0.3], [[1, 1, 0], [1, 1, 0], [0, 0, 1]]),
-            "systems 0 and 1 have a difference without variance: their responses are identical",
-        ),
         (lambda: ranking.probability_greater([0.1, 0.2]), r"shape \(draw, system\) .* got \(2,\)"),
-        (lambda: ranking.kendall_tau([1] * 5, np.ones((2, 5))), "ranking 5 systems needs at least"),
         (lambda: ranking.kendall_tau([1, 2, 3], np.ones((4, 2))), r"must have shape \(2,\)"),
     ],
 )

@@ -57,7 +57,7 @@ def test_readers_alike_in_everything_bring_no_variance() -> None:
     assert row["df"] == row["df_cases"]
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_readers=st.integers(3, 8),
@@ -464,28 +464,3 @@ def test_a_pilot_says_how_far_its_power_is_to_be_trusted() -> None:
     more = reader_study(readers(60, 150, rng=1)[0], "AI")
     sure = al.planning.plan_reader_study(more, 10, 200, **asked)
     assert (sure["power_ub"] - sure["power_lb"])[0] < 0.7 * (plan["power_ub"] - plan["power_lb"])[1]
-
-
-def test_bad_input() -> None:
-    trials, _ = readers(3, 30, rng=1)
-    with pytest.raises(ValueError, match=r"ai must be an observer .*got 'ai'; did you mean 'AI'"):
-        reader_study(trials, "ai")
-    with pytest.raises(
-        ValueError, match=r"no observer is of kind 'robot'; .* name the kind with readers="
-    ):
-        reader_study(trials, "AI", readers="robot")
-    with pytest.raises(ValueError, match="at least 3 readers of kind 'human', got 2"):
-        reader_study(trials.select(observer=["reader_0", "reader_1", "AI"]))
-    with pytest.raises(ValueError, match="is directed, but readers among themselves"):
-        reader_study(trials, metric="copy_probability")
-    with pytest.raises(TypeError, match="expected Trials"):
-        reader_study("x", "AI")  # type: ignore[arg-type]
-    both = [trials.to_table().assign(dataset=name) for name in "xy"]
-    two = al.Trials.from_table(pd.concat(both))
-    with pytest.raises(ValueError, match="a reader study needs one data set, got x, y"):
-        reader_study(two, "AI")
-    assert reader_study(trials, "AI").summary()["note"].str.contains("only 3 readers").all()
-    with pytest.raises(TypeError, match="expected a Result of a reader study"):
-        al.planning.plan_reader_study(trials, 5, 100)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="whole numbers of at least 2"):
-        al.planning.plan_reader_study(reader_study(trials, "AI"), 1, 100)

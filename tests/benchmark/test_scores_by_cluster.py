@@ -131,11 +131,11 @@ def test_clusters_of_one_value_few_clusters_and_chosen_items() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "icc"),
-    [([30] * 10, 0.3), ([12] * 25, 0.8), ([3] * 100, 0.8)],
-    ids=["10", "25", "100"],
+    [([30] * 10, 0.3), ([12] * 25, 0.8)],
+    ids=["10", "25"],
 )
 def test_coverage_for_new_clusters(sizes: list[int], icc: float, sets: Callable[..., int]) -> None:
-    n, truth = sets(200, 100), np.mean([true_consistency(a, ACCURACY[4]) for a in ACCURACY[:4]])
+    n, truth = sets(200), np.mean([true_consistency(a, ACCURACY[4]) for a in ACCURACY[:4]])
     held = 0
     for seed in range(n):
         scores = al.benchmark_scores(
@@ -168,6 +168,7 @@ def readings(rng: np.random.Generator, sizes: list[int], icc: float) -> al.Trial
     )
 
 
+@pytest.mark.slow
 def test_cases_of_patients() -> None:
     """Patients of one case are cases; patients of many make intervals wider, and are counted."""
     alone, one_each = (
@@ -199,6 +200,7 @@ def test_cases_of_patients() -> None:
         al.benchmark.reader_study(trials, "AI", cluster="item")
 
 
+@pytest.mark.slow
 def test_groups_families_and_judges_draw_clusters() -> None:
     """Wider means of groups, less support of branches, more noise of questions."""
     trials = board(np.random.default_rng(7), [15] * 20, 0.8)

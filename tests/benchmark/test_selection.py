@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -11,7 +9,6 @@ from hypothesis import strategies as st
 
 import alikely as al
 from alikely.benchmark.tables import is_plug_in
-from alikely.cli import main
 from alikely.report.results import score_findings, score_sections
 
 
@@ -59,13 +56,7 @@ def test_the_bootstrap_is_neither_computed_nor_shown_unless_named(scores: al.Res
         al.benchmark.stability(plain)
 
 
-def test_a_note_explains_why_there_is_no_posterior(scores: al.Result) -> None:
-    assert scores.summary()["note"].str.contains("pass generalize_to='images'").all()
-    assert not scores.summary("images")["note"].str.contains("no posterior").any()
-    without = al.benchmark_scores(al.load_example(), n_draws=0)
-    assert without.summary("images")["note"].str.contains("pass n_draws=4_000").all()
-
-
+@pytest.mark.slow
 def test_class_level_error_similarity_has_no_interval_unless_named() -> None:
     trials = al.load_example().select(condition=["blur", "noise"])
     scores = al.benchmark_scores(trials, metric="error_similarity", n_draws=0)
@@ -102,17 +93,7 @@ def test_class_level_error_similarity_has_no_interval_unless_named() -> None:
     assert (ends.min(), ends.max()) == (0, 1)
 
 
-def test_the_command_line_ranks_only_by_valid_intervals(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "trials.csv"
-    al.load_example().select(condition=["blur", "noise"]).to_table().to_csv(path, index=False)
-    for metric, ranked in (("error_similarity", False), ("error_consistency", True)):
-        assert main(["benchmark", str(path), "--metric", metric, "--n-draws", "0"]) == 0
-        head = capsys.readouterr().out.splitlines()
-        assert any("rank" in line for line in head[:6]) == ranked
-
-
+@pytest.mark.slow
 @settings(deadline=None, max_examples=6)
 @example(seed=2178, accuracy=0.78125, same=0.75, metric="copy_probability")
 @given(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -154,15 +153,7 @@ def test_two_factor_variance_is_right_for_a_crossed_sum() -> None:
     assert float(two_factor_variance(v0, v1, v2, r, s)) == pytest.approx(truth)
 
 
-def test_bootstrap_errors_agree_with_analytic_ones(scores: al.Result) -> None:
-    for population in ("images", "observers", "both"):
-        table = scores.summary(population, intervals=["bootstrap"]).set_index("system")
-        table = table.loc[scores.observers]
-        # Four humans: the two ways differ in the second order, and in 4,000 replicates.
-        ratio = table["bootstrap_se"] / table["se"]
-        assert ratio.between(0.75, 1.33).all(), population
-
-
+@pytest.mark.slow
 def test_sensitivity_begins_with_the_benchmark_and_knows_what_decides(
     scores: al.Result, trials: Trials
 ) -> None:
@@ -232,18 +223,11 @@ def test_correlations_and_stability(scores: al.Result) -> None:
             lambda s: al.benchmark.differences(s, groups="colour"),
             r"a label of the observers \(family\), got",
         ),
-        (lambda s: al.benchmark.differences(s, groups={"x": "a"}), "no system is named 'x'"),
         (lambda s: al.benchmark.differences(s, groups={"model_1": "a"}), "at least two, got a"),
-        (
-            lambda s: al.benchmark.score_correlations(s),
-            "share at least 4 models",
-        ),
-        (lambda s: two_factor_variance(1, 1, 1, 1, 5), "at least 2 observers and 2 trials"),
         (
             lambda s: al.papers.reconstruct_score([1], [0.5, 0.4], [[0.5]], 9),
             "one entry per condition",
         ),
-        (lambda s: al.papers.reconstruct_score([1], [1.5], [[0.5]], 9), r"ceiling must lie in \(0"),
         (
             lambda s: noise_ceilings(
                 Trials.from_correct([[1, 0], [1, 1]], kind=["human"] * 2), ERROR_CONSISTENCY
@@ -255,13 +239,3 @@ def test_correlations_and_stability(scores: al.Result) -> None:
 def test_bad_input(scores: al.Result, call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call(scores)
-
-
-def test_plots(scores: al.Result, trials: Trials) -> None:
-    table = pd.DataFrame(
-        {"level": ["a"], "other": ["b"], "correlation": [0.9], "x_lb": [0.5], "x_ub": [0.95]}
-    )
-    image = np.asarray(al.plot_robustness(table, "correlations").images[0].get_array())
-    assert image[0, 1] == image[1, 0] == 0.9
-    ax = al.plot_robustness(al.benchmark.multiverse_analysis(trials), "sensitivity")
-    assert [tick.get_text() for tick in ax.get_yticklabels()][-1] in scores.observers

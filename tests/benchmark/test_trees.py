@@ -76,21 +76,6 @@ def test_equal_observers_have_no_order() -> None:
     assert (top["size"], top["support"]) == (3, 1.0)
 
 
-def test_refusals(matrix: al.Result, tree: Families) -> None:
-    with pytest.raises(ValueError, match="directed"):
-        al.benchmark.families(al.pairwise_matrix(al.load_example(), "copy_probability", by=None))
-    with pytest.raises(ValueError, match=r"1 are undefined in some condition: model_4 x model_5"):
-        al.benchmark.families(al.pairwise_matrix(al.load_example()))
-    with pytest.raises(ValueError, match="0 or more"):
-        al.benchmark.families(matrix, n_resamples=-1)
-    with pytest.raises(ValueError, match="from 1 to 18"):
-        tree.groups(19)
-    with pytest.raises(ValueError, match="no group for"):
-        al.benchmark.block_means(matrix, {})
-    with pytest.raises(ValueError, match="two groups"):
-        al.benchmark.block_means(matrix, dict.fromkeys(matrix.observers, "x"))
-
-
 def test_observers_that_hardly_err_leave_no_trees() -> None:
     correct = np.random.default_rng(1).integers(0, 2, (4, 300))
     correct[0] = correct[1] = 1
@@ -135,6 +120,7 @@ def test_the_advised_cut_finds_families_where_their_number_does_not() -> None:
     assert f"of {tree.advised} groups" in tree.note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_models", "n_families"), [(60, 1), (60, 60)])
 def test_without_families_none_are_advised(n_models: int, n_families: int) -> None:
     shared = 0.0 if n_families == 1 else 0.3
@@ -145,13 +131,6 @@ def test_without_families_none_are_advised(n_models: int, n_families: int) -> No
     assert tree.note.startswith("no families that replicate")
     assert tree.groups()["family"].unique().tolist() == [1]
     assert tree.members()["size"].tolist() == [n_models]
-
-
-def test_without_replicates_the_advice_says_what_it_lacks(matrix: al.Result) -> None:
-    tree = al.benchmark.families(matrix, n_resamples=0)
-    assert np.isnan(tree.reproducibility)
-    assert tree.advised == 3
-    assert "may be due to chance" in tree.note
 
 
 def test_the_advised_number_has_the_largest_correlation(matrix: al.Result) -> None:

@@ -40,11 +40,3 @@ def test_differences_for_new_humans_are_refused_with_the_reason(
     with pytest.raises(ValueError, match=r"only 2 humans: .* pass generalize_to='images'"):
         asked(scores)
     asked(scores, generalize_to="images")
-
-
-def test_the_sentence_gives_what_there_is(scores: al.Result) -> None:
-    said = scores.sentence()
-    assert "with 2 humans ranged over 6 models" in said
-    assert "only 2 humans" in said
-    assert "new humans" not in said
-    assert "simultaneous" in scores.sentence(generalize_to="images")

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from markup import page, tabular
 
 import alikely as al
 from alikely.report.results import score_findings
@@ -33,13 +32,6 @@ def experiment(n_models: int, n_humans: int = 4, name: str = "net_") -> al.Trial
 @pytest.fixture(scope="module")
 def scores() -> al.Result:
     return al.benchmark_scores(experiment(3), n_resamples=200, n_draws=200, rng=1)
-
-
-@pytest.fixture(scope="module")
-def drawn() -> al.Result:
-    trials, margins = al.simulate.detection_experiment(8, 60, rho={"a": 0.9, "b": 0.1}, rng=1)
-    result = al.decision_margin_consistency(trials, margins, n_resamples=0, n_draws=200, rng=1)
-    return al.benchmark.scores_from_result(result)
 
 
 def two(value: float) -> str:
@@ -68,64 +60,6 @@ def test_scores_are_said_as_the_summary_has_them(scores: al.Result, generalize_t
     )
 
 
-def test_a_school_that_does_not_speak_for_the_population_is_refused(scores: al.Result) -> None:
-    with pytest.raises(
-        ValueError, match="no posterior interval for generalize_to='both': it generaliz"
-    ):
-        scores.sentence("both", interval="posterior")
-    with pytest.raises(ValueError, match="generalize_to must be one of"):
-        scores.to_latex("people")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="level must be one of"):
-        scores.sentence(level="nowhere")
-
-
-def test_latex_of_scores(scores: al.Result) -> None:
-    assert page(scores._repr_html_())[1][1][0] == "human-human"
-    rows = tabular(scores.to_latex("images", digits=2))
-    assert rows[0] == [
-        "system", r"error consistency [95\% analytic CI]", r"ceiling-normalized [95\% CI]",
-        "accuracy",
-    ]  # fmt: skip
-    frame = scores.summary("images").set_index("system")
-    for row in rows[1:]:
-        shown = frame.loc[row[0].replace(r"\_", "_")]
-        lower, upper = two(shown["analytic_ci95_lb"]), two(shown["analytic_ci95_ub"])
-        text = f"{two(shown['estimate'])} [{lower}, {upper}]".replace("-", "$-$")
-        assert row[1].split(r"\text")[0] == text
-    assert tabular(scores.to_latex(columns=["system", "df"]))[0] == ["system", "df"]
-    with pytest.raises(ValueError, match=r"columns must name .* got 'sys'"):
-        scores.to_latex(columns=["sys"])
-
-
-def test_drawn_scores(drawn: al.Result) -> None:
-    frame = drawn.summary().set_index("system")
-    low, high = frame["estimate"].idxmin(), frame["estimate"].idxmax()
-    text = drawn.sentence()
-    for name in (low, high):
-        row = frame.loc[name]
-        ends = f"[{two(row['posterior_eti95_lb'])}, {two(row['posterior_eti95_ub'])}]"
-        median = two(row["posterior_median"])
-        said = f"({name}; noise-corrected posterior median {median}, 95% credible interval {ends})"
-        assert f"{two(row['estimate'])} {said}" in text
-    assert "new items and new humans" in text
-    assert (
-        "(posterior of the generative model 'moments', equal-tailed, 200 draws; 1 comparison of"
-        in text
-    )
-    apart = al.benchmark.differences(drawn).iloc[0]
-    told = apart["simultaneous_ci95_lb"] > 0 or apart["simultaneous_ci95_ub"] < 0
-    assert (
-        f"between the models {'differs' if told else 'does not differ'} significantly from 0"
-        in text
-    )
-    rows = tabular(drawn.to_latex())
-    assert rows[0][2] == r"posterior median [95\% CI]"
-    assert [row[0] for row in rows[1:]] == ["a", "b"]
-    assert page(drawn._repr_html_())[1][1][0] == "a"
-    assert repr(drawn).startswith("<Result decision_margin_consistency: 2 models, 1 data")
-    assert drawn.summary(sort="estimate", as_="pyarrow")["system"].to_pylist() == [low, high]
-
-
 def test_who_is_no_human_is_not_called_one() -> None:
     """Models against models: notes, sentences and verdicts name the kind that was given."""
     right = np.random.default_rng(1).random((6, 60)) < 0.7
@@ -146,24 +80,6 @@ def test_who_is_no_human_is_not_called_one() -> None:
         assert "observers of kind gpt" in text
     with pytest.raises(ValueError, match=r"kinds are gpt, llama.*al\.benchmark\.group_scores"):
         al.benchmark_scores(trials)
-
-
-@pytest.mark.parametrize(
-    ("generalize_to", "interval", "words"),
-    [
-        ("both", "bootstrap", "(percentile bootstrap, 200 replicates; 80 images"),
-        ("images", "posterior", "(posterior, equal-tailed, 200 draws; 80 images"),
-    ],
-)
-def test_other_schools_are_said(
-    scores: al.Result, generalize_to: Any, interval: str, words: str
-) -> None:
-    text = scores.sentence(generalize_to, interval=interval, ci_prob=0.9)
-    frame = scores.summary(generalize_to, intervals=[interval], ci_prob=0.9).set_index("system")
-    best = frame.loc[frame.loc[scores.observers, "estimate"].idxmax()]
-    assert words in text
-    assert f"90% {'credible interval' if interval == 'posterior' else 'CI'} [" in text
-    assert f"[{two(best[f'{interval}_eti90_lb'])}, {two(best[f'{interval}_eti90_ub'])}])" in text
 
 
 def test_humans_are_counted_where_models_are() -> None:

@@ -159,6 +159,7 @@ def test_bad_numbers(change: dict[str, Any], message: str) -> None:
         al.calibration.sbc(**{"model": pair, "n": 2, **change})
 
 
+@pytest.mark.slow
 def test_models_that_cannot_be_simulated_say_so() -> None:
     with pytest.raises(ValueError, match=r"cannot simulate its data .* use simulate="):
         al.calibration.sbc(forgetful, 2, rng=1)
@@ -166,15 +167,6 @@ def test_models_that_cannot_be_simulated_say_so() -> None:
         pm.Binomial("k", 10, pm.Beta("p", 1, 1), observed=3)
     with pytest.raises(ValueError, match=r"must have its data in pymc\.Data"):
         al.calibration.sbc(bare, 2)
-
-
-def test_bad_values_and_tables() -> None:
-    with pytest.raises(ValueError, match=r"at least 2 numbers in \[0, 1\]"):
-        uniformity([0.2, np.nan])
-    with pytest.raises(ValueError, match="n must be at least 2 and ci_prob between 0 and 1"):
-        rank_band(10, 1)
-    with pytest.raises(ValueError, match="ranks must not be empty"):
-        al.calibration.sbc_summary(pd.DataFrame())
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ HEADINGS = [
     "Question", "Data-generating process", "Formulas", "Priors", "When not to use it", "Limits",
     "Calibration", "Graph",
 ]  # fmt: skip
-LONG = ("copying", "error_distributions")
+LONG = ("cohort", "copying", "error_distributions")
 KEPT = [
     # The bands of thousands of ranks take half a minute.
     pytest.param(name, branch, marks=[pytest.mark.slow] * (name in LONG))
@@ -317,12 +317,9 @@ def test_a_branch_is_put_to_the_test(
     ("words", "message"),
     [
         (["run", "copyin"], "name must be one of class_copying, .*did you mean 'copying'"),
-        (["run", "copying", "--branch", "indep"], "has no branch 'indep'"),
         (["run", "copying", "--simulations", "1"], "--simulations must be at least 2, got 1"),
-        (["run", "copying", "--jobs", "0"], "n_workers must be at least 1, got 0"),
-        (["run", "copying", "--catalog", "none"], "none is not a folder"),
+        (["run", "copying", "--catalog", "none"], "none is no folder"),
         (["run", "copying", "--catalog", "docs"], "copying has no README.md; write it first"),
-        (["table", "other.csv"], "coverage.csv"),
         (["study", "equal_rows", "--datasets", "7"], "n_datasets must be a multiple of 50, got 7"),
     ],
 )

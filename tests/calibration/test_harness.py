@@ -32,10 +32,11 @@ FEW: dict[str, dict[str, Any]] = {
     "statements": {"n_draws": 100},
 }
 # Whose scenarios take long, each on its own: with the slow tests.
-LONG = ("benchmarks", "cohorts", "families", "items", "judges", "margins", "orders", "statements")
+LONG = ("benchmarks", "cohorts", "copying_families", "families", "items", "judges", "margin_scores",
+        "margins", "orders", "similarity", "statements")  # fmt: skip
 # Of studies whose scenarios differ in numbers alone, so many-th; of cohorts the first.
-EVERY = {"agreement": 30, "benchmarks": 7, "cohorts": 99, "margins": 7}
-EVERY |= {"orders": 4, "similarity": 9, "statements": 6}
+EVERY = {"agreement": 30, "benchmarks": 14, "cohorts": 99, "families": 2, "items": 2, "judges": 2}
+EVERY |= {"margins": 14, "orders": 4, "similarity": 20, "statements": 12}
 # Scenarios that take long, where the others do not.
 LARGE = ("classes", "250 errors", "300 errors", "20 models", "5 x 4 blocks", "random trees")
 
@@ -231,6 +232,7 @@ def test_intervals_of_scores_hold_what_they_promise(sets: Callable[..., int]) ->
     assert (table["coverage"] > 0.93 - 4 * np.sqrt(0.93 * 0.07 / n)).all()
 
 
+@pytest.mark.slow
 def test_short_coverage_is_judged_over_scenarios() -> None:
     """Holm: the least p-value times the number of scenarios, the next times one less."""
     n, inside = 200, {"a": 170, "b": 176, "c": 190}
@@ -286,6 +288,7 @@ def test_no_metric_is_right_in_every_world() -> None:
     assert table.loc[("copying", "error_consistency"), "tau_accuracy"] == 1
 
 
+@pytest.mark.slow
 def test_a_study_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     told = ["study", "equal_rows", "--scenario", "different, 12 errors", "--datasets", "50"]
     assert main(told) == 0

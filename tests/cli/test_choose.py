@@ -11,6 +11,7 @@ import alikely as al
 from alikely.cli import main
 
 
+@pytest.mark.slow
 def test_plan_goes_to_a_file_that_trials_take(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

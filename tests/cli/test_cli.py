@@ -26,6 +26,7 @@ def example(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "out"
     with al.options(n_resamples=200, n_draws=200):
@@ -64,6 +65,7 @@ def test_compare_prints_what_python_computes(
     assert "Nothing was written" in printed
 
 
+@pytest.mark.slow
 def test_compare_with_independent_observers(
     example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,23 +94,6 @@ def test_compare_with_independent_observers(
     assert any(line.startswith(said) for line in lines) == (undefined.sum() > 0)
     kept = read_tree(out / "error_consistency_null.nc")
     assert kept["posterior"].sizes["draw"] == 90
-
-
-@pytest.mark.slow
-def test_many_rows_are_cut_and_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    trials = al.Trials.from_correct(np.random.default_rng(1).integers(0, 2, (12, 30)))
-    trials.to_table().to_csv(tmp_path / "many.csv", index=False)
-    out = tmp_path / "out"
-    assert main(["compare", str(tmp_path / "many.csv"), "--by", "none", "--out", str(out)]) == 0
-    printed = capsys.readouterr().out
-    assert "... and 26 more; --out DIR writes all of them" in printed
-    assert "lowest to highest EC" in printed
-    frame = pd.read_csv(out / "error_consistency.csv")
-    assert len(frame) == 66
-    for row in (frame["estimate"].idxmin(), frame["estimate"].idxmax()):
-        pair = frame.loc[row, ["observer_a", "observer_b"]].tolist()
-        assert any(line.split()[1:3] == pair for line in printed.splitlines())
-    assert sum("[" in line for line in printed.splitlines()) == 40
 
 
 @given(st.lists(st.floats(-1, 1) | st.just(np.nan), min_size=1, max_size=60), st.integers(2, 50))

@@ -41,36 +41,3 @@ def test_matrices_give_what_python_computes(
     for name in ("estimate", "divergence", "posterior_eti95_lb", "posterior_eti95_ub"):
         assert written[name].iloc[0] == pytest.approx(wanted[name].iloc[0], rel=1e-12)
     assert (folder / "error_similarity.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_of_the_same_items_there_is_the_estimate_alone(
-    files: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["compare", "--confusions", *files, "--paired", "--metric", "cles"]) == 0
-    printed = capsys.readouterr().out
-    assert max(map(len, printed.splitlines())) <= 80
-    assert "no interval without the trials" in printed
-    assert "[" not in next(line for line in printed.splitlines() if "human" in line)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--confusions", "A", "B", "--no-paired", "--metric", "ec"], "that ec needs; give FILE"),
-        (["--confusions", "A", "B", "--no-paired", "--metric", "all"], "that all needs; give FILE"),
-        (["--confusions", "A", "B", "--no-paired", "--null"], "--null needs trials"),
-        (["--confusions", "A", "A", "--no-paired"], "two files are named 'human'"),
-        (["A", "--paired"], "--paired needs --confusions"),
-    ],
-)
-def test_bad_input_is_told_in_a_line(
-    arguments: list[str],
-    message: str,
-    files: list[str],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    known = {"A": files[0], "B": files[1]}
-    assert main(["compare", *(known.get(word, word) for word in arguments)]) == 2
-    told = capsys.readouterr().err
-    assert message in told
-    assert told.count("\n") == 1

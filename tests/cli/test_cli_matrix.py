@@ -50,6 +50,7 @@ def test_what_python_computes_is_printed_and_written(
     assert (tmp_path / "families.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_options_of_questions(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plain = ["matrix", str(file), "--metric", "kappa_p_discrete", "--n-resamples", "0"]
     assert main(plain) == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ import alikely as al
 from alikely.cli import _output, main
 from alikely.cli._app import IN_PYTHON, MODULES, READ, RUN
 from alikely.cli._running import OPTIONS, worded
-from alikely.data.columns import ROLES
 
 # Functions of Python whose parameters a subcommand has as options.
 CALLS: dict[str, tuple[Callable[..., Any], ...]] = {
@@ -77,26 +75,18 @@ def test_every_subcommand_that_reads_has_the_options_of_reading(subcommand: str)
     ("message", "expected"),
     [
         ("list all with classes=[...], or classes='seen'", "--classes NAME,..., or --classes seen"),
-        ("in classes=[...] or give na_values=[]", "in --classes NAME,... or give --na-values="),
         ("na_values must be a list; give ['a', 'b']", "--na-values must be a list; give"),
-        ("or give wide=True if each", "or give --wide if each"),
         ("the separator (sep=)", "the separator (--sep)"),
         ("or give truth=)", "or give --columns truth=NAME)"),
-        ("no trials where condition='blur'", "no trials where condition='blur'"),
         ("n_resamples=0 in one of them", "--n-resamples 0 in one of them"),
-        ("pairs=[(a, b), ...]", "pairs=[(a, b), ...]"),
         ("level must be one of all", "--level must be one of all"),
-        ("the level must be one of all", "the level must be one of all"),
         ("'na_values' is empty, my_ci_prob.csv", "'na_values' is empty, my_ci_prob.csv"),
-        ("a prior_of nothing=1", "a prior_of nothing=1"),
         ("see al.pairwise_matrix(trials, classes=[...]) for it", "see alikely matrix for it"),
         (
             "count with joint_correctness(..., classes=['a'])",
             "count with joint_correctness(..., classes=['a']) in Python",
         ),
-        ("use Trials.from_table", "use Trials.from_table in Python"),
         ("file trials.select.csv", "file trials.select.csv"),
-        ("choose a level with level=None", "choose a level with --level none"),
         ("plan with wide=False", "plan with --no-wide"),
     ],
 )
@@ -104,31 +94,6 @@ def test_messages_speak_of_options(message: str, expected: str) -> None:
     names = ["--classes", "--na-values", "--wide", "--sep", "--columns", "--n-resamples", "--pairs",
              "--level", "--ci-prob"]  # fmt: skip
     assert expected in worded(message, names, ["truth", "condition"])
-
-
-def test_no_message_tells_a_shell_to_select_trials_in_python() -> None:
-    """Every advice of the sources, in the words of every subcommand."""
-    source = "".join(path.read_text() for path in Path(al.__file__).parent.rglob("*.py"))
-    advice = set(re.findall(r"(?:with |such as |: |or )?trials\.select\([^()\n]*\)", source))
-    assert len(advice) > 5
-    for verb in CALLS:
-        names = [f"--{name.replace('_', '-')}" for name in options_of(verb)]
-        for text in advice:
-            told = worded(f"choose one {text}, or another", names, ROLES)
-            assert re.fullmatch(
-                r"choose one( or| :)? by choosing rows of FILE( by column \w+)?, or another", told
-            ), told
-
-
-def test_repeats_are_refused_in_words_of_the_command_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    once = al.load_example().select(condition="noise", kind="human").to_table()
-    twice = pd.concat([once.assign(repeat=0), once.assign(repeat=1)])
-    twice.to_csv(tmp_path / "trials.csv", index=False)
-    assert main(["compare", str(tmp_path / "trials.csv"), "--metric", "gwet_ac1"]) == 2
-    told = capsys.readouterr().err
-    assert "by choosing rows of FILE by column repeat, or give --cluster trial" in told
 
 
 @pytest.fixture
@@ -144,6 +109,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_output, "save_plot", lambda *_: None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn", "few_sweeps")
 def test_they_do_what_python_does(noise: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
@@ -160,6 +126,7 @@ def test_they_do_what_python_does(noise: Path, tmp_path: Path) -> None:
         np.testing.assert_allclose(found[name], expected[name])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_observers_by_name(noise: Path, tmp_path: Path) -> None:
     named = ["--pair", "human_1", "human_2", "--pair", "human_3", "human_1"]
@@ -183,17 +150,7 @@ def test_priors_are_beta_parameters(noise: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.draws("posterior"), expected.draws("posterior"))
 
 
-def test_of_an_option_given_twice_the_last_counts(
-    noise: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    few = ["--n-draws", "5", "--n-null", "0", "--n-resamples", "0", "--no-bayes-factor"]
-    printed = []
-    for given in (["--by", "none"], ["--by", "dataset", "--n-draws", "0", "--by", "none"]):
-        assert main(["compare", str(noise), *few, *given, "--n-draws", "20"]) == 0
-        printed.append(capsys.readouterr().out)
-    assert printed[0] == printed[1]
-
-
+@pytest.mark.slow
 def test_columns_of_margins_have_names_of_their_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

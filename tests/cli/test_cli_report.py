@@ -35,6 +35,7 @@ def test_trials_with_humans_and_models(tmp_path: Path, capsys: pytest.CaptureFix
     assert "percentile bootstrap, 20 replicates" in text
 
 
+@pytest.mark.slow
 def test_scores_that_there_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One human makes pairs, but no scores."""
     names = ["human_1", "model_1", "model_2"]
@@ -63,21 +64,7 @@ def test_saved_results_on_one_page(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "FILE must be trials or saved results (.nc), not both" in capsys.readouterr().err
 
 
-def test_conditions_that_are_left_out_are_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    trials = al.load_example().select(condition=["blur", "noise"], kind="human")
-    rows = trials.to_table().replace({"condition": {"blur": "c100", "noise": "c30"}})
-    rows.assign(dataset="contrast").to_csv(tmp_path / "trials.csv", index=False)
-    arguments = ["report", str(tmp_path / "trials.csv"), "--exclude", "model-vs-human", *FEW]
-    assert main([*arguments, "--out", str(tmp_path / "page.html")]) == 0
-    told = "analysis (model-vs-human): 1 of 2 conditions, 160 of 320 trials."
-    assert told in " ".join(capsys.readouterr().out.split())
-    text = (tmp_path / "page.html").read_text("utf-8")
-    assert told.replace("'", "&#39;") in text
-    assert "4 observers (4 of kind human), 160 trials in 1 data set and 1 condition" in text
-
-
+@pytest.mark.slow
 def test_readers_of_two_modalities(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trials, _ = al.simulate.reader_study(5, 80, rng=1)
     table, page = tmp_path / "readers.csv", tmp_path / "page.html"

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import re
 import subprocess
 import sys
-import time
 import warnings
 from pathlib import Path
 
 import pytest
 
 import alikely as al
-from alikely._base.parallel import at_most, in_parallel, workers
-from alikely._base.steps import own_bar, step, watched_by
 from alikely.cli import SUBCOMMANDS, main
 from alikely.cli._app import application
-from alikely.cli._running import Progress
 
 QUICK = ["--n-resamples", "20", "--n-draws", "20", "--pairs", "human-human"]
 
@@ -29,6 +23,7 @@ def noise(tmp_path: Path) -> Path:
     return tmp_path / "trials.csv"
 
 
+@pytest.mark.slow
 def test_verbose_tells_what_is_done_and_its_seconds(
     noise: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -44,6 +39,7 @@ def test_verbose_tells_what_is_done_and_its_seconds(
     assert (quiet.out, quiet.err) == (told.out, "")
 
 
+@pytest.mark.slow
 def test_nobody_reads_on() -> None:
     """As with ``| head -1``: no complaint, but no success either."""
     code = "import sys; from alikely.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -55,34 +51,6 @@ def test_nobody_reads_on() -> None:
     process.stdout.close()
     _, told = process.communicate()
     assert (process.returncode, told) == (1, b"")
-
-
-def test_bars_on_a_terminal_go_and_elsewhere_there_are_none(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    screen = Terminal()
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "80")
-    for silent in (False, True):
-        with watched_by(Progress(silent)), step("resampling"):
-            list(in_parallel(time.sleep, [(0.001,)] * 3))
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(sys, "stderr", screen)
-    with watched_by(Progress()), step("resampling of a thing with a long name"):
-        list(in_parallel(time.sleep, [(0.001,)] * 10))
-        time.sleep(0.2)
-        seen = screen.getvalue()
-        with own_bar(True):
-            before = len(screen.getvalue())
-            time.sleep(0.2)
-            assert len(screen.getvalue()) == before
-    assert re.search(r"0:00:0\d.*resampling", seen)
-    # The last word is to take the line away.
-    assert "resampling" not in screen.getvalue().rpartition("\x1b[2K")[2]
 
 
 @pytest.mark.filterwarnings("default")
@@ -97,23 +65,6 @@ def test_warnings_are_one_line_of_options(
     assert main(["demo", "--quiet", "--out", str(tmp_path)]) == 130
     first = capsys.readouterr().err.splitlines()[0]
     assert first == "alikely: UserWarning: --ci-prob is high"
-
-
-def test_an_error_ends_what_shows_progress() -> None:
-    watcher = Progress()
-    with pytest.raises(ValueError, match="no"), watched_by(watcher), step("resampling"):
-        raise ValueError("no")
-    assert watcher._bars is None
-
-
-def test_workers_are_at_most_so_many() -> None:
-    assert workers() == -1
-    with at_most(1):
-        assert workers() == 1
-        assert list(in_parallel(abs, [(-1,), (2,)])) == [1, 2]
-    assert workers() == -1
-    with pytest.raises(ValueError, match="n_workers must be at least 1, got 0"), at_most(0):
-        pass
 
 
 def names_of(subcommand: str) -> list[str]:

@@ -11,18 +11,6 @@ import pytest
 import alikely as al
 from alikely.cli import main
 
-REFERENCE = ",".join(f"distortion_{d}:reference" for d in range(4))
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """People alone, correctness only."""
-    path = tmp_path_factory.mktemp("spectrum") / "people.csv"
-    two = {"means": (-1.5, 2.0), "sds": (0.3, 0.3), "weights": (0.5, 0.5)}
-    trials, _ = al.simulate.difficulty(6, 4, n_items=100, **two, rng=1)
-    trials.to_table().to_csv(path, index=False)
-    return path
-
 
 def printed_by(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     assert main(["spectrum", *arguments]) == 0
@@ -31,24 +19,6 @@ def printed_by(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     lines = [line for line in out.splitlines() if not line.startswith("Written to")]
     assert max(map(len, lines)) <= 80
     return out
-
-
-@pytest.mark.slow
-def test_people_alone(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = [str(file), "--reference", REFERENCE, "--chance", "0.0625", "--k", "4"]
-    printed = printed_by([*arguments, "--out", str(tmp_path), "--seed", "3"], capsys)
-    spectrum = al.difficulty_spectrum(al.Trials.read(file), REFERENCE.split(","), chance=1 / 16)
-    found = al.regimes(spectrum, 4, rng=3)
-    table = pd.read_csv(tmp_path / "spectrum.csv").set_index("condition")
-    np.testing.assert_allclose(table.loc[spectrum["condition"].values, "delta"], spectrum["delta"])
-    assert (table.loc[found["condition"].values, "regime"] == found["label"].values).all()
-    assert table["delta"].is_monotonic_decreasing
-    assert sorted(p.name for p in tmp_path.iterdir()) == [
-        "normality.csv", "regimes.csv", "regimes.png", "spectrum.csv", "spectrum.png",
-    ]  # fmt: skip
-    assert "Shown: 4 regimes" in printed
-    assert "nearest model" not in printed
-    assert printed.count("ref.") == 4
 
 
 @pytest.mark.slow

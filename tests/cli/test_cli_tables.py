@@ -86,32 +86,6 @@ def test_a_terminal_shows_the_same_cells(
     assert ESCAPES.sub("", seen) == plain
 
 
-@pytest.mark.parametrize("settings", [{"TERM": "dumb"}, {"NO_COLOR": "1"}])
-def test_no_color_where_none_is_wanted(
-    settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = on_terminal(frame(), 80, monkeypatch, **settings)
-    # NO_COLOR leaves weight alone.
-    assert not re.search(r"\x1b\[[\d;]*3\d", seen)
-    if "TERM" in settings:
-        assert "\x1b" not in seen
-
-
-def test_names_steer_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = frame().assign(observer_a=["\x1b[31mred\n", "[red]b[/red]"])
-    made["observer_b"] = ["\x1b[2J", ":boom:"]
-    made["dataset"] = ["[bold]\x1b[1m", "x"]
-    for width in (60, 80):
-        seen = on_terminal(made, width, monkeypatch, part="dataset")
-        assert "\x1b[31m" not in seen
-        assert "\x1b[2J" not in seen
-        plain = ESCAPES.sub("", seen)
-        assert r"\x1b[31mred\n" in plain
-        assert "-- [bold]\\x1b[1m" in plain
-        # Neither markup nor names of pictures.
-        assert re.search(r"\[red\]b\[/red\] +:boom:", plain)
-
-
 def test_numbers_and_intervals() -> None:
     assert [number(0.256), number(np.nan), number(1.5, 3)] == ["0.26", "-", "1.500"]
     assert span(-0.1, 0.25) == "[-0.10, 0.25]"
@@ -119,15 +93,6 @@ def test_numbers_and_intervals() -> None:
     assert span(np.nan, 0.25) == "-"
     assert span(-np.inf, np.inf) == "[-inf, inf]"
     assert span(0.5, np.inf) == "[0.50, inf]"
-
-
-def test_formats_and_headings(capsys: pytest.CaptureFixture[str]) -> None:
-    """Text that is missing, as of a merged table, is a dash like a number."""
-    made = pd.DataFrame({"n_trials": [1200, 5], "share_found": [0.5, np.nan], "best": ["x", None]})
-    show(made, ["n_trials", "share_found:%", "best:s=to best", "width"])
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert lines[-2:] == [["1,200", "50.0%", "x", "-"], ["5", "-", "-", "-"]]
-    assert lines[0] == ["share"]
 
 
 def test_letters_that_are_two_columns_wide(capsys: pytest.CaptureFixture[str]) -> None:

@@ -123,8 +123,15 @@ def _refused_well(message: str) -> bool:
     return "\n" not in message and len(message) > 20 and not FOREIGN.search(message)
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("name", FORMATS)
+# Each damage and each format three times or more with the quick tests; all with the slow ones.
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        pytest.param(name, damage, marks=[pytest.mark.slow] * ((i + j) % 7 > 0))
+        for i, name in enumerate(FORMATS)
+        for j, damage in enumerate(DAMAGES)
+    ],
+)
 def test_damaged_files_are_read_whole_or_refused(tmp_path: Path, name: str, damage: str) -> None:
     """Rows in are rows out: nothing is lost but with a note that says so."""
     write, options = FORMATS[name]

@@ -68,12 +68,9 @@ def test_equal_inclusion_is_what_plain_trials_say() -> None:
     ("table", "generalize_to", "humans", "message"),
     [
         (plan(), "all", "human", "generalize_to must be 'pool' .these images. or 'images'"),
-        (plan(inclusion=[0.5, 0.5, np.nan, 1]), "pool", "human", "inclusion of item 'w' must be a"),
         (plan(inclusion=[0.5, 0.5, 0, 1]), "pool", "human", "a probability in .0, 1., got 0"),
-        (plan(item=list("abcd")), "pool", "human", "no trial shows an image of the plan: it has"),
         (plan()[:3], "pool", "human", "'anna' saw 1 images outside the plan, such as 'x', whose"),
         (plan(item=list("uuwx"), inclusion=[0.5, 0.6, 1, 1]), "pool", "human", "several probab"),
-        (plan().drop(columns="inclusion"), "pool", "human", "needs a column 'inclusion'; it has"),
         (plan(), "pool", "person", "no observer is of kind 'person'; kinds are human, model"),
     ],
 )
@@ -82,18 +79,6 @@ def test_plans_that_do_not_fit(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         trials().with_inclusion(table, generalize_to=generalize_to, humans=humans)
-
-
-def test_no_table_no_second_plan_no_repeats() -> None:
-    with pytest.raises(TypeError, match="expected a StimulusPlan or its table, got str"):
-        trials().with_inclusion("plan.csv", generalize_to="pool")
-    once = trials().with_inclusion(plan(), generalize_to="pool")
-    with pytest.raises(ValueError, match="have inclusion already"):
-        once.with_inclusion(plan(), generalize_to="pool")
-    twice = al.Trials.from_correct([[1, 0], [1, 1]], kind=["human", "model"], item=["u", "u"],
-                                   repeat=[0, 1])  # fmt: skip
-    with pytest.raises(ValueError, match="item 'u' has several trials, but a plan shows"):
-        twice.with_inclusion(plan(), generalize_to="pool")
 
 
 def test_people_of_separate_lists_are_not_compared() -> None:

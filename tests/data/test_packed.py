@@ -50,9 +50,3 @@ def test_compiled_loops_count_the_same(least: int, monkeypatch: pytest.MonkeyPat
     expected = all_cells(packed)
     monkeypatch.setattr("alikely.data.counting.MANY", 0)
     np.testing.assert_array_equal(all_cells(packed), expected)
-
-
-def test_bits_of_shown_trials_are_there_where_all_count() -> None:
-    packed = pack(np.ones((2, 70), dtype=np.int8))
-    assert packed.shown is None
-    assert np.bitwise_count(packed.shown_bits()).sum(axis=1).tolist() == [70, 70]

@@ -155,7 +155,9 @@ def _read(tables: list[Any], options: dict[str, Any], folder: Path | None) -> xr
         return str(error)
 
 
-@pytest.mark.parametrize("files", [False, True], ids=["frames", "files"])
+@pytest.mark.parametrize(
+    "files", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["frames", "files"]
+)
 @pytest.mark.parametrize("name", CHANGES)
 def test_pieces_of_any_size_say_the_same(
     name: str, files: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -135,17 +135,6 @@ def test_lm_eval_options_that_differ(tmp_path: Path) -> None:
     assert any("probabilities of options were left out: item '0'" in n for n in trials.notes)
 
 
-def test_lm_eval_mutual_information_doubles_requests(tmp_path: Path) -> None:
-    twice = [
-        sample
-        | {"metrics": ["acc", "acc_mutual_info"], "acc_mutual_info": 0.0}
-        | {"filtered_resps": sample["filtered_resps"] + [["-0.1", "False"]] * 3}
-        for sample in SAMPLES
-    ]
-    trials = Trials.read(harness(tmp_path, twice), score="acc")
-    assert trials.data["response"].values.tolist() == [[0, 0, 1]]
-
-
 def test_lm_eval_targets_as_text_and_older_versions(tmp_path: Path) -> None:
     old = [dict(sample) for sample in SAMPLES]
     for sample in old:
@@ -201,16 +190,6 @@ def test_lm_eval_filters_of_generated_text(tmp_path: Path) -> None:
     )
 
 
-def test_lm_eval_of_the_second_leaderboard(tmp_path: Path) -> None:
-    """Its files are called json, and hold lines."""
-    harness(tmp_path, SAMPLES)
-    (old,) = tmp_path.glob(f"*/samples_{TASK}_*.jsonl")
-    old.rename(old.with_name(f"samples_leaderboard_mmlu_{DATE}.json"))
-    trials = Trials.read(tmp_path)
-    assert set(trials.data["dataset"].values) == {"leaderboard_mmlu"}
-    assert trials.data["correct"].values.tolist() == [[1, 0, 1]]
-
-
 def test_lm_eval_takes_the_newest_date(tmp_path: Path) -> None:
     harness(tmp_path, SAMPLES)
     harness(tmp_path, [SAMPLES[0] | {"acc": 0.0, "target": "1"}], date="2025-01-02T03-04-05.678901")
@@ -227,16 +206,6 @@ def test_items_are_one_question(tmp_path: Path) -> None:
         r"item '0' of 'mmlu_anatomy' is one question in 'org__net-7b/.*and another in 'other/",
         tmp_path,
     )
-
-
-def test_samples_without_fields(tmp_path: Path) -> None:
-    refused(r"jsonl', entry 0 is int; expected an object with fields", harness(tmp_path, [1]))
-
-
-def test_files_that_are_no_samples_are_told(tmp_path: Path) -> None:
-    harness(tmp_path, SAMPLES)
-    (tmp_path / "scores.csv").write_text("a,b\n1,2\n")
-    assert "1 other files were not read: scores.csv" in Trials.read(tmp_path).notes
 
 
 # Inspect -----------------------------------------------------------------------------------------
@@ -744,18 +713,6 @@ def test_jspsych(tmp_path: Path, suffix: str) -> None:
         "1 rows whose trial_type is not 'categorize' were left out",
         "observers are named by their files (or give observer=)",
     ]
-
-
-def test_jspsych_of_jatos_judged_by_the_experiment(tmp_path: Path) -> None:
-    """One array for each person on a line of its own; keys without a true one."""
-    (tmp_path / "jatos.json").write_text(lines([js("anna", task="x"), js("bert", task="x")]))
-    trials = Trials.read(tmp_path / "jatos.json", item="trial_index")
-    assert trials.observers == ["anna", "bert"]
-    assert not trials.has_classes
-    assert trials.data["correct"].values.tolist() == [[NO_RESPONSE, 1, NO_RESPONSE]] * 2
-    assert (
-        "there is no column 'correct_response': correctness only (or give truth=)" in trials.notes
-    )
 
 
 PSYCHO = "image,corrAns,trials.thisN,key_resp.keys,key_resp.corr,key_resp.rt,participant,expName,\n"

@@ -60,14 +60,6 @@ def test_every_dataframe_gives_the_same(convert: Any) -> None:
     assert other.data.identical(reference.data)
 
 
-def test_several_tables_are_read_as_one() -> None:
-    table = small()
-    apart = Trials.from_table(
-        table[table.kind == "human"], pl.from_pandas(table[table.kind == "model"])
-    )
-    assert apart.data.identical(Trials.from_table(table).data)
-
-
 @given(st.randoms(use_true_random=False))
 @settings(max_examples=25)
 def test_the_order_of_rows_does_not_matter(random: Any) -> None:
@@ -118,36 +110,12 @@ def test_csv_keeps_labels_as_printed(tmp_path: Path) -> None:
     assert by_label(trials)["a", "all", "0.1", "2"] == 0
 
 
-def test_parquet_csv_and_memory_agree(tmp_path: Path) -> None:
-    table = small()
-    pyarrow.parquet.write_table(pa.Table.from_pandas(table), tmp_path / "t.parquet")
-    table.to_csv(tmp_path / "t.csv.gz", index=False)
-    reference = Trials.from_table(table).data
-    for read in (Trials.read(tmp_path / "t.parquet"), Trials.read(str(tmp_path / "t.csv.gz"))):
-        assert read.data.drop_attrs().identical(reference)
-        assert any("values of column 'response' are missing" in note for note in read.notes)
-
-
 def test_table_round_trip() -> None:
     trials = Trials.from_table(small(family=["h", "h", "h", "net", "net"]), labels=["family"])
     again = Trials.from_table(trials.to_table(), labels=["family"])
     assert again.data.identical(trials.data)
     correct = Trials.from_correct([[1, 0, np.nan], [1, 1, 0]], kind=["human", "model"])
     assert Trials.from_table(correct.to_table()).data.identical(correct.data)
-
-
-def test_repeats_are_trials_of_their_own() -> None:
-    table = pd.DataFrame(
-        {
-            "observer": list("aabb"),
-            "item": ["x"] * 4,
-            "repeat": [0, 1, 0, 1],
-            "correct": [1, 0, 1, 1],
-        }
-    )
-    trials = Trials.from_table(table)
-    assert trials.n_trials == 2
-    assert trials.data["repeat"].values.tolist() == [0, 1]
 
 
 def test_from_arrays_equals_from_table() -> None:
@@ -209,13 +177,3 @@ def test_the_page_of_trials_is_short(n: int) -> None:
     assert len(rows) == min(n, 10) + 1
     assert (f"... and {n - 10} more rows" in around) == (n > 10)
     assert len(html) < 8_000
-
-
-def test_names_and_notes_of_trials_are_no_markup() -> None:
-    name = '<script>alert("x")</script>&'
-    table = pd.DataFrame({"truth": ["cat", "dog"], name: ["cat", "cat"], "net": ["cat", "dog"]})
-    trials = Trials.from_wide(table, observers=[name, "net"])
-    around, rows = page(trials._repr_html_())
-    assert rows[1][0] == name
-    assert trials.notes[0] in around
-    assert "<script" not in trials._repr_html_()

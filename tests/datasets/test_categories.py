@@ -44,45 +44,8 @@ def test_a_copy_of_the_public_code(place: str, tmp_path: Path) -> None:
     assert al.datasets.sixteen_categories(tmp_path) == EXPECTED
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (None, "no categories in .*; expected a file with lines such as 'knife = "),
-        ("knife: n03041632", "no categories in .*; expected lines such as 'knife = "),
-        ("knife_indices = [499]", "no categories in"),
-        (TEXT + "fork = [n03041632]", "n03041632 has two categories in .*: knife and fork; keep"),
-    ],
-)
-def test_what_holds_no_categories(text: str | None, message: str, tmp_path: Path) -> None:
-    file = tmp_path / "categories.txt"
-    if text is not None:
-        file.write_text(text)
-    with pytest.raises(ValueError, match=message) as caught:
-        al.datasets.sixteen_categories(file)
-    assert "\n" not in str(caught.value)
-
-
 def test_download_once(server: Server, tmp_path: Path) -> None:
     for _ in range(2):
         found = al.datasets.sixteen_categories(cache=tmp_path)
         assert found == EXPECTED
     assert server.requests == 1
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("missing.txt", "could not download .*404.*; download the file yourself and use p"),
-        ("page.txt", "no categories in"),
-    ],
-)
-def test_failed_downloads_leave_nothing_behind(
-    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, message: str
-) -> None:
-    usual = categories.MAPPING
-    monkeypatch.setattr(categories, "MAPPING", f"{server.url}/{path}")
-    with pytest.raises(ValueError, match=message):
-        al.datasets.sixteen_categories(cache=tmp_path / "cache")
-    assert not any((tmp_path / "cache").glob("*"))
-    monkeypatch.setattr(categories, "MAPPING", usual)
-    assert al.datasets.sixteen_categories(cache=tmp_path / "cache") == EXPECTED

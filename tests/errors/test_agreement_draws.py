@@ -160,17 +160,6 @@ def test_undefined_says_so() -> None:
     assert high > 0.9
 
 
-def test_what_is_refused() -> None:
-    table = joint_correctness(al.load_example(), labels=True)
-    with pytest.raises(ValueError, match="draws must be at least 1, got 0"):
-        agreement_draws(table, 0)
-    correctness = joint_correctness(al.Trials.from_correct([[1, 0], [0, 0]]))
-    with pytest.raises(ValueError, match="this table has none; count it with labels=True"):
-        agreement_draws(correctness)
-    with pytest.raises(ValueError, match="n_observers must be 2 or 4, got 3"):
-        AGREEMENT.run(2, agreement_designs([5], [0], [4]), n_observers=3)
-
-
 def test_study_of_pairs_and_of_four_observers() -> None:
     designs = agreement_designs([8], [0.5], [4])
     fixed, drawn = [*designs][:2]

@@ -113,16 +113,8 @@ divergences = condition_divergences
     ("call", "message"),
     [
         (lambda: divergences(EXAMPLE, kind="monkey"), "of kind 'monkey'; .* with kind="),
-        (lambda: divergences(NEVER_SEEN), "'human' saw condition 'two:c'"),
         (lambda: divergences(EXAMPLE.select(condition="blur")), "at least two conditions, got"),
-        (
-            lambda: divergences(
-                Trials.from_correct([[1, 0]], condition=["a", "b"], kind=["human"])
-            ),
-            "correctness only",
-        ),
         (lambda: divergences(EXAMPLE, alpha=0), "alpha must be above 0"),
-        (lambda: divergences(EXAMPLE, base=3), "base must be 2, e or 10"),
         (
             lambda: divergences(EXAMPLE, no_response="guess"),  # type: ignore[arg-type]
             "no_response must be one of 'error', 'drop'",

@@ -96,25 +96,6 @@ def test_the_schools_agree_and_draws_are_those_of_a_dirichlet() -> None:
             assert found.draws(method)[:, 0].std() == pytest.approx(spread, rel=0.1)
 
 
-def test_the_table_of_coefficients() -> None:
-    table = al.estimates.agreement_table(simulated(3, 40), readers="all", n_resamples=0)
-    assert table["coefficient"].tolist() == COEFFICIENTS
-    assert [name for name in table if name.endswith("_lb")] == ["posterior_eti95_lb"]
-    assert table["posterior_eti95_lb"].notna().all()
-    with pytest.raises(ValueError, match="must name at least one"):
-        al.estimates.agreement_table(simulated(2, 40), [])
-    with pytest.raises(TypeError, match=r"got 'gwet_ac1'; give \['gwet_ac1'\]"):
-        al.estimates.agreement_table(simulated(2, 40), "gwet_ac1")
-
-
-def test_names_of_books_are_understood() -> None:
-    trials = simulated(3, 40)
-    for name, same in [("conger_kappa", "cohen_kappa"), ("scott_pi", "fleiss_kappa"),
-                       ("pabak", "brennan_prediger")]:  # fmt: skip
-        found = al.agreement(trials, name, n_resamples=0, n_draws=0)
-        assert found.metric.name == same
-
-
 def test_what_cannot_be_trusted_says_so() -> None:
     truth = NO_YES[np.random.default_rng(0).integers(0, 2, 50)]
     one = al.agreement(al.Trials.from_arrays([truth, ["no"] * 50], truth), **FEW).summary()

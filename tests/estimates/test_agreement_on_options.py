@@ -84,7 +84,6 @@ def silent() -> al.Trials:
     [
         (example, "kappa_p", {}, "have no probabilities of options; add them"),
         (example, "kappa_p_discrete", {}, "number of options of each question is unknown"),
-        (models, "kappa_p", {"sampler": "nuts"}, "has exact draws only"),
         (twice, "kappa_p_discrete", {}, "items are repeated, and"),
         (silent, "kappa_p_discrete", {}, "some trials have no response; leave them out"),
     ],

@@ -68,24 +68,6 @@ def test_every_metric_of_correctness_has_all_schools(name: str, trials: al.Trial
     assert np.allclose(again, frame["estimate"]) == result.metric.symmetric
 
 
-def test_chains_draw_any_metric_of_cells() -> None:
-    """What NUTS does not name is worked out from the cells of each draw."""
-    table = al.data.from_counts([30, 10, 5, 15])
-    beta = {"p_a": (1.0, 1.0), "u": (0.5, 0.5), "v": (0.5, 0.5)}
-    from alikely.inference.sampling import _cells_of_nuts
-
-    drawn = al.inference.posterior(table, "exact", n_draws=400, rng=1)["posterior"].to_dataset()
-    rng = np.random.default_rng(2)
-    shape = drawn["copy_probability"].shape
-    p, u, v = (rng.beta(a, b, shape) for a, b in ((41, 21), (30.5, 10.5), (5.5, 15.5)))
-    fake = drawn.assign(
-        {n: (drawn["copy_probability"].dims, x) for n, x in zip("puv", (p, u, v), strict=True)}
-    )
-    cells = _cells_of_nuts(fake.rename(p="p_a"), beta)
-    np.testing.assert_allclose(cells.sum(axis=-1), 1)
-    np.testing.assert_allclose(al.metrics.copy_probability(cells), u - v)
-
-
 def test_directed_metrics_take_both_orders_of_a_kind(trials: al.Trials) -> None:
     """And the mean over pairs of one kind is the mean of both directions."""
     light = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
@@ -136,17 +118,6 @@ def test_the_order_within_a_pair_does_not_matter(trials: al.Trials) -> None:
     inside = (frame[["observer_a", "observer_b"]] == a).any(axis=1)
     assert inside.sum() == 3
     assert of_one == pytest.approx(frame.loc[inside, "estimate"].mean())
-
-
-def test_margins_have_means_and_differences(margins: al.Result) -> None:
-    mean = al.mean(margins, {"observer_b": "near"}, intervals="all")
-    values = margins.summary().query("observer_b == 'near'")["estimate"]
-    assert mean.loc["analytic", "estimate"] == pytest.approx(values.mean())
-    entries = {"observer_b": "near"}, {"observer_b": "far"}
-    assert list(al.difference(margins, *entries).index) == ["bootstrap"]
-    table = al.difference(margins, *entries, intervals="all")
-    assert table.loc["analytic", "estimate"] > 0
-    assert list(table.index) == ["analytic", "bootstrap"]
 
 
 def test_large_tables_have_log_bayes_factors() -> None:

@@ -101,15 +101,4 @@ def test_the_log_likelihood_follows_the_result(result: al.Result, exact: xr.Data
     assert "log_likelihood" not in independent_observers(without, 40, rng=1).children
 
 
-def test_a_metric_without_one_value_of_independence_has_no_p_value(exact: xr.DataTree) -> None:
-    result = al.compare(from_counts(CELLS[:1]), "normalized_error_consistency", rng=1)
-    tree = independent_observers(result, 400, rng=1)
-    assert tree.attrs["metric"] == "normalized_error_consistency"
-    assert null_table(result, tree)["p_value"].notna().all()
-    own = al.compare(from_counts(CELLS[:1]), "min_mid_max_agreement", rng=1)
-    row = null_table(own, independent_observers(own, 400, rng=1)).iloc[0]
-    assert np.isnan(row["p_value"]) == (own.metric.independent is None)
-    assert ("no p-value" in row["note"]) == (own.metric.independent is None)
-
-
 observers, table = independent_observers, null_table

@@ -55,17 +55,3 @@ def test_items_that_come_back_have_none() -> None:
     trials = al.Trials.from_correct(right, item=item, repeat=[0, 1] * 40)
     assert not al.error_consistency(trials, **QUIET).without_draws
     assert al.error_consistency(trials, cluster="trial", **QUIET).without_draws
-
-
-def test_without_a_common_trial_there_is_no_limit() -> None:
-    table = al.data.from_counts([[0, 0, 0, 0], [20, 5, 5, 20]])
-    shown = al.error_consistency(table, **QUIET).summary()
-    assert shown[COLUMNS].isna().all(axis=1).tolist() == [True, False]
-
-
-def test_what_needs_draws_refuses(result: al.Result) -> None:
-    with pytest.raises(ValueError, match="no posterior draws; ask for them when calling"):
-        result.draws("posterior")
-    with pytest.raises(ValueError, match=r"equal-tailed, got ci_kind='hdi'; take n_draws"):
-        result.summary(ci_kind="hdi", intervals=["posterior"])
-    assert not [c for c in result.summary(ci_kind="hdi", intervals=["analytic"]) if "post" in c]

@@ -234,9 +234,6 @@ def test_what_follows_has_the_clusters(result: al.Result) -> None:
     assert al.benchmark.scores_from_result(both).summary()["n_entries"].tolist() == [1, 1]
 
 
-CHAINS = {"n_draws": 40, "n_alternatives": 16}
-
-
 def test_items_that_only_margins_have() -> None:
     right, margins, label = experiment(np.random.default_rng(9), [10] * 6, 0.3)
     trials, model = tables(right[:, :50], margins[:50], label[:50])

@@ -233,17 +233,6 @@ def test_models_on_other_questions_are_told(metric: str) -> None:
     assert (mean["n_pairs"], np.isfinite(mean["se"])) == (27, True)
 
 
-def test_more_pairs_than_memory_holds_are_refused_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALIKELY_MEMORY", "40GB")
-    correct = xr.DataArray(np.ones((30_000, 3), dtype=np.int8), dims=("observer", "trial"))
-    said = r"^30,000 observers, 449,985,000 pairs: 67 GB of memory, and 40 GB may be used; select"
-    with pytest.raises(MemoryError, match=said):
-        al.pairwise_matrix(correct)
-    monkeypatch.setenv("ALIKELY_MEMORY", "10kB")
-    with pytest.raises(MemoryError, match=r"^8 observers, 28 pairs x 2 places: 70 kB"):
-        al.pairwise_matrix(board_of_options(), "kappa_p")
-
-
 def test_order_of_observers_decides_nothing(trials: al.Trials) -> None:
     names = ["model_3", "human_1", "model_1"]
     for metric in ("error_consistency", "copy_probability"):
@@ -335,13 +324,3 @@ def test_a_cluster_of_processes_gives_the_same(monkeypatch: pytest.MonkeyPatch) 
         correct = board.data["correct"].reset_coords(drop=True).chunk(trial=300)
         again = al.pairwise_matrix(correct).summary().drop(columns="note")
         pd.testing.assert_frame_equal(again, expected.drop(columns="note"))
-
-
-def test_tables_of_many_pairs_point_here(
-    trials: al.Trials, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("alikely.estimates.analysis.MANY", 100)
-    with pytest.warns(
-        UserWarning, match=r"135 pairs may take minutes; al\.pairwise_matrix\(trials\)"
-    ):
-        al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0)

@@ -239,12 +239,3 @@ def test_the_log_likelihood_is_of_trials(model: str) -> None:
     ways = special.gammaln(cells.sum(axis=1) + 1) - special.gammaln(cells + 1).sum(axis=1)
     sums = by_trial.groupby("entry").sum().sel(entry=table["pair"].values)
     np.testing.assert_allclose(sums + ways, of_pairs, rtol=1e-4)
-
-
-COORDS = {"pair": [0, 1]}
-
-
-def model_of(build: Callable[[], Any], **coords: Any) -> pm.Model:
-    with pm.Model(coords=COORDS | coords) as model:
-        build()
-    return model

@@ -149,17 +149,6 @@ def test_items_seen_in_two_conditions_are_one_unit_when_these_are_pooled() -> No
     assert "p_fisher" not in pooled
 
 
-def test_numbers_of_items_that_have_several_truths_are_other_items() -> None:
-    truth = ["cat", "dog", "cat", "dog", "dog", "dog", "cat", "cat"]
-    response = [truth, ["cat"] * 8]
-    trials = al.Trials.from_arrays(
-        response, truth, item=[0, 1, 2, 3] * 2, condition=["a"] * 4 + ["b"] * 4
-    )
-    result = al.error_consistency(trials, **QUICK)
-    assert result.data.attrs["cluster"] == ""
-    assert result.summary()["note"].str.contains("an item label has several true classes").all()
-
-
 def test_permutations_of_items_against_all_of_them() -> None:
     """Small enough to go through all: 5 items."""
     import itertools

@@ -69,20 +69,6 @@ def test_a_pair_is_said_with_its_interval(
     )
 
 
-def test_what_is_undefined_is_said() -> None:
-    right = [[1] * 6, [1] * 6, [1, 0, 1, 1, 0, 1]]
-    two = al.error_consistency(al.Trials.from_correct(right[:2]), **QUIET)
-    drawn = al.error_consistency(
-        al.Trials.from_correct(right[:2]), n_resamples=0, n_draws=100, n_null=0, rng=1
-    )
-    three = al.error_consistency(al.Trials.from_correct(right), **QUIET)
-    all_right = al.error_consistency(al.Trials.from_correct([[1] * 6] * 3), **QUIET)
-    for result in (two, drawn, three, all_right):
-        assert "undefined" in result.sentence().lower()
-        assert "nan" not in result.sentence()
-        assert "nan" not in result._repr_html_()
-
-
 @pytest.mark.parametrize("method", ["analytic", "bootstrap", "posterior"])
 def test_a_difference_is_said_as_its_table_has_it(many: al.Result, method: str) -> None:
     labels = many.table["pair"].values[[40, 41]].tolist()
@@ -104,15 +90,3 @@ def test_names_are_no_markup() -> None:
     html = result._repr_html_()
     assert "<script" not in html
     assert page(html)[1][1][:2] == [NASTY, "b"]
-
-
-def test_summaries_are_ordered_and_go_to_polars(many: al.Result) -> None:
-    frame = many.summary(sort=["observer_b", "-estimate"])
-    assert frame["observer_b"].is_monotonic_increasing
-    within = frame.groupby("observer_b")["estimate"]
-    assert within.apply(lambda values: values.dropna().is_monotonic_decreasing).all()
-    polars = many.summary(sort="-estimate", as_="polars")
-    assert polars.columns == list(frame)
-    assert polars["estimate"][0] == frame["estimate"].max()
-    with pytest.raises(ValueError, match="sort must name columns"):
-        many.summary(sort="kappa")

@@ -30,7 +30,7 @@ from studies.margins import MARGINS
 from studies.simulators.margins import MarginWorld
 
 CALLS: list[Call] = []
-# Calls that take seconds, most by MCMC: they are compared with the slow tests.
+# Calls that take seconds: they are compared with the slow tests.
 SLOW: list[Call] = []
 
 DRAWS: dict[str, Any] = {"n_resamples": 400, "n_draws": 800}
@@ -711,7 +711,7 @@ def condition_divergences(_: int) -> pd.DataFrame:
 # Planning
 
 
-@golden("trials_for_width")
+@golden("trials_for_width", slow=True)
 def trials_for_width(rng: int) -> pd.DataFrame:
     options = {"n_coverage": 200, "n_datasets": 1000, "rng": rng}
     plan = al.trials_for_width(0.75, 0.75, 0.5, [0.4, 0.2], **options)
@@ -822,7 +822,7 @@ def model_copying(_: int) -> pd.DataFrame:
     return stacked(plain=density(plain), other=density(other), texts=texts)
 
 
-@golden("models.cohort")
+@golden("models.cohort", slow=True)
 def model_cohort(_: int) -> pd.DataFrame:
     return density(al.models.cohort(al.data.cohort_counts(data.study())))
 
@@ -1053,7 +1053,7 @@ def plots_of_items(_: int) -> pd.DataFrame:
     )
 
 
-@golden("plot_benchmark", "plot_robustness", "plot_families")
+@golden("plot_benchmark", "plot_robustness", "plot_families", slow=True)
 def plots_of_benchmarks(_: int) -> pd.DataFrame:
     plain = al.benchmark_scores(data.study(), human_ids="shared", **BARE)
     ranked = al.benchmark.rank_by_metric(data.study(), human_ids="shared", rng=1)
@@ -1124,7 +1124,7 @@ def at(name: str) -> str:
 FEW = ("--n-resamples", "200", "--n-draws", "400")
 
 
-@golden("alikely demo")
+@golden("alikely demo", slow=True)
 def cli_demo(rng: int) -> pd.DataFrame:
     return command("demo", "--seed", str(rng))
 
@@ -1141,7 +1141,7 @@ def cli_describe(_: int) -> pd.DataFrame:
     return table.astype(dict.fromkeys(rows[start][2:], float))
 
 
-@golden("alikely compare")
+@golden("alikely compare", slow=True)
 def cli_compare(rng: int) -> pd.DataFrame:
     return command(
         "compare", at("noise"), "--pairs", "human-model", *FEW, "--null", "--n-null", "200",
@@ -1149,14 +1149,14 @@ def cli_compare(rng: int) -> pd.DataFrame:
     )  # fmt: skip
 
 
-@golden("alikely matrix")
+@golden("alikely matrix", slow=True)
 def cli_matrix(rng: int) -> pd.DataFrame:
     table = command("matrix", at("board"), "--seed", str(rng))
     # By what is not random: supports decide the order of the branches.
     return table.sort_values(["size", "estimate"], ignore_index=True)
 
 
-@golden("alikely margins")
+@golden("alikely margins", slow=True)
 def cli_margins(rng: int) -> pd.DataFrame:
     return command("margins", at("answers"), "--margins", at("margins"), *FEW, "--seed", str(rng))
 
@@ -1166,7 +1166,7 @@ def cli_benchmark(rng: int) -> pd.DataFrame:
     return command("benchmark", at("study"), "--human-ids", "shared", *FEW, "--seed", str(rng))
 
 
-@golden("alikely spectrum")
+@golden("alikely spectrum", slow=True)
 def cli_spectrum(rng: int) -> pd.DataFrame:
     reference = ",".join(f"{d}:easy" for d in DATASETS)
     return command(
@@ -1175,7 +1175,7 @@ def cli_spectrum(rng: int) -> pd.DataFrame:
     )  # fmt: skip
 
 
-@golden("alikely report")
+@golden("alikely report", slow=True)
 def cli_report(_: int) -> pd.DataFrame:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -97,13 +96,6 @@ def test_stored_values_are_those_of_the_commit_that_added_them() -> None:
     assert changed == [], "stored values never change: a changed result goes into changes.csv"
 
 
-def test_without_the_history_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    for said in (b"", b"true\n"):
-        monkeypatch.setattr(tables, "git", lambda *_, said=said: said)
-        with pytest.raises(pytest.skip.Exception, match="git fetch --unshallow"):
-            test_stored_values_are_those_of_the_commit_that_added_them()
-
-
 def test_tables_are_small_and_each_belongs_to_a_call() -> None:
     files = sorted(TABLES.glob("*.csv"))
     assert sum(path.stat().st_size for path in files) < 2_000_000
@@ -178,18 +170,3 @@ def test_renames_and_intended_changes(call: Callable[[pd.DataFrame], Call]) -> N
     wrong = change.assign(before="0.3")
     assert "changes.csv says before = 0.3" in tables.differences(made, new, old, wrong)[0]
     assert len(tables.differences(made, new, old, change.assign(after="0.6"))) == 1
-
-
-def test_missing_table_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "TABLES", tmp_path)
-    made = Call("made", (), lambda _: MADE)
-    with pytest.raises(pytest.fail.Exception, match=r"made\.csv is missing; restore it"):
-        compared(made)
-
-
-def test_calls_name_functions_that_exist() -> None:
-    for name in covered():
-        if not name.startswith("alikely "):
-            assert callable(_public(name)), name
-    calls = [*golden_calls.CALLS, *golden_calls.SLOW]
-    assert all(inspect.isfunction(call.table) for call in calls)

@@ -15,9 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import arviz as az
 import arviz_stats as azs
-import matplotlib.pyplot as plt
 import numpy as np
 import pymc as pm
 import pytensor
@@ -277,26 +275,6 @@ def test_chains_start_where_counts_place_variables() -> None:
         assert 0.5 < np.abs(away).max() <= 1 + 1e-9
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("empty")
-def test_compiled_models_start_there_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the order of the parameters, which shows by their size."""
-    with pm.Model() as model:
-        sizes = (3, 1, 2)
-        for i, n in enumerate(sizes):
-            x = pm.Normal(f"x{i}", 0, 1, shape=n, transform=Placed(np.full(n, 5 * i), 0.01))
-            pm.Deterministic(f"y{i}", x + 1)
-    monkeypatch.setenv(ready.SWITCH, "pytensor")
-    made = ready.compiled(model)({}).sampled
-    for seed in range(5):
-        point = made.initial_point_func(seed)
-        assert np.abs(point).max() <= 1
-        (expanded,) = made.expand_func(point)
-        places = dict(zip(made.shape_info[0], made.shape_info[1], strict=True))
-        for i in range(len(sizes)):
-            assert np.abs(expanded[places[f"x{i}"]] - 5 * i).max() <= 0.01 + 1e-12
-
-
 def drawn(tree: xr.DataTree) -> NDArray[Any]:
     return np.asarray(tree["posterior"]["mean"].values)
 
@@ -335,6 +313,7 @@ def test_compiled_code_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ready._code.cache_info().currsize == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("empty")
 def test_threads_compile_once_and_keep_their_data() -> None:
     def fit(y: list[float]) -> xr.DataTree:
@@ -346,24 +325,6 @@ def test_threads_compile_once_and_keep_their_data() -> None:
     assert ready.graphs_of.cache_info().misses == 1
     for y, tree in zip(data, together, strict=True):
         np.testing.assert_array_equal(drawn(tree), drawn(fit(y)))
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ({"x": [1, 2]}, "the model has no data 'x' to replace; it has 'y', 'n'"),
-        (
-            {"y": [1.0]},
-            r"data 'y' must have the shape \(2,\) .*, got \(1,\); build a model for them",
-        ),
-        ({"n": 2.5}, "data 'n' must be int64 .*, got 2.5; build a model for them"),
-        ({"n": np.nan}, "data 'n' must be int64 .*, got nan; build a model for them"),
-    ],
-)
-def test_data_that_do_not_fit_are_refused(data: dict[str, Any], message: str) -> None:
-    ((name, values),) = data.items()
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        ready._fitting(name, values, {"y": np.zeros(2), "n": np.array(3)})
 
 
 @pytest.mark.slow
@@ -516,53 +477,6 @@ def test_chains_run_where_no_cache_can_be_written(tmp_path: Path) -> None:
     )  # fmt: skip
     assert told.returncode == 0, told.stderr
     assert told.stdout.split() == [str(copy / "__init__.py"), "interpreter"]
-
-
-@pytest.fixture
-def diverging(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chains whose last twenty transitions diverge."""
-    plain = chains.sample
-
-    def sample(*given: Any) -> xr.DataTree:
-        tree = plain(*given)
-        flags = tree["sample_stats"]["diverging"]
-        tree["sample_stats"]["diverging"] = flags.where(
-            flags["draw"] < flags.sizes["draw"] - 20, True
-        )
-        return tree
-
-    monkeypatch.setattr(chains, "sample", sample)
-
-
-@pytest.mark.usefixtures("diverging")
-@pytest.mark.filterwarnings("ignore::alikely.inference.chains.SamplingWarning")
-def test_arviz_draws_thinned_fits_with_divergences() -> None:
-    thin = 2
-    tree = al.inference.nuts(toy([0.5, 1.0, 1.5]), 400, 300, rng=1, thin=thin)
-    draws = tree["posterior"]["draw"].values
-    np.testing.assert_array_equal(tree["sample_stats"]["draw"], draws)
-    assert draws.tolist() == list(range(0, 100 * thin, thin))
-    # All of them, and those of the draws that are kept.
-    assert tree.attrs["n_divergences"] == 4 * 20
-    assert int(tree["sample_stats"]["diverging"].sum()) == 4 * 20 // thin
-    az.plot_trace_dist(tree, var_names=["mean"])
-    az.plot_trace(tree, var_names=["mean"])
-    az.plot_pair(tree, var_names=["mean", "residual"])
-    az.plot_energy(tree)
-    plt.close("all")
-
-
-def test_the_warning_names_the_line_that_asked() -> None:
-    tree = xr.DataTree.from_dict(
-        {
-            "posterior": xr.Dataset({"x": (("chain", "draw"), np.zeros((4, 10)))}),
-            "sample_stats": xr.Dataset({"diverging": (("chain", "draw"), np.ones((4, 10), bool))}),
-        }
-    )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        chains._warn_of_trouble(tree, ["x"])
-    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_a_model_without_dims_can_be_fitted_again() -> None:

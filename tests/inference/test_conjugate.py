@@ -53,6 +53,7 @@ def test_joint_marginal_equals_the_pairwise_posterior(cells: list[int]) -> None:
         assert stats.ks_2samp(joint[name][:, 0], pairwise[name][:, 0]).pvalue > TINY
 
 
+@pytest.mark.slow
 def test_joint_marginals_among_many_observers_with_missing_trials() -> None:
     rng = np.random.default_rng(5)
     right = rng.standard_normal(120) + rng.standard_normal((12, 120)) > -1.5
@@ -114,15 +115,8 @@ def test_same_seed_same_draws_whatever_the_workers() -> None:
     ("call", "message"),
     [
         (lambda: pairwise_draws([1, 2, 3, 4], n_draws=0), "draws must be at least 1, got 0"),
-        (lambda: joint_draws(from_counts([1, 2, 3, 4]), 0), "draws must be at least 1, got 0"),
         (lambda: independence_draws([1, 2, 3, 4], 0), "draws must be at least 1, got 0"),
-        (lambda: pairwise_draws([1, 2, -3, 4]), "must not be negative, got -3"),
-        (lambda: pairwise_draws([1, 2, 3, 4], {"copy_probability": (1, 1)}), "a prior on the copy"),
         (lambda: pairwise_draws([1, 2, 3, 4], {"w": (1, 1)}), "unknown name in prior: w"),
-        (
-            lambda: pairwise_draws([1, 2, 3, 4], {"copy_probability": (1, 1), "u": (1, 1)}),
-            "unknown name in prior: u",
-        ),
         (lambda: pairwise_draws([1, 2, 3, 4], {"u": (0, 1)}), "prior of u must be two positive"),
     ],
 )

@@ -48,12 +48,7 @@ def test_gunel_dickey_equals_marginal_likelihoods() -> None:
     ("call", "message"),
     [
         (lambda: null.log_bayes_factor([1, 2, 3, 4], prior=0.5), "needs prior margins above 1"),
-        (lambda: null.log_bayes_factor([1, 2, 3, -4]), "must not be negative, got -4"),
-        (lambda: null.fisher_exact([1, 2, 3.5, 4]), "must be whole numbers, got 3.5"),
-        (lambda: null.null_draws([1, 2, 3]), r"four cells .* got shape \(3,\)"),
         (lambda: null.null_draws([1, 2, 3, 4], n_draws=0), "n_draws must be at least 1, got 0"),
-        (lambda: null.null_percentiles(1), "n_trials must be a whole number of at least 2, got 1"),
-        (lambda: null.null_percentiles(40, n_grid=20), "n_grid must be a multiple of 3"),
         (lambda: null.null_percentiles(40, ci_prob=1.0), "ci_prob must lie strictly between"),
     ],
 )

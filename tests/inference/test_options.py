@@ -202,7 +202,6 @@ def test_limits_of_matrices() -> None:
     ("cells", "n_options", "message"),
     [
         ([1, 2, 3, 4], 4, "cells must be five counts"),
-        ([1, 2, 3, 4, -1], 4, "none negative"),
         ([1, 2, 3, 4, 5], 1, "n_options must be at least 2"),
         ([1, 2, 3, 4, 5], 2, "with two options joint errors must be the same"),
     ],

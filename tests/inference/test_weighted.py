@@ -183,6 +183,7 @@ def test_bias_is_half_the_curvature_in_the_variance_of_the_weights() -> None:
         assert more == pytest.approx((pi * np.diag(second)).sum() / 2, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_what_is_left_of_the_bias_over_all_samples() -> None:
     """Every sample of 7 of 14 images: error consistency is off by far less once it is taken off."""
     rng = np.random.default_rng(9)

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-# The demo is compare, and spectrum writes as benchmark does.
-VERBS = ("compare", "matrix", "margins", "benchmark", "plan", "choose", "report")
+# Each way of writing: tables with plots, tables, and a page.
+VERBS = ("compare", "margins", "plan", "report")
 KILLS = os.environ.get("ALIKELY_KILLS", "2")
 pytestmark = [
     pytest.mark.slow,

@@ -17,7 +17,6 @@ CASES = verbs(
     r"""
 WORKS => compare t.csv --n-resamples 0 --n-draws 0 --n-null 0 --quiet
 WORKS => compare t.csv --n-resamples 0 --n-draws 0 --n-null 0 --quiet --out o
-WORKS => compare t.csv --metric all --n-resamples 0 --n-draws 0 --quiet --out o
 WORKS => compare t.csv --metric all --n-null 50 --n-permutations 20 $Q --out o
 --n-resamples must be at least 1 => compare t.csv --n-resamples -1
 WORKS => compare t.csv --n-resamples 1 --n-draws 1 --n-null 1 --quiet
@@ -28,14 +27,12 @@ WORKS => compare t.csv --n-resamples 1 --n-draws 1 --n-null 1 --quiet
     --n-draws 0 --n-null 1000000000000 --quiet
 --n-resamples must be at => compare t.csv --n-resamples 99999999999999999999999 --quiet
 --ci-prob must lie strictly between 0 and 1, got => compare t.csv --ci-prob 1
---ci-prob must lie strictly between 0 and 1, got => compare t.csv --ci-prob 0
 --ci-prob: unable to convert => compare t.csv --ci-prob 0,95
 WORKS => compare t.csv --ci-prob 1e-9 --n-null 50 $Q
 --seed must not be negative, got -1 => compare t.csv --seed -1 $Q
 WORKS => compare t.csv --n-null 50 --seed 123456789012345678901234567890 $Q
 --seed: expected a whole number, got 'abc'; see => compare t.csv --seed abc
 --jobs must be at least 1, got 0 => compare t.csv --jobs 0
---jobs must be at least 1, got -1 => compare t.csv --jobs -1
 there is no subcommand 'comparee'; did you mean => comparee t.csv
 unknown option: --metrik. Did you mean => compare t.csv --metrik ec
 --metric must be one of => compare t.csv --metric kapa
@@ -44,7 +41,6 @@ no metric at 'nowhere:METRIC': No module named => compare t.csv --metric nowhere
 no metric at 'math:tau2': module 'math' has no => compare t.csv --metric math:tau2
 FILE is empty; give the name of a file, or '\.' for => compare ''
 --pairs must be 'all', two => compare t.csv --pairs human-robot
---pairs must be 'all', two kinds joined by a => compare t.csv --pairs ''
 each pair must be two different observers => compare t.csv --pair anna anna
 unknown observer 'net_c' in pairs; the => compare t.csv --pair anna net_c
 pairs names the same pair => compare t.csv --pair anna ben --pair anna ben
@@ -86,15 +82,11 @@ question 0 has 0 options => compare t.csv --n-options 0 --metric kappa_p
 question 0 has 99999999999 => compare t.csv --n-options 99999999999 --metric kappa_p
 WORKS => compare t.csv --n-options 3 --metric kappa_p_discrete $Q
 these trials have no probabilities => compare t.csv --n-options 3 --metric kappa_p $Q
---n-options must be a whole => compare t.csv --n-options ² --metric kappa_p_discrete $Q
 --prior expects NAME=A:B,\.\.\., such as => compare t.csv --prior u=1
 prior of u must be two positive => compare t.csv --prior u=-1:1 $Q
 unknown name in prior: w; give Beta => compare t.csv --prior w=1:1 $Q
-prior of u must be two positive Beta => compare t.csv --prior u=nan:1 $Q
 --prior is of the four cells of a pair, and => compare t.csv --metric ma --prior u=1:1
 --alpha must be above 0 and => compare t.csv --metric cles --alpha -1
---alpha must be above 0 and finite => compare t.csv --metric cles --alpha nan
-WORKS => compare t.csv --metric cles --n-permutations 0 $Q
 --n-permutations must => compare t.csv --metric cles --n-permutations 1000000000000 $Q
 --null needs at least one draw => compare t.csv --null --n-draws 0
 WORKS => compare t.csv --metric ma --null $Q
@@ -107,7 +99,6 @@ give --quiet or --verbose, not => compare t.csv --verbose --quiet
 --out must be a folder that => compare t.csv --n-null 50 $Q --out t.csv
 --out must be a folder => compare t.csv --n-null 50 $Q --out t.csv/x
 WORKS => compare t.csv --n-null 50 $Q --out a/b/c
---out must be a folder that can be => compare t.csv --n-null 50 $Q --out /proc/x
 WORKS => compare t.csv --n-null 50 $Q --out o => {'t.csv': ren('observer', anna='$a_{1}$',
     net_a='$100', ben='$x$ & $y', carl='\\frac$$')}
 WORKS => compare t.csv --n-null 50 $Q --out o => {'t.csv': ren('observer', anna='a\nb',
@@ -122,35 +113,27 @@ confusion matrices do => compare --confusions a.csv b.csv => {'a.csv': conf, 'b.
 'a\.csv' cannot be read as a matrix of counts: No columns to parse => compare --confusions a.csv
     b.csv --no-paired => {'a.csv': '', 'b.csv': conf}
 no file 'a\.csv'; give => compare --confusions a.csv b.csv --no-paired => {'b.csv': conf}
-'a\.csv' cannot be read as a matrix of counts: 'utf-8' codec can't => compare --confusions a.csv
-    b.csv --no-paired => {'a.csv': b'\xff\xfe\x00', 'b.csv': conf}
 give either FILE with trials, or => compare t.csv --confusions t.csv
-give either FILE with trials, or => compare
 WORKS => matrix t.csv --n-resamples 20 --quiet --out o
 WORKS => matrix t.csv --quiet => {'t.csv': one}
 a matrix needs at => matrix t.csv --quiet => {'t.csv': 'observer,item,correct\na,1,1\n'}
 --top must be at least 1 => matrix t.csv --quiet --n-resamples 20 --top 0
---top must be at least 1, got -5 => matrix t.csv --quiet --top -5
 no column 'vendor' => matrix t.csv --by-family vendor --quiet
 WORKS => matrix t.csv --by-family kind --quiet --n-resamples 20
 WORKS => matrix t.csv --metric ma
 WORKS => matrix t.csv --quiet --n-resamples 1000000000000
---n-resamples must => matrix t.csv --quiet --n-resamples -1
 WORKS => matrix t.csv --quiet --n-resamples 20 --out o => {'t.csv': csv(response=P.truth)}
 items are repeated, and responses to them are not independent => matrix t.csv --quiet => {'t.csv':
     w.text(pd.concat([P.assign(repeat=0), P.assign(repeat=1)]))}
 WORKS => benchmark t.csv $Q --out o
 WORKS => benchmark t.csv $Q --out o => {'t.csv': w.text(P[P.observer != 'net_b'])}
 no observer is of kind => benchmark t.csv $Q => {'t.csv': w.text(P[P.kind != 'model'])}
-no observer is of kind => benchmark t.csv $Q => {'t.csv': w.text(P[P.kind == 'model'])}
 pairs='human-human' needs at least two observers of kind 'human', got => benchmark t.csv $Q --out
     o => {'t.csv': w.text(P[~P.observer.isin(['ben', 'carl'])])}
 WORKS => benchmark t.csv $Q --out o => {'t.csv': w.text(P[~P.observer.isin(['ben'])])}
 WORKS => benchmark t.csv --n-resamples 0 --n-draws 0 --quiet --out o
 WORKS => benchmark t.csv --n-resamples 1 --n-draws 1 --quiet
 --level must be one of => benchmark t.csv $Q --level nowhere
---n-resamples must be at most => benchmark t.csv --n-resamples 1000000000000 --quiet
---n-draws must be at => benchmark t.csv --n-draws 1000000000000 --quiet --n-resamples 50
 no model may be called 'ceiling', a row that tables of scores add => benchmark t.csv $Q --out o
     => {'t.csv': ren('observer', net_a='ceiling', anna='human-human')}
 no data set may be => benchmark t.csv $Q --out o => {'t.csv': csv(dataset='overall')}
@@ -181,10 +164,7 @@ WORKS => margins t.csv --margins m.csv $Q => {'t.csv': T, 'm.csv':
     w.text(w.margins().assign(margin=1.0))}
 column 'margin' must hold finite numbers, got nan for observer => margins t.csv --margins m.csv
     => {'t.csv': T, 'm.csv': w.text(w.margins().assign(margin=np.nan))}
-column 'margin' must hold finite numbers, got inf for observer => margins t.csv --margins m.csv
-    => {'t.csv': T, 'm.csv': w.text(w.margins().assign(margin=np.inf))}
 --n-alternatives must be a whole => margins t.csv --margins m.csv --n-alternatives -4 => FM
---n-alternatives must be a whole => margins t.csv --margins m.csv --n-alternatives 1 => FM
 WORKS => margins t.csv --margins m.csv --n-alternatives 1000000000 $Q => FM
 expected exactly one of the columns 'margin', 'logit', 'probability', => margins t.csv --margins
     m.csv => {'t.csv': T, 'm.csv': M.replace('margin', 'gap')}
@@ -199,9 +179,6 @@ observer 'anna' has margins but 'ben', also of kind 'human', has => margins t.cs
     $Q => {'t.csv': T, 'm.csv': M.replace('net_a', 'anna')}
 observer 'net_b' has margins but 'net_a', also of kind 'model', has => margins t.csv --margins
     m.csv $Q => {'t.csv': T, 'm.csv': M.replace('net_a', 'net_z')}
-WORKS => margins t.csv --margins m.csv --n-resamples 0 --n-draws 0 --quiet --out o => FM
---n-resamples must be at most 100,000,000, got 1,000,000,000,000 => margins t.csv --margins m.csv
-    --n-resamples 1000000000000 --quiet => FM
 no column 'vendor'; the columns => margins t.csv --group vendor
 WORKS => margins t.csv --margins m.csv --group observer $Q => FM
 no pair compares a system with => margins t.csv --scores $Q
@@ -213,10 +190,8 @@ WORKS => spectrum t.csv --reference clean --quiet
 no reference condition 'none'; conditions are => spectrum t.csv --reference none --quiet
 regimes need a spectrum of at least 2 conditions, got 1 => spectrum t.csv --reference
     clean --quiet => {'t.csv': w.text(P[P.condition == 'clean'])}
---out must be a folder that can be written => demo --out f/x => {'f': 'x'}
 invalid value "tcsh" for SHELL. Choose from => completion tcsh
 WORKS => --version
---ci-prob must lie strictly between 0 and 1, got 0\.0 => demo --ci-prob 0
 there is no option --hlep; did you mean '--help' => --hlep
 must count correctness => matrix t.csv --metric cles --quiet
 needs at least two systems, got human => margins t.csv => {'t.csv': w.text(P[P.kind == 'human'])}

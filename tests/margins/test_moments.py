@@ -189,14 +189,6 @@ def test_what_tells_nothing_is_undefined_and_says_why(right: Any, reason: str) -
     assert np.isnan(moment_limits(result, LEVELS)).all()
 
 
-def test_bad_input() -> None:
-    with pytest.raises(ValueError, match=r"margins must be at least 5 finite numbers"):
-        normal_scores([1, 2, np.nan, 3, 4])
-    data = experiment(8, n_items=10, n_classes=8)
-    with pytest.raises(ValueError, match="10 items in 8 strata are too few for a correlation"):
-        found(data.right, data.shown, data.margins, data.classes)
-
-
 def test_correlations_that_are_one_are_told_apart_in_the_share_of_the_level() -> None:
     """Of normal variables in all and of their first half: a known world."""
     rng = np.random.default_rng(1)

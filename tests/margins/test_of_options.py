@@ -66,22 +66,3 @@ def test_options_that_a_question_lacks_and_answers_without_any(
     assert len(found) == 175
     right = trials.data["correct"].values[~np.isnan(p).any(axis=2)]
     np.testing.assert_array_equal(found["margin"] > 0, right == 1)
-
-
-def test_refusals(p: np.ndarray) -> None:
-    p = p / 2
-    trials = _trials(p)
-    with pytest.raises(ValueError, match=r"no probabilities of options.*with_probabilities"):
-        decision_margins(al.load_example())
-    with pytest.raises(ValueError, match="without other tables"):
-        decision_margins(trials, coarse={"A": "x"})
-    with pytest.raises(ValueError, match="without other tables"):
-        decision_margins(trials, trials)
-    p[1, 3] = np.eye(4)[trials.data["truth"].values[3]]
-    with pytest.raises(ValueError, match=r"item 'trial_3'.* has probability 0 for 'observer_1'"):
-        decision_margins(_trials(p))
-    again = al.Trials(
-        trials.data.assign_coords(item=("trial", np.repeat(np.arange(30).astype(str), 2)))
-    )
-    with pytest.raises(ValueError, match=r"item '0' came back.*select\(repeat=0\)"):
-        decision_margins(again)

@@ -179,12 +179,8 @@ def test_accuracy_bounds_are_where_kappa_max_equals_kappa(accuracy: float, kappa
     ("call", "message"),
     [
         (lambda: bounds.accuracy_bounds(1.0, 0.5), "strictly between 0 and 1, got 0 or 1"),
-        (lambda: bounds.accuracy_bounds(0.8, -0.1), r"error_consistency must lie in \[0, 1\]"),
         (lambda: consistency.expected_agreement(1.2, 0.5), r"accuracy_a must lie in \[0, 1\]"),
-        (lambda: consistency.expected_agreement(0.5, -1), r"accuracy_b must .* got -1"),
-        (lambda: bounds.agreement_bounds_from_expected(2), "expected agreement must lie in"),
         (lambda: consistency.less_biased_error_consistency(0.5, 1), "at least 2, got 1"),
-        (lambda: copying.copy_parameters(0.9, 0.5, 0.9), r"must lie in \[-0.2000, 0.2000\] for"),
         (lambda: copying.copy_parameters(1.0, 0.5, 0.0), "exchange the observers"),
     ],
 )

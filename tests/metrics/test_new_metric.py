@@ -115,6 +115,7 @@ def test_benchmark_with_ranks(phi: Any, tmp_path: Path) -> None:
     assert al.plot_benchmark(scores).get_xlabel().startswith("mean phi coefficient")
 
 
+@pytest.mark.slow
 def test_alignment_matrix_and_coverage(phi: Any, result: al.Result) -> None:
     alignment = al.condition_alignment(
         al.load_example().select(condition=HARD), metrics=["EC", phi], n_resamples=50, rng=1
@@ -139,6 +140,7 @@ def test_planning(phi: Any) -> None:
     assert np.isfinite(components["images"]).all()
 
 
+@pytest.mark.slow
 def test_command_line_in_the_folder_of_its_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,10 +196,3 @@ def test_features_of_its_own(module: Any, tmp_path: Path) -> None:
     np.testing.assert_allclose(merged["estimate_x"], merged["estimate_y"], rtol=1e-6)
     np.testing.assert_allclose(merged["se_x"], merged["se_y"], rtol=1e-6)
     assert al.plot_matrix(result) is not None
-
-
-def test_features_that_fit_no_metric() -> None:
-    trials = al.load_example().select(condition="noise")
-    flat = al.Metric("flat", lambda sums: sums[..., 0], lambda answers: answers.correct_a * 1.0)
-    with pytest.raises(ValueError, match=r"features of flat must be .*\(pair, trial, feature\)"):
-        al.compare(trials, flat)

@@ -137,20 +137,3 @@ def test_who_was_right_reads_its_counts_from_the_data() -> None:
     with model:
         pm.set_data({"human_totals": totals + 1})
     assert (density(model, "who_was_right", point) == -np.inf).all()
-
-
-TABLES = np.zeros((1, 3, 3, 3), dtype=int)
-TABLES[0] = [
-    [[0, 0, 0], [0, 14, 4], [0, 5, 6]],
-    [[7, 0, 3], [0, 0, 0], [6, 0, 9]],
-    [[12, 3, 0], [2, 5, 0], [0, 0, 0]],
-]
-
-
-@pytest.fixture(scope="module")
-def copying() -> tuple[pm.Model, xr.Dataset]:
-    """The model of copied labels, and draws of its prior."""
-    model = al.models.class_copying(TABLES)
-    with model:
-        drawn = pm.sample_prior_predictive(5, random_seed=1, compile_kwargs={"mode": PLAIN})
-    return model, drawn["prior"].to_dataset()

@@ -82,28 +82,19 @@ def test_rho_equals_quadrature() -> None:
     ("change", "message"),
     [
         ({"right": [11, 3, 7, 1, 6, 8]}, "between 0 and shown, got 11 of 10"),
-        ({"right": [-1, 3, 7, 1, 6, 8]}, "between 0 and shown, got -1 of 10"),
         ({"right": [0.5, 3, 7, 1, 6, 8]}, "right must be whole numbers, got 0.5"),
-        ({"shown": [10, 10, 10, 10, 10, np.nan]}, "shown must be whole numbers, got nan"),
-        ({"right": RIGHT[:4], "shown": [10] * 4, "margins": MARGINS[:4]}, "at least 5 items, got"),
         ({"margins": [1.0] * 6}, "all margins are 1, and a constant has no correlation"),
-        ({"margins": [np.nan, *MARGINS[1:]]}, "margin of item 0 is nan"),
         (
             {"margins": MARGINS[:5]},
-            r"margins must have one value for each of 6 items, got shape \(5,\)",
+            r"one value for each of 6 items, got shape \(5,\)",
         ),
-        ({"n_alternatives": 1}, "at least 2, got 1"),
-        ({"n_alternatives": 2.5}, "at least 2, got 2.5"),
-        ({"link": "logit"}, "link must be 'm_afc' or 'probit', got 'logit'"),
-        ({"shown": [10] * 5}, r"shape \(item,\), of one group with margins; got \(6,\) and \(5,\)"),
+        ({"n_alternatives": 2.5}, "whole number of at least 2, got 2.5"),
         ({"margins": None}, r"shape \(2, item\), of two groups; got \(6,\) and \(6,\)"),
-        ({"right": [RIGHT] * 2, "shown": [[10] * 6] * 2}, "of one group with margins"),
         ({"right": [0, 10, 0, 10, 0, 0]}, "all responses of a group to an item are the same"),
     ],
 )
 def test_bad_input(change: dict[str, Any], message: str) -> None:
-    given = {"right": RIGHT, "shown": [10] * 6, "margins": MARGINS, "n_alternatives": M}
-    given |= change
+    given = {"right": RIGHT, "shown": [10] * 6, "margins": MARGINS, "n_alternatives": M, **change}
     with pytest.raises(ValueError, match=message) as caught:
         al.models.item_margins(**given)
     assert "\n" not in str(caught.value)
@@ -141,11 +132,6 @@ def test_bent_strengths_of_a_model_and_of_groups() -> None:
     )
     assert {"score_first", "score_second"} <= {variable.name for variable in groups.free_RVs}
     assert groups["skewness"].eval(mode=ONCE).shape == (2,)
-
-
-def test_an_unknown_law_is_refused() -> None:
-    with pytest.raises(ValueError, match="law must be 'normal' or 'sinh_arcsinh', got 't'"):
-        al.models.item_margins(RIGHT, np.full(6, 10), MARGINS, n_alternatives=M, law="t")  # type: ignore[arg-type]
 
 
 def test_items_that_all_get_right_pull_on_one_side_only() -> None:

@@ -132,14 +132,9 @@ def test_regimes_are_recovered(spectrum: xr.Dataset, trees: dict[int, xr.DataTre
     ("change", "message"),
     [
         ({"shown": [100] * 5}, r"one entry each .* got shapes \(6,\), \(5,\)"),
-        ({"right": [101, 80, 95, 40, 50, 30]}, "0 <= right <= shown"),
         ({"right": [-1, 80, 95, 40, 50, 30]}, "0 <= right <= shown"),
-        ({"shown": [0, 100, 100, 100, 100, 100], "right": [0] * 6}, "at least one answer"),
         ({"condition": [0, 0, 0, 2, 2, 2]}, "condition must be numbered from 0 without gaps"),
-        ({"person": [1, 2, 3, 1, 2, 3]}, "person must be numbered from 0 without gaps"),
-        ({"is_reference": [True]}, r"each of 2 conditions .* got shape \(1,\)"),
         ({"is_reference": [False, False]}, "at least 3 entries .* got 0; name more"),
-        ({"k": 0}, "k must lie between 1 and the number of conditions, 2; got 0"),
         ({"k": 3}, "k must lie between 1 and the number of conditions, 2; got 3"),
     ],
 )
@@ -155,18 +150,3 @@ def test_bad_input_gets_one_line(change: dict[str, object], message: str) -> Non
     with pytest.raises(ValueError, match=message) as error:
         al.models.spectrum(**(given | change))  # type: ignore[arg-type]
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"n_humans": 0}, r"n_humans must lie in \[1, inf\], got 0"),
-        ({"means": (1.0, 0.0, 2.0, 3.0)}, "means must increase"),
-        ({"means": (1.0, 2.0)}, "one sd and one weight each"),
-        ({"weights": (0.0, 1.0, 1.0, 1.0)}, "weights must be positive"),
-        ({"ability_sd": -0.1}, "standard deviations non-negative"),
-    ],
-)
-def test_simulation_refuses_bad_numbers(change: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        difficulty(**change)  # type: ignore[arg-type]

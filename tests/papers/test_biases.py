@@ -113,28 +113,6 @@ def test_people_go_by_shape(shared_data: Path) -> None:
     assert (accuracy[people] == printed.loc[people, "cue_conflict"]).all()
 
 
-def test_bad_input() -> None:
-    trials = some()
-    with pytest.raises(TypeError, match="trials must be Trials, got list"):
-        cue_bias([])  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="named after the shape 'cat', but its truth is 'dog'"):
-        cue_bias(
-            al.Trials.from_arrays([["cat"], ["dog"]], ["dog"], classes=CLASSES, item=["cat1-dog2"])
-        )
-    with pytest.raises(ValueError, match="'lorry' is not a class of the trials"):
-        cue_bias(trials, dict.fromkeys(trials.data["item"].values, "lorry"))
-    with pytest.raises(ValueError, match="no item has a cue that conflicts with"):
-        cue_bias(trials, {})
-    with pytest.raises(ValueError, match="attribute must be 'texture', a coordinate"):
-        cue_bias(trials, "colour")
-    with pytest.raises(ValueError, match="n_resamples must be at least 2, got 1"):
-        cue_bias(trials, n_resamples=1)
-    with pytest.raises(ValueError, match="correctness only"):
-        cue_bias(al.Trials.from_correct([[1, 0], [0, 1]]))
-    with pytest.raises(ValueError, match=r"n_resamples must be a whole number.*got 2\.5"):
-        cue_bias(trials, n_resamples=2.5)  # type: ignore[arg-type]
-
-
 def test_items_by_hand() -> None:
     correct = np.array([[1, 1, 0, 0], [1, 1, 0, 1], [0, 1, 1, 0], [0, 1, 1, 1], [0, 1, 1, 1]])
     trials = al.Trials.from_correct(
@@ -177,15 +155,3 @@ def test_chance_is_that_of_shuffled_items() -> None:
     assert row["p_fewer"] == pytest.approx(share, abs=4 * np.sqrt(0.25 / 2_000))
     inside = np.mean((found >= row["chance_lb"]) & (found <= row["chance_ub"]))
     assert inside > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 2_000)
-
-
-def test_bad_contrasts() -> None:
-    trials = al.load_example()
-    with pytest.raises(ValueError, match=r"0 <= hard < easy <= 1, got hard=0\.8, easy"):
-        item_contrast(trials, easy=0.5, hard=0.8)
-    with pytest.raises(ValueError, match="no group 'robot' of observers; there are: human, model"):
-        item_contrast(trials, "robot")
-    with pytest.raises(ValueError, match="must be two groups, got 'human' twice"):
-        item_contrast(trials, "human", "human")
-    with pytest.raises(TypeError, match="trials must be Trials, got int"):
-        item_contrast(1)  # type: ignore[arg-type]

@@ -206,88 +206,31 @@ TWO_VALUES = pd.DataFrame(
     ("call", "message"),
     [
         (lambda: profile_distances(PROFILES), r"'EC' of 'vgg' is nan \(1 such entries\); .*"),
-        (lambda: profile_distances(PROFILES[:1]), "at least two systems and one entry"),
-        (lambda: profile_distances(PROFILES[[]]), "at least two systems and one entry"),
         (lambda: profile_distances(PROFILES.set_axis(["v", "v"])), "profiles have 'v' twice"),
-        (
-            lambda: permutation_test(pairwise_matrix(), dict.fromkeys(NAMES, "x")),
-            "at least two, got 1",
-        ),
         (
             lambda: permutation_test(pairwise_matrix(), dict(zip(NAMES, NAMES, strict=True))),
             r"no group has two members \(6 groups of one\)",
-        ),
-        (
-            lambda: permutation_test(pairwise_matrix(), GROUPS | {"g": "x"}),
-            "a group is given for unknown 'g'",
-        ),
-        (
-            lambda: permutation_test(pairwise_matrix(), {"a": "x"}),
-            r"'b' has no group \(5 without\)",
         ),
         (
             lambda: permutation_test(pairwise_matrix(), GROUPS | {"b": None}),
             "'b' has no group; give it one",
         ),
         (
-            lambda: permutation_test(pairwise_matrix(), pd.Series(["x", "y"], ["a", "a"])),
-            "groups have 'a' twice",
-        ),
-        (
             lambda: permutation_test(pairwise_matrix(), GROUPS, within={"a": "x"}),
             r"'b' has no stratum \(5",
         ),
         (
-            lambda: permutation_test(pairwise_matrix(), GROUPS, within=GROUPS),
-            "have the same mean distance",
-        ),
-        (lambda: permutation_test(EQUAL, GROUPS), "all 10000 permutations have the same mean"),
-        (
             lambda: permutation_test(pairwise_matrix(), GROUPS, n_permutations=1),
             "must be at least 2, got 1",
         ),
-        (
-            lambda: permutation_test(pairwise_matrix(), GROUPS, n_permutations=2.5),
-            r"a whole number.*got 2\.5",
-        ),
-        (lambda: permutation_test(HOLED, GROUPS), "distance of 'a' and 'c' is nan; leave one"),
         (lambda: permutation_test(UNEVEN, GROUPS), "must be symmetric, but 'a' to 'c' is"),
-        (
-            lambda: permutation_test(pairwise_matrix()[["a", "b"]], GROUPS),
-            "square matrix, got shape",
-        ),
         (
             lambda: permutation_test(pairwise_matrix()[NAMES[::-1]], GROUPS),
             "same names in the same order",
         ),
-        (
-            lambda: permutation_test(pairwise_matrix(1, ["a", "a", "b"]), {"a": "x", "b": "y"}),
-            "distances have 'a' twice",
-        ),
-        (lambda: grouping_effect(TWO_VALUES, GROUPS), "so Cohen's d is undefined"),
         (lambda: compare_groupings(pairwise_matrix(), {}), "at least one grouping, got none"),
     ],
 )
 def test_bad_input(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        call()
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: permutation_test(np.eye(6), GROUPS), "names along both sides, got ndarray"),  # type: ignore[arg-type]
-        (lambda: permutation_test(xr.DataArray(np.eye(6)), GROUPS), "distances have no names"),
-        (
-            lambda: permutation_test(pairwise_matrix(), list("xxxyyz")),
-            "a Series or a DataArray, got list",
-        ),  # type: ignore[arg-type]
-        (
-            lambda: permutation_test(pairwise_matrix(), xr.DataArray(list("xxxyyz"))),
-            "one dim with names",
-        ),
-    ],
-)
-def test_things_without_names(call: Callable[[], Any], message: str) -> None:
-    with pytest.raises(TypeError, match=message):
         call()

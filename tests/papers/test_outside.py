@@ -47,22 +47,6 @@ def test_a_table_without_domains_holds_for_all(ec: al.Result) -> None:
     assert row["correlation"] == pytest.approx(expected)
 
 
-def test_tables_that_do_not_fit(ec: al.Result) -> None:
-    table = table_of(ec)
-    with pytest.raises(TypeError, match="must be Results or tables of pairs, got list"):
-        al.metric_correlations([ec, []])  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="has no column 'observer_b'"):
-        al.metric_correlations([ec, table.drop(columns="observer_b")])
-    with pytest.raises(ValueError, match="must have one column of values"):
-        al.metric_correlations([ec, table.assign(more=1)])
-    with pytest.raises(ValueError, match="no column of values, only labels"):
-        al.metric_correlations([ec, table.drop(columns="other")])
-    with pytest.raises(ValueError, match="of other has 'human_1' and 'human_2' twice"):
-        al.metric_correlations([ec, pd.concat([table, table.head(1)])])
-    with pytest.raises(ValueError, match="results must have the same entries"):
-        al.metric_correlations([ec, table.head(9)])
-
-
 def test_families_by_hand(ec: al.Result) -> None:
     trials = al.load_example()
     ma = al.misclassification_agreement(trials, **BARE)
@@ -125,37 +109,3 @@ def test_outside_scores_against_scipy() -> None:
     assert found["n_missing"].tolist() == [0, 1]
     few = external_correlations(scores, outside.head(3), rng=1)
     assert few["note"].str.contains("fewer than 4 observers").all()
-
-
-def test_bad_input(ec: al.Result) -> None:
-    scores = pd.Series([1.0, 2], ["a", "b"])
-    with pytest.raises(TypeError, match="outside must be a DataFrame, got dict"):
-        external_correlations(scores, {})  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="column 'x' of outside must contain numbers"):
-        external_correlations(scores, pd.DataFrame({"x": ["p", "q"]}, index=["a", "b"]))
-    with pytest.raises(ValueError, match="n_permutations must be at least 1, got 0"):
-        external_correlations(scores, pd.DataFrame(), n_permutations=0)
-    tables = [ec, table_of(ec)]
-    with pytest.raises(ValueError, match="needs at least two, got one"):
-        family_scores(tables, dict.fromkeys(al.load_example().observers, "one"))
-    with pytest.raises(ValueError, match="n_permutations must be at least 1, got 0"):
-        family_scores(tables, {}, n_permutations=0)
-
-
-def test_numbers_that_are_none(ec: al.Result) -> None:
-    table = ec.pairs[["observer_a", "observer_b"]].drop_duplicates().assign(size=1.0)
-    families = al.load_example().data["family"]
-    scores = pd.Series(np.arange(5.0), list("abcde"))
-    outside = pd.DataFrame({"size": [1, 2, 4, 3, 9]}, index=list("abcde"))
-    with pytest.raises(ValueError, match="column 'size' of a table of pairs must contain numbers"):
-        al.metric_correlations([ec, table.assign(size="big")])
-    with pytest.raises(ValueError, match="results have no pair of systems"):
-        al.metric_correlations([table.head(0), table.head(0).rename(columns={"size": "other"})])
-    with pytest.raises(ValueError, match=r"n_resamples must be a whole number.*got 10\.5"):
-        al.metric_correlations([ec, table], n_resamples=10.5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"n_permutations must be a whole number.*got 2\.5"):
-        family_scores([ec, table], families, n_permutations=2.5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"n_resamples must be a whole number.*got 2\.5"):
-        external_correlations(scores, outside, n_resamples=2.5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="scores must be numbers"):
-        external_correlations(scores.astype(str) + "x", outside)

@@ -89,27 +89,6 @@ def test_map_has_a_point_for_each_condition_in_the_colour_of_its_group() -> None
         al.papers.plot_condition_map(distances, {"a:1": "a", "a:2": "a"}, perplexity=2)
 
 
-def test_refusals(alignment: xr.Dataset) -> None:
-    plain = al.spectrum.alignment_table(alignment)
-    labeled = al.spectrum.alignment_table(alignment, REGIME)
-    ranks = al.spectrum.regime_alignment(alignment, REGIME, rng=1)
-    models = dict.fromkeys([f"model_{i}" for i in range(1, 7)], "one")
-    cases: list[tuple[Any, str]] = [
-        (lambda: al.papers.plot_radar(plain, models), "at least 3 data sets"),
-        (lambda: al.papers.plot_radar(labeled, models, regime="far"), "regime must be one of"),
-        (lambda: al.papers.plot_radar(plain, models, ax=plt.subplots()[1]), "polar"),
-        (lambda: al.plot_regimes(labeled), "column 'rank'"),
-        (lambda: al.plot_regimes(ranks.iloc[:0]), "empty"),
-    ]
-    for call, message in cases:
-        with pytest.raises((ValueError, TypeError), match=message) as error:
-            call()
-        assert "\n" not in str(error.value)
-
-
-SMALL = pd.DataFrame([[0, 1, -1], [1, 0, 1], [-1, 1, 0]], list("abc"), list("abc"))
-
-
 def test_map_keeps_neighbours() -> None:
     """Two clusters of conditions stay apart; the same seed gives the same map."""
     rng = np.random.default_rng(3)
@@ -133,17 +112,3 @@ def test_scikit_learn_is_loaded_for_maps_alone() -> None:
     code = "import sys, alikely.papers.plots; print('sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"divergences": abs(SMALL)}, "above 0 and below the number of conditions, 3, got 15"),
-        ({"divergences": abs(SMALL), "perplexity": 0}, "above 0 and below .*, 3, got 0"),
-        ({"divergences": SMALL.replace(-1, np.nan)}, "the distance of 'a' and 'c' is nan; leave"),
-        ({"divergences": SMALL, "perplexity": 2}, "'a' and 'c' is -1; map the divergence"),
-    ],
-)
-def test_bad_maps(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        condition_map(**given)

@@ -95,38 +95,3 @@ def test_22_models_against_their_trials(shared_data: Path, figure: Callable[[str
     assert covered["pairs, optimistic"] <= covered["pairs"] + 0.02
     assert covered["shared trials"] > 0.90
     assert covered["shared trials"] > covered["pairs"] + 0.05
-
-
-def test_bad_input(trials: al.Trials) -> None:
-    table = printed_scores(trials)
-    with pytest.raises(TypeError, match="table must be a DataFrame, got list"):
-        reconstruct_leaderboard([], trials)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="human_trials must be Trials, got int"):
-        reconstruct_leaderboard(table, 1)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="table has no column 'score'; it needs system, dataset"):
-        reconstruct_leaderboard(table.drop(columns="score"), trials)
-    with pytest.raises(ValueError, match=r"\| all \| .* occurs twice in the table"):
-        reconstruct_leaderboard(pd.concat([table, table.head(1)]), trials)
-    with pytest.raises(ValueError, match="has no score in all"):
-        reconstruct_leaderboard(table.iloc[1:], trials)
-    with pytest.raises(ValueError, match=r"no humans in all \| fog; conditions there are blur"):
-        reconstruct_leaderboard(table.assign(condition="fog").drop_duplicates("system"), trials)
-    with pytest.raises(ValueError, match="n_samples must be at least 100, got 9"):
-        reconstruct_leaderboard(table, trials, n_samples=9)
-    alone = pd.DataFrame({"system": ["a"], "dataset": "all", "score": [0.5]})
-    perfect = al.Trials.from_correct(np.ones((3, 20)), kind=["human"] * 3)
-    with pytest.raises(ValueError, match="humans are always or never correct"):
-        reconstruct_leaderboard(alone, perfect)
-    with pytest.raises(ValueError, match="table has no rows"):
-        reconstruct_leaderboard(table.head(0), trials)
-    with pytest.raises(ValueError, match="column 'score' of table must contain numbers"):
-        reconstruct_leaderboard(table.assign(score="high"), trials)
-    with pytest.raises(ValueError, match=r"n_samples must be a whole number.*got 150\.5"):
-        reconstruct_leaderboard(table, trials, n_samples=150.5)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("score", [58.2, -58.2])
-def test_a_score_that_no_trials_have(trials: al.Trials, score: float) -> None:
-    table = printed_scores(trials).assign(score=score)
-    with pytest.raises(ValueError, match=r"beyond \[-1, 1\]; is it a percentage"):
-        reconstruct_leaderboard(table, trials, n_samples=100, rng=1)

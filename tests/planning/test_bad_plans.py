@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 import alikely as al
 
@@ -33,57 +32,32 @@ GIVEN: dict[str, dict[str, Any]] = {
 }
 BAD: list[tuple[str, dict[str, Any], str]] = [
     ("interval_width", {"accuracy_a": 0.9, "accuracy_b": 0.5}, r"in \[-0.2000, 0.2000\] for acc"),
-    ("interval_width", {"accuracy_a": 0}, "accuracy_a must lie strictly between 0 and 1, got 0;"),
     ("interval_width", {"accuracy_b": NAN}, "accuracy_b must lie strictly .* got nan"),
-    ("interval_width", {"n_trials": 1}, "n_trials must be whole numbers of at least 2, got 1"),
     ("interval_width", {"method": "magic"}, "'analytic', 'simulated'; got 'magic'"),
-    ("interval_width", {"ci_prob": 1}, "ci_prob must lie strictly .* got 1; try 0.95"),
     ("interval_width", {"n_datasets": 10}, "n_datasets must be at least 100 .* got 10 and"),
-    ("interval_width", {"metric": "misclassification_agreement"}, "misclassification_agreement"),
     ("trials_for_width", {"width": [0.2, 2.1]}, r"width must lie in \(0, 2\], .* got 2.1"),
     ("trials_for_width", {"assurance": 1}, "assurance must lie .* got 1; try 0.8, or leave it"),
-    ("trials_for_width", {"interval": "magic"}, "interval must be .* got 'magic'"),
     ("trials_for_power", {"against": NAN}, "against must be an error consistency .* got nan"),
-    ("trials_for_power", {"ec": [0.5, 0.3], "against": 0.3}, "ec must differ from 0.3, the value"),
     ("trials_for_power", {"ec": -0.2, "alternative": "greater"}, "must be greater than 0 for"),
-    ("trials_for_power", {"against": 0.3, "alternative": "less"}, "less than 0.3 .* got 0.5"),
     ("trials_for_power", {"power": [0.8, 1.2]}, "power must lie .* got 1.2; try 0.8"),
-    ("trials_for_power", {"accuracy_a": 0.9, "accuracy_b": 0.5, "ec": 0.1, "against": 0.4},
-     r"must lie in \[-0.2000, 0.2000\] for accuracies"),
     ("trials_for_difference", {"ec_a": 0.8, "ec_b": 0.1, "ec_models": 0.8}, "the two models must"),
-    ("trials_for_difference", {"accuracy_a": 0.9, "ec_a": 0.9}, "in .* accuracies 0.75 and 0.9"),
     ("trials_for_difference", {"accuracy_human": 1}, "accuracy_human must lie strictly .* got 1"),
-    ("assurance", {"n_trials": None}, "n_trials or width is needed"),
     ("assurance", {"rope": (0.1, -0.1)}, "rope must be"),
-    ("assurance", {"ec": stats.norm(0.9, 0.001), "accuracy_b": 0.6}, r"in \[-0.*only 0 of"),
     ("assurance", {"ec": [NAN]}, "ec must be a number, a frozen distribution or finite draws"),
-    ("item_precision", {"tolerance": 5}, "tolerance must .* got 5; give it as a prop"),
     ("item_precision", {"accuracy": [0.5] * 3, "n_answers": [5, 6]}, r"n_answers \(2,\); to"),
     ("item_precision", {"n_answers": None, "outside": 1}, "outside must .* got 1; give it"),
-    ("item_precision", {"n_answers": None, "tolerance": 1e-5}, "of 1e-05 .* 5,000,000 .* raise"),
     ("item_reliability", {"item_mean": 1.2}, "item_mean must .* got 1.2; give"),
-    ("item_reliability", {"item_mean": [0.5, 0.9], "item_sd": 0.4}, "below 0.3 for .* mean 0.9"),
     ("item_reliability", {"of": "alpha"}, "of must be .* got 'alpha'"),
-    ("items_for_margins", {"n_observers": 5}, "got only n_observers; give all three, or none"),
     ("items_for_margins", {"n_observers": 5, "item_mean": 0.5, "item_sd": 0.6}, "and below 0.5"),
-    ("items_for_margins", {"against": 0.3}, "dmc and against must differ, got the same value 0.3"),
     ("items_for_agreement", {"value": 1.0}, "and below 1; got 1"),
-    ("items_for_agreement", {"width": None}, "either width or n_items"),
     ("items_for_agreement", {"n_items": 50}, "not both or neither"),
-    ("items_for_agreement", {"width": 1e-6}, "more than 1e.09 items"),
     ("items_for_agreement", {"shares": (0.5, 0.6)}, "the sum 1, got 1.1"),
-    ("items_for_agreement", {"shares": (1.0,)}, "two or more numbers above 0"),
     ("items_for_agreement", {"n_readers": 40, "shares": (0.1,) * 10}, "have .* rating patterns"),
-    ("items_for_agreement", {"against": 1.5}, r"against must lie in \(-1, 1\)"),
     ("items_for_agreement", {"coefficient": "error_consistency"}, "trials_for_width"),
     ("items_for_agreement", {"coefficient": "gwet"}, "gwet_ac1"),
-    ("choose_conditions", {"n_splits": 1}, "n_splits must be at least 2, got 1"),
     ("choose_conditions", {"n_conditions": 9}, "n_conditions must be 1 to 3, got 9"),
-    ("choose_conditions", {"humans": "robot"}, "no observer is of kind 'robot'; .* with humans="),
     ("best_design", {"budget": 10.0}, "budget must be at least 36, the cost of 2 humans with"),
-    ("best_design", {"cost_per_trial": 0.0}, "cost_per_trial must be above 0"),
     ("best_design", {"max_images": 3}, "max_images must be at least 10"),
-    ("expected_errors", {"n_observers": 1}, "n_observers must be whole numbers of at least 2"),
     ("expected_errors", {"n_repeats": 2}, "n_repeats must be 1: the pilot has no repeats"),
 ]  # fmt: skip
 
@@ -134,18 +108,3 @@ def test_bad_pilots() -> None:
         plans.plan_from(again, n_trials=[100], keep_pilot=True)
     with pytest.raises(TypeError, match="expected Result"):
         plans.plan_repeats(pd.DataFrame())  # type: ignore[arg-type]
-
-
-def test_bad_trials_of_conditions() -> None:
-    choose = al.planning.choose_conditions
-    with pytest.raises(TypeError, match="expected Trials, got int"):
-        choose(1)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="at least two conditions"):
-        choose(al.load_example().select(condition="noise"))
-    correct = np.ma.array(np.ones((5, 40), int), mask=np.zeros((5, 40), bool))
-    correct[4, 20:] = np.ma.masked
-    lacking = al.Trials.from_correct(
-        correct, kind=["human"] * 3 + ["model"] * 2, condition=["a"] * 20 + ["b"] * 20
-    )
-    with pytest.raises(ValueError, match="must see all trials, but lacks some of all:b"):
-        choose(lacking)

@@ -73,6 +73,7 @@ def test_assurance_is_what_brute_force_finds(figure: Callable[[str], None]) -> N
     figure(f"assurance: shares differ from brute force by at most {worst:.3f} (2,000 studies)")
 
 
+@pytest.mark.slow
 def test_draws_of_a_prior_serve_as_the_distribution_does() -> None:
     ec = stats.norm(0.4, 0.1).rvs(20_000, random_state=np.random.default_rng(3))
     plans = [
@@ -140,6 +141,7 @@ def test_other_metrics_are_planned_by_the_normal_approximation() -> None:
     assert (plan["method"] == "normal").all()
 
 
+@pytest.mark.slow
 def test_a_pilot_with_clusters_gives_its_design_effect() -> None:
     """Widths of new studies with clusters of the same size, and of independent items, by hand."""
     rng = np.random.default_rng(11)

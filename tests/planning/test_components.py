@@ -86,6 +86,7 @@ def test_planned_errors_are_those_of_experiments(
         )
 
 
+@pytest.mark.slow
 def test_without_repeats_noise_is_part_of_the_interaction(known: pd.DataFrame) -> None:
     rng = np.random.default_rng(4)
     once = al.planning.variance_components(as_trials(*experiment(60, 1200, 1, rng), 1))
@@ -96,6 +97,7 @@ def test_without_repeats_noise_is_part_of_the_interaction(known: pd.DataFrame) -
         al.planning.expected_errors(once, 10, 100, 2)
 
 
+@pytest.mark.slow
 def test_it_agrees_with_the_benchmarks_errors(
     shared_data: Path, figure: Callable[[str], None]
 ) -> None:

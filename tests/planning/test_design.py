@@ -124,6 +124,7 @@ THREE = plans.Setting(
 )
 
 
+@pytest.mark.slow
 def test_bias_and_spread_of_a_difference_by_simulation(figure: Figure) -> None:
     n, n_sets = 100, 100_000
     counts = np.random.default_rng(6).multinomial(n, THREE.probabilities, n_sets)
@@ -283,6 +284,7 @@ def test_simulated_numbers_reach_the_width(
     assert row.note.startswith(FEW)
 
 
+@pytest.mark.slow
 def test_grids_seeds_and_lists() -> None:
     column = np.array([0.75, 0.95])[:, None]
     options = {"n_datasets": 100, "n_coverage": 20}

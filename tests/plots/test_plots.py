@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -12,7 +11,6 @@ import pytest
 from matplotlib.collections import LineCollection
 
 import alikely as al
-from alikely.plots._style import svg_of
 
 mpl.use("Agg")
 
@@ -40,21 +38,6 @@ def test_intervals_stand_where_the_summary_puts_them(clean: al.Result) -> None:
     assert [tick.get_text() for tick in ax.get_yticklabels()] == clean.table["pair"].values.tolist()
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["bootstrap, 95% ETI", "posterior, 95% ETI", "estimate undefined"]
-
-
-def test_undefined_estimates_are_marked_in_their_row(clean: al.Result) -> None:
-    ax = al.plot_intervals(clean)
-    (crosses,) = [line for line in ax.lines if line.get_marker() == "x"]
-    rows = np.flatnonzero(np.isnan(clean.estimates["estimate"].values))
-    assert np.asarray(crosses.get_ydata()).tolist() == (14 - rows).tolist()
-
-
-def test_chosen_entries_keep_their_order(clean: al.Result) -> None:
-    chosen = ["model_2 x model_3", "model_1 x model_2"]
-    _, given = plt.subplots()
-    ax = al.plot_intervals(clean, which=chosen, intervals=["analytic"], ax=given)
-    assert ax is given
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == chosen
 
 
 def test_bounds_show_the_observed_pairs(clean: al.Result) -> None:
@@ -151,48 +134,3 @@ def test_probability_map_is_ordered_by_score(scores: al.Result) -> None:
     off = ~np.eye(6, dtype=bool)
     # The scores are continuous: no draw ties two models.
     np.testing.assert_allclose((values + values.T)[off], 1)
-
-
-def test_bad_input(clean: al.Result) -> None:
-    with pytest.raises(
-        ValueError, match="no comparison is labeled 'x'; labels look like 'model_1 x"
-    ):
-        al.plot_intervals(clean, which=["x"])
-    many = al.error_consistency(al.load_example(), n_draws=0, n_resamples=10, n_null=0, rng=1)
-    with pytest.raises(ValueError, match="135 rows are too many to read, the limit is 60"):
-        al.plot_intervals(many)
-
-
-def test_what_the_first_figure_sets_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A notebook becomes interactive with its first figure; later ones are not shown without it."""
-    monkeypatch.setitem(plt.rcParams, "interactive", False)
-    made = plt.subplots
-
-    def first(*args: Any, **kwargs: Any) -> Any:
-        plt.rcParams["interactive"] = True
-        return made(*args, **kwargs)
-
-    monkeypatch.setattr(plt, "subplots", first)
-    before = plt.rcParams["text.parse_math"]
-    al.plot_agreement(
-        al.compare(al.load_example().select(condition="noise", kind="human"), n_null=0), "bounds"
-    )
-    assert plt.rcParams["interactive"]
-    assert plt.rcParams["text.parse_math"] == before
-
-
-def test_a_page_drawn_before_any_figure_leaves_a_notebook_interactive(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Its backend, when loaded, makes it so."""
-    monkeypatch.setitem(plt.rcParams, "interactive", False)
-    load = plt.switch_backend
-
-    def loaded(name: str) -> None:
-        load(name)
-        if not plt.get_fignums():
-            plt.rcParams["interactive"] = True
-
-    monkeypatch.setattr(plt, "switch_backend", loaded)
-    svg_of(lambda: plt.subplots()[0], "empty")
-    assert plt.isinteractive()

@@ -77,13 +77,6 @@ def test_matrix_averages_groups_and_hatches_what_is_undefined(
     assert (low, high) == (min(np.nanmin(drawn), 0), np.nanmax(drawn))
 
 
-def test_matrix_groups_families(trials: al.Trials, similarity: al.Result) -> None:
-    families = {name: "odd" if int(name[-1]) % 2 else "even" for name in trials.observers}
-    ax = al.plot_matrix(similarity, observer_kinds=families)
-    names = [tick.get_text() for tick in ax.get_yticklabels()]
-    assert [families[name] for name in names] == ["odd"] * 5 + ["even"] * 5
-
-
 def test_metrics_are_matched_pair_by_pair(
     trials: al.Trials, agreement: al.Result, similarity: al.Result
 ) -> None:
@@ -122,40 +115,3 @@ def test_classes_have_their_divergence_and_verdict(similarity: al.Result) -> Non
         factor = float(entry["class_log_bayes_factor"][classes.index(name)])
         blue = mpl.colors.to_hex(bar.get_facecolor()) == "#0072b2"
         assert blue == (factor > 0) or factor == pytest.approx(0, abs=1e-9)
-
-
-def test_a_class_without_errors_is_left_blank() -> None:
-    trials = al.Trials.from_arrays(
-        [["b", "b", "c"], ["c", "b", "c"]], ["a", "b", "c"], classes=["a", "b", "c"]
-    )
-    result = al.error_similarity(trials, **BARE)
-    ax = al.plot_errors(result, "classes", pair=result.table["pair"].values[0])
-    assert [text.get_text() for text in ax.texts] == ["no errors", "no errors"]
-    assert len(ax.patches) == 1
-
-
-def test_bad_input(trials: al.Trials, agreement: al.Result, similarity: al.Result) -> None:
-    cases: list[tuple[Any, str]] = [
-        (
-            lambda: al.plot_matrix(similarity, observer_kinds={"human_1": "a"}),
-            "observer_kinds has no entry for 'human_2'",
-        ),
-        (lambda: al.plot_metrics([agreement, agreement], "a", "b"), "different names, 2 are of"),
-        (
-            lambda: al.plot_metrics([agreement, similarity], "a", "error_similarity"),
-            "x must be one of misclassification_agreement, error_similarity; got 'a'",
-        ),
-        (
-            lambda: al.plot_metrics(
-                [agreement, similarity], "misclassification_agreement", "error_similarity"
-            ),
-            "lacks 135 of the 135 entries",
-        ),
-        (lambda: al.plot_errors(agreement, "classes", pair="x"), "which has no values by class"),
-        (lambda: al.plot_errors(similarity, "classes", pair="x"), "no comparison is labeled 'x'"),
-    ]
-    for call, message in cases:
-        with pytest.raises(ValueError, match=message):
-            call()
-    with pytest.raises(TypeError, match="kinds must be a mapping of observers or Trials, got int"):
-        al.plot_matrix(similarity, observer_kinds=3)  # type: ignore[arg-type]

@@ -82,13 +82,6 @@ def test_the_best_are_drawn_and_said_of_how_many(monkeypatch: pytest.MonkeyPatch
             al.plot_benchmark(scores, kind, top=0)
 
 
-def test_every_signature_is_short_and_names_its_arguments() -> None:
-    for name in al.plots.__all__:
-        parameters = inspect.signature(getattr(al.plots, name)).parameters.values()
-        assert len(parameters) <= 12
-        assert not any(each.kind in (each.VAR_KEYWORD, each.VAR_POSITIONAL) for each in parameters)
-
-
 def test_kinds_say_what_they_use() -> None:
     for name in al.plots.__all__:
         plot = getattr(al.plots, name)
@@ -104,17 +97,6 @@ def test_kinds_say_what_they_use() -> None:
             # Where to draw goes without saying.
             named = set(re.findall(r"(?<!`)`(\w+)`(?!`)", text))
             assert named - {"ax"} == used - {"ax"}, (name, kind)
-
-
-@pytest.mark.slow
-def test_settings_and_given_axes_stay_as_they_are() -> None:
-    before = dict(mpl.rcParams)
-    figure, ax = plt.subplots(figsize=(5, 4))
-    with al.plots.column():
-        assert al.plot_plan(gallery.widths(2), "width", ax=ax) is ax
-    assert figure.get_size_inches().tolist() == [5, 4]
-    al.plot_plan(gallery.widths(2), "width").figure.savefig(io.BytesIO(), format="pdf")
-    assert dict(mpl.rcParams) == before
 
 
 @pytest.mark.slow
@@ -135,20 +117,3 @@ def test_colours_are_those_made_for_the_colour_blind() -> None:
     palette = {"#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"}
     assert {*COLORS, *METHODS.values()} <= palette | {"#999999"}
     assert len(set(COLORS)) == len(COLORS)
-
-
-def test_intervals_sorted_and_the_first_of_them() -> None:
-    result = gallery.consistency(30)
-    table = result.summary().assign(pair=result.table["pair"].values)
-    ax = al.plot_intervals(result, sort="estimate", top=5)
-    best = table.sort_values("estimate", ascending=False, kind="stable")["pair"].head(5)
-    assert [text.get_text() for text in ax.get_yticklabels()] == best.tolist()
-    assert ax.get_title() == "5 of 30, by estimate"
-    ax = al.plot_intervals(result, sort="label")
-    assert [text.get_text() for text in ax.get_yticklabels()] == sorted(table["pair"])
-    for options, message in (
-        ({"sort": "size"}, "sort must be 'estimate' or 'label', got 'size'"),
-        ({"top": 0}, "top must be an integer of at least 1, got 0"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            al.plot_intervals(result, **options)

@@ -110,6 +110,7 @@ def classified(n_items: int = 48, n_classes: int = 3) -> al.Result:
     )
 
 
+@pytest.mark.slow
 def test_checks_are_drawn_from_the_data() -> None:
     found = classified()
     bend, classes, tail = al.plot_margins(found, "checks")
@@ -134,35 +135,4 @@ def test_checks_are_drawn_from_the_data() -> None:
     np.testing.assert_allclose(drawn, (np.sort(margins) - np.median(margins)) / width)
     p = float(found.estimates["p_nonlinearity"].values[0])
     assert bend.get_title() == f"linearity: p = {p:.3f}"
-    plt.close("all")
-
-
-def test_checks_of_bad_input() -> None:
-    found = classified()
-    with pytest.raises(ValueError, match="'net x other' is of two models; choose"):
-        al.plot_margins(found, "checks", pair="net x other")
-    with pytest.raises(TypeError, match="ax must be 3 axes, got list of length 2"):
-        al.plot_margins(found, "checks", ax=plt.subplots(1, 2)[1].tolist())
-    trials, margins = al.simulate.detection_experiment(4, 12, 1, rho={"net": 0.6}, rng=1)
-    right = al.Trials.from_correct(
-        trials.data["correct"].values == 1,
-        item=list(trials.data["item"].values),
-        kind=["human"] * 4,
-    )
-    plain = margins[["observer", "item", "margin"]]
-    bare = al.decision_margin_consistency(right, plain, n_resamples=0, rng=1)
-    with pytest.raises(ValueError, match="n_alternatives is unknown"):
-        al.plot_margins(bare, "checks")
-    _, classes, _ = al.plot_margins(bare, "checks", n_alternatives=16)
-    assert classes.texts[0].get_text() == "classes unknown"
-    flat = al.decision_margin_consistency(
-        right, plain.assign(margin=1.0), n_draws=0, n_alternatives=16
-    )
-    with pytest.raises(ValueError, match="are all equal in entry 'human x net'"):
-        al.plot_margins(flat, "checks", n_alternatives=16)
-    other = al.error_consistency(al.load_example(), "human-human", n_draws=0, rng=1)
-    with pytest.raises(
-        ValueError, match="result must be of decision_margin_consistency, got error_consistency"
-    ):
-        al.plot_margins(other, "checks")
     plt.close("all")

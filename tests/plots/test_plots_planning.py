@@ -35,13 +35,6 @@ def test_widths_are_drawn_as_they_came(widths: pd.DataFrame) -> None:
     assert ax.get_xscale() == "log"
 
 
-def test_widths_by_consistency() -> None:
-    table = al.planning.interval_width(0.75, 0.75, [0.0, 0.3, 0.6], 1000)
-    ax = al.plot_plan(table, "width", x="ec")
-    assert ax.get_xlabel() == "error consistency"
-    assert ax.get_xscale() == "linear"
-
-
 def test_power_of_items_is_drawn_too() -> None:
     table = al.planning.items_for_margins([[0.2], [0.4]], n_items=[20, 50, 100, 200])
     ax = al.plot_plan(table, "power", x="n_items", hue="dmc")
@@ -63,9 +56,3 @@ def test_design_map_marks_the_best_design() -> None:
         al.plot_plan(grid.drop(index=grid.index[0]), "design")
     with pytest.raises(ValueError, match="one row per number of observers and images"):
         al.plot_plan(pd.concat([grid, grid]), "design")
-
-
-@pytest.mark.parametrize("kind", ["width", "power", "design"])
-def test_tables_without_what_is_drawn(kind: str) -> None:
-    with pytest.raises(ValueError, match="frame lacks the column"):
-        al.plot_plan(pd.DataFrame({"nothing": [1]}), kind)

@@ -69,15 +69,6 @@ def test_every_condition_stands_at_its_delta(spectrum: xr.Dataset, found: xr.Dat
     assert legend(ax)[:2] == ["condition", "reference condition"]
 
 
-def test_conditions_without_a_delta_are_counted(spectrum: xr.Dataset) -> None:
-    broken = spectrum.copy(deep=True)
-    broken["delta"].values[3] = np.nan
-    assert "no delta, not drawn: 1 of 16" in legend(al.plot_spectrum(broken))
-    broken["delta"].values[:] = np.nan
-    with pytest.raises(ValueError, match="has no condition with a delta"):
-        al.plot_spectrum(broken)
-
-
 def test_levels_have_a_line_for_each_model(alignment: xr.Dataset) -> None:
     table = al.spectrum.alignment_table(alignment, REGIME)
     ax = al.plot_alignment(table, "levels", dataset="all")
@@ -127,37 +118,3 @@ def test_violins_are_densities_of_a_row(spectrum: xr.Dataset, alignment: xr.Data
     assert corners[:, 0].max() == pytest.approx(own.max() + tail)
     assert corners[:, 1].max() == pytest.approx(0.42)
     assert "density of conditions" in legend(ax)
-
-
-def test_refusals(spectrum: xr.Dataset, found: xr.Dataset, alignment: xr.Dataset) -> None:
-    plain = al.spectrum.alignment_table(alignment)
-    labeled = al.spectrum.alignment_table(alignment, REGIME)
-    cases: list[tuple[Any, str]] = [
-        (lambda: al.plot_spectrum(plain), "must be a Dataset, .*al.difficulty_spectrum"),
-        (lambda: al.plot_spectrum(spectrum, found.isel(condition=slice(3))), "found"),
-        (lambda: al.plot_alignment(plain, "levels", dataset="all"), "column 'regime'"),
-        (lambda: al.plot_alignment(labeled, "levels", dataset="none"), "dataset must be one of"),
-        (
-            lambda: al.plot_alignment(labeled, "levels", dataset="all", metric="agreement"),
-            "metric must be one of",
-        ),
-        (
-            lambda: al.plot_alignment(labeled, "levels", dataset="all", families={"model_1": "x"}),
-            "model_2",
-        ),
-        (lambda: al.plot_alignment(plain, "distortions", metric="agreement"), "metric must be one"),
-        (
-            lambda: al.plot_alignment(
-                pd.concat([plain.assign(dataset=str(k)) for k in range(33)]), "distortions"
-            ),
-            "33 data sets are too many to read, the limit is 32; select some with table",
-        ),
-        (
-            lambda: al.plot_alignment(plain.assign(estimate=np.nan), "distortions"),
-            "error_consistency of humans is undefined in all 3 conditions",
-        ),
-    ]
-    for call, message in cases:
-        with pytest.raises((ValueError, TypeError), match=message) as error:
-            call()
-        assert "\n" not in str(error.value)

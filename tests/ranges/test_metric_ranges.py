@@ -206,14 +206,6 @@ def test_correlations_of_margins(rng: np.random.Generator) -> None:
     assert_within(margins.weighted_consistency(x[0], 3 * x[0] + 1, weights), -1)
 
 
-@given(rng=SEEDS)
-def test_similarity_of_representations(rng: np.random.Generator) -> None:
-    x = rng.normal(size=(9, 3)) * 10.0 ** rng.integers(-5, 6)
-    weights = rng.integers(0, 3, (20, 9)) + 1e-9
-    for y in (2 * x, x @ np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=(9, 2))):
-        assert_within(kernels.weighted_cka(x, y, weights))
-
-
 @settings(max_examples=25)
 @given(rng=SEEDS)
 def test_limits_of_agreement_on_options(rng: np.random.Generator) -> None:

@@ -66,15 +66,6 @@ def test_tables_are_no_wider_than_a_page_of_1200_pixels(tmp_path: Path) -> None:
         assert over <= 0
 
 
-def test_a_page_of_a_reader_study_is_not_too_high(tmp_path: Path) -> None:
-    trials, _ = al.simulate.reader_study(6, 150, rng=1)
-    few = {"n_resamples": 50, "n_draws": 50, "rng": 1}
-    pairs = al.error_consistency(trials, "human-model", n_null=50, **few)
-    study, scores = al.benchmark.reader_study(trials, "AI"), al.benchmark_scores(trials, **few)
-    page = al.report.make_report(study, pairs, scores).html
-    assert _measured(page, tmp_path, 1200)[1] < 7_000
-
-
 def test_no_error_no_request_and_no_script_but_its_own(
     hostile: al.report.Report, tmp_path: Path
 ) -> None:

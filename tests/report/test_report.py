@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import NAMES
-from names_page import PACKAGE, ROOT
+from names_page import PACKAGE
 
 import alikely as al
 from alikely.report import blocks, pages
@@ -116,6 +116,7 @@ def _texts(column: list[object]) -> list[str]:
     return [str(part) for part in parts]
 
 
+@pytest.mark.slow
 def test_a_page_has_no_address_to_load_from(hostile: al.report.Report) -> None:
     page = Page(hostile.html)
     policy = next(attrs["content"] for _, attrs in page.tags if "http-equiv" in attrs)
@@ -131,6 +132,7 @@ def test_a_page_has_no_address_to_load_from(hostile: al.report.Report) -> None:
     assert "@import" not in hostile.html
 
 
+@pytest.mark.slow
 def test_drawings_keep_names_as_they_are(hostile: al.report.Report) -> None:
     drawn = re.findall(r"<svg.*?</svg>", hostile.html, flags=re.DOTALL)
     assert len(drawn) == 7
@@ -139,15 +141,6 @@ def test_drawings_keep_names_as_they_are(hostile: al.report.Report) -> None:
     # Names of parts, which others would be taken for, differ between figures.
     named = [set(re.findall(r'id="([^"]+)"', svg)) for svg in drawn]
     assert sum(map(len, named)) == len(set().union(*named))
-
-
-def test_notebooks_show_it_in_a_frame(hostile: al.report.Report) -> None:
-    page = Page(hostile._repr_html_())
-    ((tag, attrs),) = page.tags
-    assert tag == "iframe"
-    assert attrs["sandbox"] == "allow-scripts"
-    assert attrs["srcdoc"] == hostile.html
-    assert "7 figures" in repr(hostile)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -201,8 +194,8 @@ def with_gaps() -> al.Trials:
     ("kind", "no_response"),
     [
         ("pairs", "error"),
-        ("scores", "drop"),
-        ("matrix", "drop"),
+        pytest.param("scores", "drop", marks=pytest.mark.slow),
+        pytest.param("matrix", "drop", marks=pytest.mark.slow),
     ],
 )
 def test_a_page_is_the_same_without_the_trials_and_from_a_file(
@@ -229,6 +222,7 @@ def test_a_page_is_the_same_without_the_trials_and_from_a_file(
     assert (f" {lacking} of " in page.html) == (lacking > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_results_of_other_data_are_described_one_by_one(with_gaps: al.Trials) -> None:
     few: Any = {"rng": 1, "n_resamples": 0, "n_draws": 0, "n_null": 0}
@@ -241,15 +235,7 @@ def test_results_of_other_data_are_described_one_by_one(with_gaps: al.Trials) ->
     assert "Data of: " in text
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_counts_alone_are_not_described_as_trials() -> None:
-    cells = al.data.from_counts([[30, 5, 7, 20]])
-    result = al.error_consistency(cells, n_resamples=0, n_draws=0, n_null=0, rng=1)
-    text = Page(result.report().html).text
-    assert "contain counts of trials, but not the trials themselves" in text
-    assert "Missing responses:" not in text
-
-
+@pytest.mark.slow
 def test_a_figure_that_fails_leaves_a_line(
     result: al.Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,13 +254,6 @@ def test_a_figure_that_fails_leaves_a_line(
     assert "1 not there" in repr(report)
 
 
-def test_a_figure_too_large_for_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "svg_of", lambda draw, label: "x" * 2_000_000)
-    found = blocks.figure_of(lambda: None, "A map.")
-    assert isinstance(found, blocks.Failure)
-    assert found.why.startswith("it takes 2.0 MB")
-
-
 def test_more_rows_than_a_page_has_room_for() -> None:
     n = 60_000
     frame = pd.DataFrame({"name": [f"<observer {k}>" for k in range(n)], "estimate": 0.5})
@@ -289,44 +268,12 @@ def test_more_rows_than_a_page_has_room_for() -> None:
     assert values == [["0.50"], [0] * n_kept]
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_scores_of_joint_draws() -> None:
-    several = al.load_example().select(condition=["blur", "noise"])
-    some = al.benchmark.scores_from_result(
-        al.error_consistency(several, "human-model", n_resamples=0, n_draws=100, n_null=0, rng=1),
-        [name for name in several.observers if name.startswith("human")],
-    )
-    report = some.report()
-    assert report.failures == ()
-    first = some.summary(sort="-estimate")["system"].iloc[0]
-    assert f"The score is highest for {first}, " in Page(report.html).text
-
-
 def test_written_whole_or_not(result: al.Result, tmp_path: Path) -> None:
     report = pages.Report("<p>é</p>", "t")
     report.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text("utf-8") == "<p>é</p>"
     with pytest.raises(ValueError, match="is not a file"):
         report.save(tmp_path)
-
-
-def test_what_is_no_result_is_refused(trials: al.Trials, result: al.Result) -> None:
-    with pytest.raises(ValueError, match="a report needs at least one result"):
-        al.report.make_report()
-    with pytest.raises(TypeError, match="expected results, got Trials"):
-        al.report.make_report(trials)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"trials must be alikely\.Trials, got str"):
-        result.report(trials="file.csv")  # type: ignore[arg-type]
-
-
-def test_a_file_that_is_no_result(tmp_path: Path) -> None:
-    import xarray as xr
-
-    from alikely._base.files import write_tree
-
-    write_tree(xr.DataTree.from_dict({"other": xr.Dataset({"x": 1})}), tmp_path / "x.nc")
-    with pytest.raises(ValueError, match="is not a Result of alikely: it has no format_version"):
-        al.Result.load(tmp_path / "x.nc")
 
 
 def test_sources_of_every_metric_are_in_the_bibliography() -> None:
@@ -351,14 +298,7 @@ def test_the_bibliography_says_what_docstrings_say() -> None:
     assert checked > 40  # each is there by key and by DOI
 
 
-def test_every_file_of_the_page_is_in_the_repository() -> None:
-    """The wheel holds what the folder holds, unless it is ignored."""
-    ignored = (ROOT / ".gitignore").read_text().split()
-    names = {file.name for file in (PACKAGE / "report" / "page").iterdir()}
-    assert names == {"page.html", "page.css", "page.js", "references.bib"}
-    assert not {"*.html", "*.css", "*.js", "*.bib", "page/"} & set(ignored)
-
-
+@pytest.mark.slow
 def test_a_reader_study_says_how_modalities_differ(result: al.Result) -> None:
     trials, _ = al.simulate.reader_study(6, 150, rng=1)
     study = al.benchmark.reader_study(trials, "AI")
@@ -380,6 +320,7 @@ def test_a_reader_study_says_how_modalities_differ(result: al.Result) -> None:
     assert "treat readers and cases as random" in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_a_page_of_many_models_has_families_and_their_figure() -> None:
     board = al.simulate.leaderboard(60, 5, 600, rng=1)
@@ -389,46 +330,3 @@ def test_a_page_of_many_models_has_families_and_their_figure() -> None:
     assert report.html.count("<figure") == 1
     assert "groups have at least two members; the adjusted Rand index between bootstrap" in text
     assert "The strip between them shows the family of each observer" in text
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_a_page_of_more_observers_than_a_tree_has_room_for_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("alikely.report.results.MOST_IN_TREE", 9)
-    report = al.pairwise_matrix(al.load_example(), by=None).report()
-    assert report.failures == (
-        "Families. 10 observers take minutes; call al.benchmark.families(matrix)",
-    )
-    text = Page(report.html).text
-    assert text.count("al.benchmark.families") == 1
-    assert text.index("al.benchmark.families") > text.index("How it was computed")
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_findings_answer_and_notes_are_said_once() -> None:
-    """At most five sentences next to the figure, each note once, and no Python above methods."""
-    trials = al.load_example()
-    few: Any = {"n_resamples": 40, "n_draws": 400, "rng": 1}
-    scores = al.benchmark_scores(trials, **few)
-    result = al.error_consistency(trials, n_null=40, **few)
-    report = pages.make_report(result, scores, trials=trials)
-    text = Page(report.html).text
-    leads = report.html.split('<div class="lead">')[1:]
-    assert all("<svg>" in lead for lead in leads)
-    assert "to 4 humans?" in leads[0]
-    row = scores.summary(sort="-estimate").query("system.str.startswith('model')").iloc[0]
-    assert f"The score is highest for {row['system']}, {row['estimate']:.2f}, 95% CI [" in text
-    ceiling = al.benchmark.ceilings(scores).set_index("level").loc["overall"]
-    low, high = ceiling["noise_ceiling_lower"], ceiling["noise_ceiling_upper"]
-    assert f"lies between {low:.2f} and {high:.2f}." in text
-    assert "new images and new humans" in text
-    answers = re.findall(r'<div class="answers">(.*?)</div>', report.html, flags=re.DOTALL)
-    for answer in answers:
-        assert 1 < answer.count("<p>") <= 5
-        assert len(re.findall(r"[a-z)\]]\.(?:\s|<)", answer)) <= 5
-    assert text.count("responses are missing and count as errors") == 1
-    above, between, below = text.split("How it was computed")
-    methods, tables = below.split("Data as read")
-    assert not re.search(r"no_response|generalize_to|\bal\.", above + between + tables)
-    assert 'Pass no_response="drop" to exclude them' in methods

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alikely.metrics import bounds, consistency
+from alikely.metrics import consistency
 from alikely.simulate.cells import INTERACTION, pattern_cells, pattern_probabilities
 
 Numbers = tuple[float, float, float]
@@ -124,9 +124,3 @@ def test_messages_give_the_feasible_range(accuracy: Numbers, first: float, secon
         p = pattern_probabilities(*accuracy, first, second, edge)
         np.testing.assert_allclose(stated_of(p), [*accuracy, first, second, edge], atol=1e-6)
         assert p.min() < 1e-9
-
-
-def test_a_pair_that_cannot_be_even_alone() -> None:
-    lower, upper = bounds.error_consistency_bounds(0.9, 0.5)
-    with pytest.raises(ValueError, match=rf"in \[{lower:.4f}, {upper:.4f}\] for accuracies 0.9"):
-        pattern_probabilities(0.9, 0.5, 0.7, 0.5, 0.1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import pytest
 import xarray as xr
 from scipy import special, stats
@@ -79,8 +78,6 @@ def test_density_of_conditions_is_the_mixture_moved() -> None:
     ("kind", "table", "message"),
     [
         ("model", pd.DataFrame({"a": [1, 2]}), "are of condition, human, got 'model'"),
-        ("condition", pd.DataFrame({"gap": [1.0, 2.0]}, index=["all:clean", "all:blur"]),
-         "have no row for all:noise; add it"),
         ("human", pd.DataFrame({"sd": [1, 2, 3, 4]}, index=tables()["human"].index),
          "'sd' of human would be named 'ability_sd'"),
         ("human", pd.DataFrame({"gap": [1, 2, 3, 4]}, index=tables()["human"].index),
@@ -90,13 +87,3 @@ def test_density_of_conditions_is_the_mixture_moved() -> None:
 def test_bad_tables(kind: str, table: pd.DataFrame, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         al.fit_spectrum(spectrum(), 2, covariates={kind: table})
-
-
-def test_priors_of_effects_by_argument() -> None:
-    model = al.models.spectrum(
-        [90, 80, 95, 40, 50, 30], [100] * 6, [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2],
-        [True, False], k=1,
-        covariates={"human": pd.DataFrame({"age": [20, 30, 40]})},
-        priors={"ability_age": pm.Normal.dist(0, 0.01)},
-    )  # fmt: skip
-    assert al.models.prior_texts(model)["ability_age"] == "Normal(0, 0.01)"
