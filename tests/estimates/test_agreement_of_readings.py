@@ -113,7 +113,7 @@ def test_what_cannot_be_trusted_says_so() -> None:
     single = al.agreement(al.Trials.from_arrays([["a"] * 30] * 2, ["a"] * 30), **FEW).summary()
     assert single["note"][0].startswith("all readings are of one class")
     few = al.agreement(al.Trials.from_arrays([truth[:9], truth[1:10]], truth[:9]), **FEW)
-    assert few.summary(intervals=["analytic"])["note"][0].startswith("fewer than 10 ratings")
+    assert few.summary(intervals=["analytic"])["note"][0].startswith("fewer than 20 items, or")
     assert "fewer than 10 ratings" not in few.summary()["note"][0]
 
 
