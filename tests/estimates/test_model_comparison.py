@@ -86,7 +86,7 @@ def test_the_table_of_the_page_is_that_of_all_tables() -> None:
             assert found[1] <= 0.05
     for n, accuracy, _, by_se, by_mid_p in rows:
         if (n, accuracy) not in (("160", ".97"), ("160", ".75")):
-            assert re.search(rf"{n} +{accuracy}0? +\S+ \(\S+ +{by_se} +{by_mid_p}", printed)
+            assert re.search(rf"{n} +0{accuracy}0? +\S+ +0{by_se} +0{by_mid_p}", printed)
 
 
 @settings(max_examples=40, deadline=None)

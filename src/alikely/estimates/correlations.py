@@ -77,8 +77,9 @@ def metric_correlations(
     Raises
     ------
     ValueError
-        If fewer than two results are given, two have the same metric, entries differ, a table lacks
-        a column or repeats a pair, or a number is out of range.
+        If fewer than two results are given, two have the same metric, or entries differ.
+    ValueError
+        If a table lacks a column or repeats a pair, or a number is out of range.
 
     Examples
     --------
