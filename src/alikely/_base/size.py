@@ -97,7 +97,7 @@ def byte_text(n_bytes: float) -> str:
 
 
 def check_memory(n_bytes: float, what: str, remedy: str) -> None:
-    """Refuse work that would take more memory than there is, before it begins."""
+    """Raise an error for work that needs more memory than is free, before it begins."""
     limit = memory_limit()
     if n_bytes > limit:
         raise MemoryError(
@@ -107,12 +107,12 @@ def check_memory(n_bytes: float, what: str, remedy: str) -> None:
 
 
 def check_array(n: int, n_entries: int, what: str, remedy: str) -> None:
-    """Refuse an array of replicates by entries, in float32, that memory does not hold."""
+    """Raise an error for an array of replicates by entries (float32) too large for memory."""
     check_memory(FLOAT32 * n * n_entries, f"{n_entries:,} entries x {n:,} {what}", remedy)
 
 
 def check_total(numbers: dict[str, int]) -> None:
-    """Refuse numbers of replicates that nobody can wait for (`ValueError`)."""
+    """Raise an error for numbers of replicates that would take too long (`ValueError`)."""
     for name, number in numbers.items():
         if number > MOST_NUMBERS:
             raise ValueError(f"{name} must be at most {MOST_NUMBERS:,}, got {number:,}")

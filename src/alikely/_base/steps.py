@@ -127,7 +127,7 @@ def step(what: str) -> Iterator[None]:
 
 
 def tracked[T](pieces: Iterable[T], total: int) -> Iterator[T]:
-    """The same pieces; whoever watches is told how many there have been."""
+    """Yield the same chunks and report how many have been done."""
     began = time.perf_counter()
     for done, piece in enumerate(pieces, start=1):
         for watcher in _watchers:

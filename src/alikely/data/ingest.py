@@ -146,7 +146,7 @@ class Source:
         other = ""
         if self.of_files and name == "observer":
             other = (
-                ", or give pattern= if it stands in the names of files, wide=True if each observer "
+                ", or give pattern= if it is in the names of files, wide=True if each observer "
                 "has a column"
             )
         raise ValueError(

@@ -268,11 +268,11 @@ def option_limits(
     """Compute posterior quantiles of `kappa_p` of responses by expansion about its moments.
 
     The posterior is a Dirichlet of five cells, `FIVE_CELLS`, equal to four independent Beta
-    variables: accuracy of the first; accuracies of the second where the first is correct or not;
-    proportion of equal joint errors. Their logits have exact cumulants. Gauss-Hermite nodes of
-    each, placed by the Cornish-Fisher expansion [CF38]_, give four moments of Fisher's z of
-    kappa_p, and the same expansion gives its quantiles. Pairs with fewer than 5 in a cell use
-    40,000 draws.
+    variables. These are the accuracy of the first observer, the accuracies of the second where the
+    first is correct or not, and the proportion of equal joint errors. Their logits have exact
+    cumulants. Gauss-Hermite nodes of each, placed by the Cornish-Fisher expansion [CF38]_, give
+    four moments of Fisher's z of kappa_p, and the same expansion gives its quantiles. Pairs with
+    fewer than 5 in a cell use 40,000 draws.
 
     Parameters
     ----------

@@ -133,8 +133,8 @@ def fisher_exact(cells: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     ndarray, shape (...)
-        p-values: sums of the probabilities of all tables with these margins that are not more
-        probable than the observed one. 0 only below the smallest floating-point number; for its
+        Sums of the probabilities of all tables with these margins that are at most as probable as
+        the observed one. A value is 0 only below the smallest floating-point number; for its
         logarithm use `alikely.inference.fisher.fisher_log10_p`. NaN for an empty table.
 
     Raises

@@ -53,9 +53,9 @@ def with_priors(model: pm.Model, priors: Priors | None = None) -> pm.Model:
     priors : mapping, optional
         Names of free variables, mapped to priors with constant parameters. A prior is a PyMC
         distribution without a name, such as ``pm.Beta.dist(2, 2)``, or the parameters of the
-        default family: a tuple in PyMC's order, or a number or list for a single parameter. A
-        scalar distribution applies to all elements, a distribution of the variable's shape
-        elementwise.
+        default family. Parameters are a tuple in PyMC's order, or a number or list if there is one
+        parameter. A scalar distribution applies to all elements; a distribution of the variable's
+        shape applies elementwise.
 
     Returns
     -------

@@ -52,7 +52,7 @@ FLATTENING = 0.346
 ICC = 4.6
 # Error consistency by moments may be anything; what shapes coordinates stays inside.
 ALIKE = (0.05, 0.95)
-# Steps of .4 of the spread of the images: narrow enough for what a dozen people tell of one.
+# Steps of 0.4 of the spread of the images: narrow enough for the information of a dozen humans.
 EASES = np.linspace(-4.8, 4.8, 25)
 EASE_SHARES = np.exp(-(EASES**2) / 2) / np.exp(-(EASES**2) / 2).sum()
 # People of the population, in ability and in loading: scores are off by .0003 where both spread

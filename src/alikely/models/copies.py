@@ -65,10 +65,10 @@ def copying(
     Returns
     -------
     pymc.Model
-        Dims ``pair, cell``; data ``cells``; variables ``p_a, u, v`` and, with a prior on the copy
-        probability, ``uv`` instead of ``u`` and ``v``; deterministics ``copy_probability``,
-        ``own_accuracy``, ``accuracy`` (of ``b``) and ``error_consistency``; likelihood
-        ``observed_cells``. The model of independent observers has the variables ``p_a, p_b`` and
+        Dims ``pair, cell``, data ``cells`` and likelihood ``observed_cells``. Variables are
+        ``p_a, u, v``, with ``uv`` instead of ``u`` and ``v`` for a prior on the copy probability.
+        Deterministics are ``copy_probability``, ``own_accuracy``, ``accuracy`` (of ``b``) and
+        ``error_consistency``. The model of independent observers has the variables ``p_a, p_b`` and
         the same likelihood, so the two models can be compared.
 
     Raises

@@ -177,7 +177,7 @@ def _checked(
 def _rows(data: dict[str, Any], n_classes: int) -> tuple[Any, Any, Any]:
     """Draw from the prior: logs of own and copied rows, and of the probability of a copy or not.
 
-    Of shapes (pair, side, true_class, wrong_class), (pair, true_class, wrong_class) and
+    Shapes are (pair, side, true_class, wrong_class), (pair, true_class, wrong_class) and
     (pair, true_class, 2).
     """
     k = n_classes - 1

@@ -58,9 +58,9 @@ def spectrum(
 ) -> pm.Model:
     """Build a model of human accuracy with conditions from a mixture of difficulty regimes.
 
-    Responses are binomial. The logit of a person's accuracy in a condition is the sum of
-    ``logit_accuracy`` of the condition (for an average person), the person's ability, and a
-    deviation of this person in this condition. The spread of abilities may differ between the
+    Responses are binomial. The logit of a person's accuracy in a condition is
+    ``logit_accuracy`` of the condition, for an average person, plus the person's ability and a
+    deviation of the person in this condition. The spread of abilities may differ between the
     reference and the other conditions. Conditions belong to ``k`` regimes, a normal mixture with
     increasing means whose labels are summed out.
 

@@ -318,7 +318,7 @@ def right(value: Any, place: str, scores: Sequence[str] = ()) -> int:
     if not isinstance(value, bool | int | float) or value not in (0, 1):
         fix = f"choose another by score=, of {listed(scores)}"
         if len(scores) == 1:
-            fix = "the log has no other, so it does not say which answers are right; score it anew"
+            fix = "the log has no other, so correctness is unknown; score it again"
         raise ValueError(
             f"{place} is {value!r}, neither 0 nor 1, so not a score of correctness; "
             f"{fix if scores else 'choose another by score='}"

@@ -43,7 +43,7 @@ def read(files: Sequence[File], log: Log) -> None:
                     f"{table[ROLES['item']][lacks].iloc[0]!r}; add them to the other file"
                 )
             table["truth"] = true
-        log.notes.append(f"true labels of {len(truths)} tasks are of a file of their own")
+        log.notes.append(f"true labels of {len(truths)} tasks are from a separate file")
 
 
 READER = Reader("crowd-kit", "labels of crowd-kit", recognizes, read)
