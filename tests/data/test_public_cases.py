@@ -131,7 +131,7 @@ def inspect_scored_errors_are_told(folder: Path) -> None:
     _logs(folder, change)
 
 
-@case("11", "has no scorer: nothing says")
+@case("11", "has no scorer: correctness is unknown")
 def inspect_unscored(folder: Path) -> None:
     def change(_: str, log: dict[str, Any]) -> None:
         for sample in log["samples"]:

@@ -89,7 +89,7 @@ def test_condition_belongs_to_its_dataset_and_groups_stand_together() -> None:
     trials = Trials.from_table(table)
     assert trials.data["dataset"].values.tolist() == ["one", "one", "two", "two"]
     assert not trials.has_classes
-    with pytest.raises(ValueError, match="correctness only; error consistency works"):
+    with pytest.raises(ValueError, match="contain correctness only"):
         _ = trials.classes
 
 
