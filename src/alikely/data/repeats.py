@@ -87,8 +87,8 @@ def refuse_repeats(data: xr.Dataset, what: str) -> None:
         return
     again = data.isel(trial=int(items.first[items.item[np.argmax(items.rank)]]))
     raise ValueError(
-        f"item {again['item'].item()!r} of condition {again['condition'].item()!r} is repeated, but "
-        f"{what} takes one response to each item: choose one with "
+        f"item {again['item'].item()!r} of condition {again['condition'].item()!r} is repeated, "
+        f"but {what} takes one response to each item: choose one with "
         f"trials.select(repeat={int(data['repeat'].values.min())})"
     )
 
