@@ -83,6 +83,11 @@ def _generated(folder: Path, target: str, extract: Callable[[str, int], str], **
         (folder / name / "samples_quiz_2026-01-02T03-04-05.678901.jsonl").write_text(lines(samples))
 
 
+@case("01", "has 2 filters, strict, flexible; choose one")
+def lm_eval_without_a_filter(folder: Path) -> None:
+    _generated(folder, "text", lambda r, _: r)
+
+
 @case("01", EC, filter="strict")
 def lm_eval_of_a_filter(folder: Path) -> None:
     _generated(folder, "text", lambda r, _: r)
@@ -104,6 +109,11 @@ def lm_eval_mc2(folder: Path) -> None:
     _generated(folder, "letter", lambda r, _: r, metrics=["mc2"], mc2=0.134)
 
 
+@case("05", "bypass of .* is 999.*the log has no other")
+def lm_eval_bypass(folder: Path) -> None:
+    _generated(folder, "letter", lambda r, _: r, metrics=["bypass"], bypass=999)
+
+
 @case("06", EC, noted="divided at the first single underscore")
 def lm_eval_old_names(folder: Path) -> None:
     w.lm_eval(folder)
@@ -122,11 +132,27 @@ def _logs(folder: Path, change: Callable[[str, dict[str, Any]], None], **more: A
         (folder / f"{name}.json").write_text(json.dumps(log))
 
 
+@case("08", EC, noted="ended in an error and were scored")
+def inspect_scored_errors(folder: Path) -> None:
+    def change(_: str, log: dict[str, Any]) -> None:
+        log["samples"][4]["error"] = {"message": "too long"}
+
+    _logs(folder, change)
+
+
 @case("08", SEVEN, no_response="drop", noted="1 of 16 values of column 'response' are missing")
 def inspect_scored_errors_are_told(folder: Path) -> None:
     def change(name: str, log: dict[str, Any]) -> None:
         if name == "anna":
             log["samples"][4]["error"] = {"message": "too long"}
+
+    _logs(folder, change)
+
+
+@case("10", "the score of .* is 'P', partly right")
+def inspect_partial(folder: Path) -> None:
+    def change(_: str, log: dict[str, Any]) -> None:
+        log["samples"][4]["scores"]["choice"]["value"] = "P"
 
     _logs(folder, change)
 
@@ -164,8 +190,23 @@ def inspect_without_answers(folder: Path) -> None:
     _logs(folder, change)
 
 
+@case("13", EC, score="exact_match")
+def helm_entries_of_each_metric(folder: Path) -> None:
+    w.helm(folder)
+
+
+@case("15", EC)
+def swe_bench(folder: Path) -> None:
+    w.swe_bench(folder)
+
+
 @case("68", "has 2 scores, base, plus; choose one with score='base'")
 def evalplus_of_two(folder: Path) -> None:
+    w.evalplus(folder)
+
+
+@case("68", EC, score="base")
+def evalplus(folder: Path) -> None:
     w.evalplus(folder)
 
 
@@ -182,6 +223,11 @@ def _keys(folder: Path) -> None:
         for k, r in enumerate(given(name)):
             text = text.replace(f",{k},{r},", f",{k},\"['{r}', 'A']\",")
         (folder / f"{name}.csv").write_text(text)
+
+
+@case("22", "holds lists of all keys of a trial; choose score='first' or", item="image")
+def psychopy_lists_of_keys(folder: Path) -> None:
+    _keys(folder)
 
 
 @case("22", EC, item="image", score="first")
@@ -217,6 +263,11 @@ def jspsych_v6(folder: Path) -> None:
             row |= {"key_press": -1 if k == 4 else key}
             del row["subject_id"]
         _table(folder / f"{name}.csv", [*own, own[0] | {"trial_type": "text"}])
+
+
+@case("26", EC)
+def jspsych_subject_id(folder: Path) -> None:
+    w.jspsych(folder)
 
 
 @case("26", r"'all' has two rows for item .*\(or give observer=\)")
@@ -281,6 +332,12 @@ def no_truth(folder: Path) -> Path:
     return _table(folder / "t.csv", rows)
 
 
+@case("40", 1.0, no_response="drop", wide=True, **ALPHA)
+def no_truth_wide(folder: Path) -> Path:
+    rows = [{"item": k, "r1": a, "r2": b} for k, (a, b) in enumerate(["11", "22", "22"])]
+    return _table(folder / "t.csv", rows)
+
+
 @case("40", "no true classes, so no response is correct or an error")
 def no_truth_no_errors(folder: Path) -> Path:
     return no_truth(folder)
@@ -321,6 +378,11 @@ def one_shared_unit(folder: Path) -> Path:
 @case("45", 1 - (7 - 1) * (2 / 7) / ((49 - 16 - 9) / 7), classes=list("12"), **ALPHA)
 def unequal_raters(folder: Path) -> Path:
     return _coders(folder, "121", "121", "2..")
+
+
+@case("48", "got 'weighted_kappa'.*none is weighted", metric="weighted_kappa", classes=["1", "2"])
+def ordinal(folder: Path) -> Path:
+    return _coders(folder, "12", "11")
 
 
 @case("49", KAPPA, metric="cohen_kappa", wide=True)
@@ -373,6 +435,11 @@ def truth_in_a_file(folder: Path) -> Path:
     return folder / "labels.csv"
 
 
+@case("55", EC, observer="worker", item="task", response="label")
+def truth_beside(folder: Path) -> None:
+    w.crowd_kit(folder)
+
+
 @case("55", "1 of 8 items have no truth in the table of truths, such as 'i7'",
       truth=lambda _: pd.DataFrame({"item": [f"i{k}" for k in range(7)], "truth": TRUE[:7]}),
       unmatched="accept", format="table")  # fmt: skip
@@ -380,6 +447,11 @@ def truth_that_lacks_an_item(folder: Path) -> Path:
     frame = pd.DataFrame(w.rows()).drop(columns="truth")
     frame.to_csv(folder / "t.csv", index=False)
     return folder / "t.csv"
+
+
+@case("56", KAPPA, metric="cohen_kappa")
+def label_studio(folder: Path) -> None:
+    w.label_studio(folder)
 
 
 @case("56", KAPPA, metric="cohen_kappa", observer="annotator", item="id", response="mood")
@@ -390,6 +462,22 @@ def label_studio_rows(folder: Path) -> Path:
         for k, r in enumerate(w.rows())
     ]  # fmt: skip
     return _table(folder / "export.csv", rows)
+
+
+@case("59", EC)
+def names_of_rows(folder: Path) -> Path:
+    pd.DataFrame(w.rows()).to_csv(folder / "t.csv")
+    return folder / "t.csv"
+
+
+@case("61", KAPPA, metric="cohen_kappa", observer="judge", item="question", response="winner")
+def judges(folder: Path) -> Path:
+    votes = [
+        {"question": r["item"], "model_a": "m1", "winner": r["response"], "judge": r["observer"]}
+        for r in w.rows()
+    ]
+    (folder / "votes.jsonl").write_text(lines(votes))
+    return folder / "votes.jsonl"
 
 
 def _retried(folder: Path) -> None:
@@ -491,6 +579,18 @@ def test_truth_and_kinds_on_the_command_line(
     assert "8 trials were shown to both observers" in said
     assert "--kind human=anna" in said
     assert all(len(line) <= 80 for line in said.splitlines() if "  alikely " not in line)
+
+
+def test_clusters_are_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two items of a patient that are right or wrong together have the effect 2."""
+    rows = [
+        {"observer": n, "item": k, "patient": k // 2, "correct": int(k // 2 in own)}
+        for n, own in (("a", (0, 1)), ("b", (1, 2)))
+        for k in range(8)
+    ]
+    path = _table(tmp_path / "t.csv", rows)
+    assert main(["describe", str(path)]) == 0
+    assert "patient (4 clusters, design effect 2.00)" in capsys.readouterr().out
 
 
 def test_responses_without_a_truth_are_never_errors() -> None:
