@@ -54,7 +54,7 @@ N_REFERENCE = 4_000
 # Places at which the distribution function is looked at.
 N_PLACES = 100
 SEED = 20_770
-OPEN = "the humans' own agreement cannot be told from 0: a share of it may be anything"
+OPEN = "human-human consistency does not differ from 0: the ratio to it is unbounded"
 
 
 def interval(draws: NDArray[np.floating], ci_prob: float, ci_kind: CiKind) -> NDArray[np.float64]:
