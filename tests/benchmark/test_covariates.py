@@ -214,7 +214,7 @@ def put(column: str, values: Any) -> Callable[[pd.DataFrame], Any]:
         (put("year", [1, 2, np.nan, 4, 5, 6]), "'year' of model is missing for model_3; fill"),
         (put("year", 2012), "'year' of model is 2012.0 for all; leave it out"),
         (put("born", pd.Timestamp("2020")), "must be numbers, text, categories or booleans"),
-        (lambda t: {"model": t.rename(columns={"year": "sd"})}, "'sd' of model would take the"),
+        (lambda t: {"model": t.rename(columns={"year": "sd"})}, "'sd' of model would be named"),
         (lambda t: {"human": t}, "covariates of human need human_effects=True"),
     ],
 )  # fmt: skip

@@ -131,7 +131,7 @@ def test_regimes_are_recovered(spectrum: xr.Dataset, trees: dict[int, xr.DataTre
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"shown": [100] * 5}, r"one entry each .* got shapes \(6,\), \(5,\)"),
+        ({"shown": [100] * 5}, r"one entry per .* got shapes \(6,\), \(5,\)"),
         ({"right": [-1, 80, 95, 40, 50, 30]}, "0 <= right <= shown"),
         ({"condition": [0, 0, 0, 2, 2, 2]}, "condition must be numbered from 0 without gaps"),
         ({"is_reference": [False, False]}, "at least 3 entries .* got 0; name more"),
