@@ -178,7 +178,6 @@ def test_plots(few: pd.DataFrame) -> None:
     ranks = few.loc[few["quantity"] == "p_a", "rank"].to_numpy()
     np.testing.assert_allclose(drawn, (ranks[:, None] <= place).mean(axis=0) - place)
     assert len(al.plot_calibration(few, "recovery")) == 4
-    assert len(al.plot_calibration(few, "data_averaged")) == 5
     plt.close("all")
     study = al.calibration.coverage_study(
         al.calibration.default_grid().tail(4), ["posterior", "wald"], n_datasets=100

@@ -318,7 +318,7 @@ def test_a_branch_is_put_to_the_test(
     [
         (["run", "copyin"], "name must be one of class_copying, .*did you mean 'copying'"),
         (["run", "copying", "--simulations", "1"], "--simulations must be at least 2, got 1"),
-        (["run", "copying", "--catalog", "none"], "none is no folder"),
+        (["run", "copying", "--catalog", "none"], "none is not a folder"),
         (["run", "copying", "--catalog", "docs"], "copying has no README.md; write it first"),
         (["study", "equal_rows", "--datasets", "7"], "n_datasets must be a multiple of 50, got 7"),
     ],

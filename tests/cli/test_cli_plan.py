@@ -94,8 +94,8 @@ def test_a_budget(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert set(table["system"]) == {"6 models", "human-human"}
     best = table[table["system"] == "human-human"].iloc[0]
     assert printed.startswith(
-        f"For 2000, test {best['n_observers']:.0f} people with {best['n_images']:,.0f} images of "
-        "each condition"
+        f"With a budget of 2000, test {best['n_observers']:.0f} observers with "
+        f"{best['n_images']:,.0f} images per condition"
     )
     assert (tmp_path / "plan.png").stat().st_size > 10_000
     printed_by(f"{arguments} --max-images 30 --max-observers 20 --out {tmp_path}", capsys)

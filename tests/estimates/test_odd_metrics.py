@@ -40,7 +40,7 @@ def test_a_matrix_of_a_directed_metric_shows_both_orders() -> None:
         found = shown[names.index(row["observer_a"]), names.index(row["observer_b"])]
         assert found == row["value"]
     assert not np.allclose(shown, shown.T, equal_nan=True)
-    assert ax.get_xlabel() == "row: the reference, column: the other"
+    assert ax.get_xlabel() == "row: reference, column: other"
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,7 @@ def real(shared_data: Path) -> dict[str, tuple[al.Trials, pd.DataFrame]]:
     only = [("dataset", "in", list(chosen))]
     answers, margins = (
         pd.read_parquet(shared_data / name, filters=only)
-        for name in ("model_vs_human/trials.parquet", "model_margins/trials_and_margins.parquet")
+        for name in ("model_vs_human/trials.parquet", "machine_margins/trials_and_margins.parquet")
     )
     found = {}
     for name, conditions in chosen.items():

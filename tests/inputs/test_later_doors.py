@@ -171,7 +171,7 @@ CASES += [
     ),
     Case(
         "report of one model",
-        lambda _: "Ceilings" in (page := Path("o.html").read_text()) and "Ranks" not in page,
+        lambda _: "ceiling" in (page := Path("o.html").read_text()) and "Ranks" not in page,
         lambda: run(f"report t.csv {FEW} --out o.html", ONE_MACHINE),
     ),
     Case(

@@ -116,7 +116,7 @@ def test_one_repeat_cannot_tell_deviations_from_noise() -> None:
     model = al.models.observer_margins(right, shown, n_alternatives=M)
     assert model.coords["source"] == ("item", "observer x item and trial noise")
     assert "stable_sd" not in model.named_vars
-    with pytest.raises(ValueError, match="components='all' needs at least 5 items that observers"):
+    with pytest.raises(ValueError, match="components='all' needs at least 5 items with repeated"):
         al.models.observer_margins(right, shown, n_alternatives=M, components="all")
     repeated = al.models.observer_margins(RIGHT, SHOWN, n_alternatives=M)
     assert "stable_sd" in repeated.named_vars

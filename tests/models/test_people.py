@@ -205,7 +205,7 @@ def test_bad_options(given: dict[str, Any], message: str) -> None:
 
 
 def test_counts_must_tell_who_was_right_of_two_humans() -> None:
-    with pytest.raises(ValueError, match="need counts by who was right"):
+    with pytest.raises(ValueError, match="needs counts by who was correct"):
         al.models.cohort(cohort_counts(trials()), human_effects="drawn")
     with pytest.raises(ValueError, match=r"at least 2 humans in each condition, .* has 1;"):
         al.models.cohort(counted(n_humans=1), human_effects="drawn")

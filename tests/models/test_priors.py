@@ -269,7 +269,7 @@ def test_bad_priors_are_told_in_one_line(priors: Any, message: str) -> None:
         ("effects", {"other_deviate": pm.Normal.dist(0, 1)}, "default, ZeroSumNormal(1); No"),
         ("spectrum", {"regime_weight": [4, 4, 2]}, "must be of shape (2,) (regime), got shape (3"),
         ("spectrum", {"regime_weight": 3}, "Dirichlet(a), takes a list, one number for each of 2"),
-        ("copying, direct prior", {"uv": (1, 1)}, "no family with parameters; give a distribution"),
+        ("copying, direct prior", {"uv": (1, 1)}, "has no parameters; give a distribution"),
     ],
 )  # fmt: skip
 def test_each_default_says_what_it_takes(name: str, priors: Any, message: str) -> None:
@@ -283,7 +283,7 @@ def test_each_default_says_what_it_takes(name: str, priors: Any, message: str) -
     [
         ({"w": (1, 1)}, "takes p_a, u, v, copy_probability, own_accuracy"),
         ({"copy_probability": (1, 1), "u": (1, 1)}, "takes p_a, copy_probability, own_accuracy"),
-        ({"copy_probability": pm.Beta.dist(2, 2)}, "by two Beta parameters only, such as (2, 2)"),
+        ({"copy_probability": pm.Beta.dist(2, 2)}, "must be two Beta parameters, such as (2, 2)"),
         ({"copy_probability": (0, 2)}, "must be two positive Beta parameters, got (0, 2)"),
         ({"own_accuracy": (2, 2)}, "'own_accuracy' also needs a prior of 'copy_probability'"),
     ],

@@ -330,7 +330,7 @@ def test_widths_are_assured(
         *pair, width, assurance=assurance, interval=interval, n_coverage=0, rng=1
     )
     row = next(_rows(plan))
-    assert (row.promise, row.assurance) == (interval, assurance)
+    assert (row.criterion, row.assurance) == (interval, assurance)
     n_sets, rng = sets(1_000), np.random.default_rng(2)
     setting = plans.one_pair(simulate.cell_probabilities(*pair))
     counts = rng.multinomial(row.n_trials, setting.probabilities, size=n_sets)

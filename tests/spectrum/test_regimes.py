@@ -247,7 +247,7 @@ def test_replicates_without_a_delta_are_counted_out() -> None:
         (lambda: al.regimes(on_a_line([1, 2, 3]), 0), "number of conditions, 3; got 0"),
         (lambda: al.regimes(on_a_line([1, 2, 3]), True), "whole number or 'auto', got True"),
         (lambda: al.regimes(on_a_line([1, np.nan, 3])), r"condition 'a:1' has no delta \(infinite"),
-        (lambda: al.regimes(on_a_line([1.0])), "a spectrum of at least 2, got 1"),
+        (lambda: al.regimes(on_a_line([1.0])), "a spectrum of at least 2 conditions, got 1"),
         (lambda: al.regimes(on_a_line([1, 2, 3]), n_resamples=-1), "at least 0, got 5000 and -1"),
     ],
 )

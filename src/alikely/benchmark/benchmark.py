@@ -329,7 +329,7 @@ def differences(
     >>> import alikely as al
     >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
     >>> al.benchmark.differences(scores).shape
-    (15, 8)
+    (15, 9)
     """
     if of_kind(scores, "model", "group", "reader").kind != "model":
         prob, kind = scores.interval_options(ci_prob, ci_kind)

@@ -261,8 +261,8 @@ def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = Non
     Examples
     --------
     >>> import alikely as al
-    >>> tree = al.benchmark.families(al.pairwise_matrix(al.load_example(), by=None),
-    n_resamples=200, rng=1)
+    >>> matrix = al.pairwise_matrix(al.load_example(), by=None)
+    >>> tree = al.benchmark.families(matrix, n_resamples=200, rng=1)
     >>> tree.advised, tree.members()["size"].tolist()
     (4, [4, 4])
     """

@@ -290,7 +290,7 @@ def plot_robustness(
     >>> table = al.benchmark.rank_by_metric(al.load_example(), rng=1)
     >>> ax = al.plot_robustness(table, "rank_by_metric")
     >>> [tick.get_text() for tick in ax.get_xticklabels()]
-    ['EC', 'copying', 'normalised']
+    ['EC', 'copying', 'normalized']
     """
     return draw_kind(plot_robustness, locals())
 

@@ -66,7 +66,7 @@ def plot_cohort(
     --------
     >>> ax = plot_cohort(tree, rng=1)  # tree = al.fit_cohort(trials)
     >>> ax.get_xlabel()
-    'share of humans who are right'
+    'proportion of humans who are correct'
     """
     return draw_kind(plot_cohort, locals())
 
