@@ -218,6 +218,6 @@ def test_claims_of_order_are_calibrated_over_all_populations(sets: Callable[...,
     study = ORDERS.run(sets(160, 40), order_designs(sizes), rng=4)
     pooled = study.query("0.8 <= claimed < 0.9").assign(excess=lambda t: t["right"] - t["claimed"])
     for _, own in pooled.groupby("n"):
-        apart = own.groupby(["models", "generalize_to", "set"])["excess"].sum()
+        apart = own.groupby(["models", "population", "set"])["excess"].sum()
         error = np.sqrt((apart**2).sum()) / len(own)
         assert 0.8 - 4 * error < own["right"].mean() < 0.9 + 4 * error

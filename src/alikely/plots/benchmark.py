@@ -395,7 +395,7 @@ def _rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.set_ylim(n + 0.7, 0.3)
     name_ends(ax, len(metrics) - 1, ends)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set_ylabel("rank (bars: simultaneous confidence sets)")
+    ax.set_ylabel("rank (bars: confidence sets)")
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(axis="x", length=0)
     bar = ScalarMappable(norm, cmap)
