@@ -27,7 +27,7 @@ BANNED = (
     r"anew", r"besides?", r"(told|tells?|telling) \w* ?apart", r"told from", r"withheld",
     r"of (one's|your|its|their|our|his|her) own", r"(rests?|resting|hangs?|hanging|leans?) on",
     r"hangs? together", r"speaks? (for|of)", r"sa(y|ys|id) so", r"notes? says?", r"rows? says?",
-    r"promis(e|es|ed)", r"(keep|keeps|kept|held|hold|holds) the truth", r"as from", r"if not given",
+    r"promise[ds]?", r"(keep|keeps|kept|held|hold|holds) the truth", r"as from", r"if not given",
     r"c(a|o)mes? back", r"endless(ly)?", r"in silence", r"way out", r"schools?", r"doors?",
     r"house", r"rooms?", r"floors?", r"starved", r"tossed", r"less biased", r"heeds?", r"refus\w+",
     r"asked for", r"parted by", r"tak(e|es) no part", r"freed of", r"noise-free", r"catalogues?",
@@ -55,7 +55,7 @@ HABITS: Mapping[str, Callable[[str], bool]] = {
 # aim is: long sentences 3% (documentation) and 4% (docstrings), "Of" once in 10,000 words, else 0.
 LIMITS: Mapping[str, Mapping[str, int]] = {
     "documentation": {"long": 8, "of": 1, "banned": 0, "decimal": 0, "percent": 0},
-    "docstrings": {"long": 243, "of": 52, "banned": 593, "decimal": 21, "percent": 12},
+    "docstrings": {"long": 3, "of": 1, "banned": 2, "decimal": 0, "percent": 0},
     "notes": {"long": 0, "of": 0, "banned": 0, "decimal": 0, "percent": 0},
     "command line": {"long": 0, "of": 0, "banned": 0, "decimal": 0, "percent": 0},
 }

@@ -316,7 +316,7 @@ def test_a_branch_is_put_to_the_test(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["run", "copyin"], "name must be one of class_copying, .*did you mean 'copying'"),
+        (["run", "copyinx"], "name must be one of class_copying, .*did you mean 'copying'"),
         (["run", "copying", "--simulations", "1"], "--simulations must be at least 2, got 1"),
         (["run", "copying", "--catalog", "none"], "none is not a folder"),
         (["run", "copying", "--catalog", "docs"], "copying has no README.md; write it first"),
