@@ -1,8 +1,7 @@
 """Common harness of the studies of this repository.
 
 A scenario simulates data with known true values, a public function is called, and the coverage of
-its intervals is checked [MWC19]_. Scenarios are rows of a table. Tests of coverage below the
-nominal level are adjusted for the number of scenarios [H79]_.
+its intervals is checked [MWC19]_, with tests adjusted for the number of scenarios [H79]_.
 
 References
 ----------

@@ -1,8 +1,7 @@
 """Calibration designs of the generative models, each in a file with its name and a ``CASE``.
 
-The simulators are written from the models' pages, not from their code. The same error in a
-likelihood is therefore unlikely to be in both. Files that begin with an underscore contain code
-that several cases share.
+The simulators are written from the models' pages, not from their code, so that the same error is
+unlikely in both. Files that begin with an underscore contain shared code.
 """
 
 from __future__ import annotations
