@@ -123,7 +123,7 @@ def test_missing_answers_are_counted(lost: int, told: list[str]) -> None:
 
 
 def table_of(world: MarginWorld, seed: int) -> xr.Dataset:
-    """A margin table of one model and one group, as from the door."""
+    """A margin table of one model and one group."""
     data = margin_data(world, np.random.default_rng(seed))
     items = [f"i{i}" for i in range(data.right.shape[1])]
     answers = pd.DataFrame(

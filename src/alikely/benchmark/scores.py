@@ -207,10 +207,10 @@ def benchmark_scores(  # noqa: PLR0913
         images = bootstrap(table, estimand, n_resamples, images=shown, rng=bootstrap_seed).values
         drawn = people_drawn(layout.parts, n_resamples, human_seed, one_person)
         groups["bootstrap"] = _replicates(layout, value, images, drawn)
-    withheld = ""
+    reason = ""
     if INCLUSION in table:
-        withheld = note("chosen-images", generalize_to=SPEAKS[table.attrs["generalize_to"]])
-    if n_draws and estimand.draws in DRAWN and not withheld:
+        reason = note("chosen-images", generalize_to=SPEAKS[table.attrs["generalize_to"]])
+    if n_draws and estimand.draws in DRAWN and not reason:
         groups["posterior"] = _posterior(
             table, layout, estimand, n_draws, posterior_seed, shown, prior, cluster
         )
@@ -230,7 +230,7 @@ def benchmark_scores(  # noqa: PLR0913
         "cluster": cluster or "",
         "levels": "dataset" if levels is None else "conditions",
         **_dependence(table, layout, estimand, one_person, shown),
-        "posterior_withheld": withheld,
+        "posterior_reason": reason,
         "prior": kept_prior(estimand, prior),
         "seed": str(seed.entropy),
         "alikely_version": alikely.__version__,

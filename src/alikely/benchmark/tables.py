@@ -180,7 +180,7 @@ def _why_absent(scores: Result, method: str, generalize_to: Population) -> str:
         return "it generalizes only to new images. Pass generalize_to='images'"
     if method == "posterior" and not scores.metric.draws:
         return f"{scores.metric.label} has no posterior"
-    if method == "posterior" and (why := scores.data.attrs.get("posterior_withheld")):
+    if method == "posterior" and (why := scores.data.attrs.get("posterior_reason")):
         return told(why)
     return SOURCES[method]
 
@@ -188,7 +188,7 @@ def _why_absent(scores: Result, method: str, generalize_to: Population) -> str:
 def absent_posterior(scores: Result, generalize_to: Population) -> str:
     """Note that a table has no posterior; empty if it has one or its rows have a note already."""
     there = drawn_methods(scores, generalize_to)
-    if "posterior" in there or scores.data.attrs.get("posterior_withheld"):
+    if "posterior" in there or scores.data.attrs.get("posterior_reason"):
         return ""
     return note("no-posterior", why=_why_absent(scores, "posterior", generalize_to))
 
@@ -887,7 +887,7 @@ def _shared_notes(
         note("ceiling-zero") if ceiling <= 0 else "",
         "" if bounded else note("ceiling-unclear"),
         note("posterior-images") if apart and "posterior" in scores.data.children else "",
-        attrs.get("posterior_withheld", ""),
+        attrs.get("posterior_reason", ""),
         scores.missing_note,
     ]
     return [text for text in found if text]
