@@ -36,7 +36,7 @@ HEADINGS = [
     "Question", "Data-generating process", "Formulas", "Priors", "When not to use it", "Limits",
     "Calibration", "Graph",
 ]  # fmt: skip
-LONG = ("cohort", "copying", "error_distributions")
+LONG = ("cohort", "copying")
 KEPT = [
     # The bands of thousands of ranks take half a minute.
     pytest.param(name, branch, marks=[pytest.mark.slow] * (name in LONG))
@@ -316,7 +316,7 @@ def test_a_branch_is_put_to_the_test(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["run", "copyinx"], "name must be one of class_copying, .*did you mean 'copying'"),
+        (["run", "copyinx"], "name must be one of cohort, .*did you mean 'copying'"),
         (["run", "copying", "--simulations", "1"], "--simulations must be at least 2, got 1"),
         (["run", "copying", "--catalog", "none"], "none is not a folder"),
         (["run", "copying", "--catalog", "docs"], "copying has no README.md; write it first"),

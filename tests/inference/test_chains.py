@@ -119,12 +119,10 @@ def paired(seed: int) -> pm.Model:
 
 
 ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {
-    "class_copying": lambda seed: al.models.class_copying(counts(seed, 2, 4, 4, 4)),
     "copying": lambda seed: al.models.copying(cells(seed)),
     "copying, direct prior": lambda seed: al.models.copying(
         cells(seed), priors={"copy_probability": (1.0, 1.0)}
     ),
-    "error_distributions": lambda seed: al.models.error_distributions(counts(seed, 3, 4, 4)),
     "copying, independent": lambda seed: al.models.copying(cells(seed), independent=True),
     "item_margins": items,
     "item_margins, two groups": two_groups,
@@ -140,7 +138,7 @@ ONE_FOR_EACH: dict[str, Callable[[int], pm.Model]] = {
 }
 
 
-LIGHT = ("copying", "copying, independent", "error_distributions", "item_margins")
+LIGHT = ("copying", "copying, independent", "item_margins")
 
 
 def few_quick(names: Iterable[str], *quick: str) -> list[Any]:

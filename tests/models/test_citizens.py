@@ -25,7 +25,6 @@ from studies.cases import CASES
 # Graphs that run a few times are not worth rewriting.
 PLAIN = Mode("py", None)
 N_DRAWS = 3
-ROWS = np.random.default_rng(1).poisson(4, (2, 3, 3)) + 1
 RIGHT = np.random.default_rng(2).binomial(3, np.linspace(0.3, 0.9, 6), (2, 6))
 MARGINS = np.arange(6.0)
 SPECTRUM = (
@@ -76,16 +75,11 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
         A.copying, [[30, 5, 5, 10]], priors={"copy_probability": (1.0, 1.0)}
     ),
     "copying, independent": functools.partial(A.copying, [100, 20, 20, 20], independent=True),
-    "class_copying": CASES["class_copying"].example,
     "paired_errors": CASES["paired_errors"].example,
     "cohort, alike": lambda: A.cohort(counts(), human_effects=False),
     "cohort, people": lambda: A.cohort(counts(True), human_effects="drawn"),
     "cohort, human effects, covariates": lambda: A.cohort(
         counts(), human_effects=True, saturated=True, covariates=of_cohort(True)
-    ),
-    "error_distributions": functools.partial(A.error_distributions, ROWS),
-    "error_distributions, many systems": functools.partial(
-        A.error_distributions, np.tile(ROWS, (5, 1, 1))
     ),
     **{
         f"item_margins, {words}, {link}, {law}": functools.partial(
@@ -122,8 +116,7 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
 }  # fmt: skip
 # One of each model; the others take three times as long.
 QUICK = {
-    "copying", "copying, independent", "class_copying", "paired_errors",
-    "cohort, alike", "error_distributions",
+    "copying", "copying, independent", "paired_errors", "cohort, alike",
     "item_margins, margins, m_afc, normal", "observer_margins, shared, probit, alone",
     "spectrum, k = 1",
 }  # fmt: skip

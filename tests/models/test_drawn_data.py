@@ -17,7 +17,6 @@ from scipy import special, stats
 import alikely as al
 from alikely.data.cohorts import cohort_counts
 from alikely.models._populations import drawn_totals
-from alikely.models.errors import drawn_labels
 
 Outcome = tuple[int, ...]
 N_DRAWS = 20_000
@@ -78,22 +77,6 @@ def test_drawn_totals_have_the_distribution_of_single_trials() -> None:
     np.testing.assert_array_equal(drawn.sum(axis=-1), [(n_by_right @ np.arange(5))] * N_DRAWS)
     certain = drawn_totals(effect, seats, np.array([0, 0, 0, 5, 0]), np.random.default_rng(1))
     assert certain[1].tolist() == [5, 0, 5, 5]
-
-
-def test_drawn_labels_have_the_distribution_of_single_errors() -> None:
-    copying, own, of_a = np.array([0.3]), np.array([[0.2, 0.5, 0.3]]), np.array([2, 1, 2])
-    drawn = drawn_labels(
-        copying, own, np.tile(of_a, 2)[None], np.random.default_rng(1), (N_DRAWS, 1)
-    )
-    errors = []
-    for i, n in enumerate(of_a):
-        one = {}
-        for j in range(3):
-            outcome = [0] * 6
-            outcome[j if i == j else 3 + j] = 1
-            one[tuple(outcome)] = float(copying[0] * (i == j) + (1 - copying[0]) * own[0, j])
-        errors += [one] * n
-    assert fits(drawn[:, 0], summed(errors, 6)) > 1e-4
 
 
 def humans(n_trials: int, n_conditions: int) -> xr.Dataset:

@@ -10,14 +10,15 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 import pytest
+import xarray as xr
 from pytensor.compile.mode import Mode
 from scipy import special, stats
 from scipy.spatial.distance import jensenshannon
 
 import alikely as al
 from alikely.errors.paired import Chain, PairedErrors, divergence
-from alikely.metrics.rows import insert_true
-from alikely.models import errors, paired
+from alikely.metrics.rows import drop_true, insert_true
+from alikely.models import paired
 
 # Graphs that run a few times are not worth rewriting.
 PLAIN = Mode("py", None)
@@ -160,23 +161,18 @@ def test_what_is_reported_follows_from_rows() -> None:
     np.testing.assert_allclose(found["concentration"], 1 / (apart**2 + 1e-6))
 
 
-def test_copied_labels_of_b_are_a_special_case() -> None:
-    # Copying labels of a: what is copied has a's own row, c s(i) + (1 - c) p(i) q(i) = p(i) times
-    # the other model's c + (1 - c) q(i); a's labels, which that model takes as given, are the rest.
-    rng = np.random.default_rng(6)
-    found = []
-    value = np.concatenate(COUNTS[:3], axis=-1)
-    of_a = COUNTS[0] + COUNTS[1]
-    for _ in range(5):
-        c, (p, q) = rng.random(3), rows(rng, 2, 3, 2)
-        logs = np.log(np.stack([c, 1 - c], axis=-1)), np.log(p), np.log(p), np.log(q)
-        here = paired._log_both(*map(pt.as_tensor, (value, *logs, value)))
-        labels = np.concatenate([COUNTS[0], COUNTS[2]], axis=-1)
-        given = np.concatenate([of_a, of_a], axis=-1)
-        there = errors._log_labels(*map(pt.as_tensor, (labels, c, q, given)))
-        difference = here - there
-        found.append(difference.eval(mode=PLAIN) - (of_a * np.log(p)).sum(axis=-1))
-    np.testing.assert_allclose(found, np.zeros((5, 3)), atol=1e-12)
+def labeled(table: np.ndarray, responses: str) -> xr.DataArray:
+    coords = {"true_class": list("abc"), "response_class": list(responses)}
+    return xr.DataArray(table, coords, tuple(coords))
+
+
+def test_labels_are_those_of_the_tables() -> None:
+    tables = [labeled(table + 5 * np.eye(3, dtype=int), "abc").T for table in square(COUNTS)]
+    model = al.models.paired_errors(*tables)
+    assert model.coords["response_class"] == ("a", "b", "c")
+    for name, part in zip(paired.KINDS, COUNTS, strict=True):
+        np.testing.assert_array_equal(model[name].get_value()[0], part)
+    np.testing.assert_array_equal(drop_true(np.array(square(COUNTS))), COUNTS)
 
 
 @pytest.mark.parametrize(
@@ -185,6 +181,8 @@ def test_copied_labels_of_b_are_a_special_case() -> None:
         (lambda c: [c[0][:2], *c[1:]], "must have the same shape; agreed has"),
         (lambda c: [0 * x for x in c], "at least one error off the diagonal, got none"),
         (lambda c: [x[:2, :2] for x in c], "square in at least 3 classes"),
+        (lambda c: [-x for x in c], "whole numbers of at least 0, got -"),
+        (lambda c: [labeled(x, "acb") for x in c], "in the same order.* reindex"),
     ],
 )
 def test_bad_counts_are_refused(change: Any, message: str) -> None:

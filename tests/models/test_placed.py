@@ -10,7 +10,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
 
-from alikely.models._parts import informed, informed_logits, informed_zero_sum
+from alikely.models._parts import informed, informed_zero_sum
 
 # Graphs that run a few times are not worth rewriting.
 PLAIN = Mode("py", None)
@@ -74,64 +74,3 @@ def test_draws_sum_to_zero_and_spread() -> None:
     # Four Monte Carlo errors of a standard deviation.
     wanted = 2 * np.sqrt(2 / 3)
     np.testing.assert_allclose(drawn.std(axis=0), wanted, atol=4 * wanted / np.sqrt(4_000))
-
-
-MEAN = np.array([0.4, -1.0, 0.1])
-SURE = np.array([0.3, 6.0, 0.0])
-
-
-def logits() -> pm.Model:
-    with pm.Model(coords={"row": range(2), "label": range(3)}) as model:
-        sd = pm.Gamma("sd", 2, 2)
-        rows = np.stack([MEAN, -MEAN])
-        informed_logits("x", rows, sd, np.stack([SEEN, SEEN]), SURE + 0 * rows, ("row", "label"))
-    return model
-
-
-@pytest.mark.parametrize("sd", [0.05, 0.8, 20.0])
-def test_logits_are_zero_sum_normal_but_for_a_constant(sd: float) -> None:
-    """Density: that of the distances, times a normal one of the constant that integrates to 1."""
-    model = logits()
-    coordinates = np.array([[0.3, -0.7, 1.1], [0.0, 0.5, -0.2]])
-    value = value_of(model, coordinates, sd)
-    apart = value - np.stack([MEAN, -MEAN])
-    apart -= apart.mean(axis=-1, keepdims=True)
-    usual = pm.ZeroSumNormal.dist(np.array(sd), support_shape=(3,))
-    wanted = [pm.logp(usual, row).eval(mode=PLAIN) for row in apart]
-    # Wide enough for the constant, and fine: steps along (1, 1, 1) are sqrt(3) long.
-    width = 1 / np.sqrt((1 / sd**2 + SURE).sum())
-    steps = width * np.arange(-400, 401) / 20
-    moved = value[None] + steps[:, None, None]
-    density = pm.logp(model["x"], moved).eval({model["sd"]: sd}, mode=PLAIN)
-    at = density.max(axis=0)
-    total = at + np.log(np.exp(density - at).sum(axis=0) * width / 20 * np.sqrt(3))
-    np.testing.assert_allclose(total, wanted, rtol=1e-9)
-    x = model["x"]
-    move = model.rvs_to_transforms[x]
-    # One label at a time, in both rows: each moves itself alone.
-    scale = value_of(model, coordinates + 1, sd) - value
-    volume = np.log(scale).sum(axis=-1)
-    jacobian = move.log_jac_det(pt.as_tensor(coordinates), *x.owner.inputs)
-    np.testing.assert_allclose(jacobian.eval({model["sd"]: sd}, mode=PLAIN), volume)
-    back = move.forward(pt.as_tensor(value), *x.owner.inputs)
-    np.testing.assert_allclose(back.eval({model["sd"]: sd}, mode=PLAIN), coordinates)
-
-
-def test_logits_are_drawn_from_their_density() -> None:
-    """Distances, and the constant: their first two moments, of one row."""
-    n, sd = 4_000, 0.8
-    with pm.Model(coords={"row": range(1), "label": range(3)}):
-        x = informed_logits("x", MEAN[None], np.array(sd), SEEN[None], SURE[None], ("row", "label"))
-    drawn = pm.draw(x, n, random_seed=1, mode=PLAIN)[:, 0] - MEAN
-    apart = drawn - drawn.mean(axis=1, keepdims=True)
-    wanted = sd * np.sqrt(2 / 3)
-    np.testing.assert_allclose(apart.std(axis=0), wanted, atol=4 * wanted / np.sqrt(2 * n))
-    np.testing.assert_allclose(apart.mean(axis=0), 0, atol=4 * wanted / np.sqrt(n))
-    # What the density has of the constant: this is standard normal, whatever the distances.
-    precision = 1 / sd**2
-    pull = precision * drawn + SURE * (drawn + MEAN - SEEN)
-    unit = pull.sum(axis=1) / np.sqrt((precision + SURE).sum())
-    np.testing.assert_allclose(unit.mean(), 0, atol=4 / np.sqrt(n))
-    np.testing.assert_allclose(unit.std(), 1, atol=4 / np.sqrt(2 * n))
-    # Correlations of a normal sample that has none.
-    assert abs(np.corrcoef(unit, apart[:, 0])[0, 1]) < 4 / np.sqrt(n)

@@ -104,7 +104,7 @@ def terms(model: pm.Model, point: dict[str, Any]) -> dict[str, float]:
 
 
 # Graphs of the others take seconds to make.
-LIGHT = {"copying", "copying, independent", "effects", "error_distributions", "item_margins"}
+LIGHT = {"copying", "copying, independent", "effects", "item_margins"}
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats, within
@@ -19,11 +18,8 @@ from alikely.metrics.cells import divide
 from alikely.metrics.gradients import IMAGINARY
 
 __all__ = [
-    "ROW_DIMS",
-    "TABLE_DIMS",
     "Mixture",
     "check_base",
-    "check_errors",
     "check_options",
     "drop_true",
     "insert_true",
@@ -35,8 +31,6 @@ __all__ = [
 
 Mixture = Literal["mean", "pooled"]
 BASES = (2, np.e, 10)
-ROW_DIMS = ("system", "true_class", "response_class")
-TABLE_DIMS = ("pair", "true_class", "label_a", "label_b")
 
 
 def check_base(base: float) -> None:
@@ -145,45 +139,6 @@ def row_gradient(
         for side in (0, 1)
     )
     return first, second
-
-
-def check_errors(
-    counts: ArrayLike | xr.DataArray, dims: tuple[str, ...], some: bool = True
-) -> tuple[NDArray[np.int64], dict[str, list[Any]]]:
-    """Check error counts: all dimensions except the first are the same classes."""
-    given: dict[Any, list[Any]] = {}
-    if isinstance(counts, xr.DataArray):
-        if set(counts.dims) != set(dims):
-            raise ValueError(f"counts must have the dims {dims}, got {counts.dims}; rename them")
-        given = {dim: counts[dim].values.tolist() for dim in dims if dim in counts.coords}
-        classes = [given[dim] for dim in dims[1:] if dim in given]
-        if any(labels != classes[0] for labels in classes):
-            raise ValueError(
-                f"{', '.join(dims[1:])} must be the same classes in the same order; reindex them"
-            )
-        counts = counts.transpose(*dims).values
-    values = np.asarray(counts)
-    if values.ndim != len(dims) or len(set(values.shape[1:])) != 1 or values.shape[-1] < 3:
-        raise ValueError(
-            f"counts must have the axes {dims}, square in at least 3 classes, got shape "
-            f"{values.shape}"
-        )
-    numbers = np.asarray(values, dtype=np.float64)
-    bad = numbers[~((numbers >= 0) & (numbers == np.floor(numbers)) & np.isfinite(numbers))]
-    if bad.size:
-        raise ValueError(f"counts must be whole numbers of at least 0, got {bad[0]:g}")
-    checked = numbers.astype(np.int64)
-    own = np.eye(checked.shape[-1], dtype=bool)
-    if len(dims) == 4:
-        own = own[:, :, None] | own[:, None, :]
-    checked = np.where(own, 0, checked)
-    if some and not checked.any():
-        raise ValueError("counts must have at least one error (off the diagonal), got none")
-    labels = {
-        dim: given.get(dim, list(range(size)))
-        for dim, size in zip(dims[:2], checked.shape[:2], strict=True)
-    }
-    return checked, labels
 
 
 def wrong_classes(n_classes: int) -> NDArray[np.intp]:

@@ -2,18 +2,14 @@ from ._given_priors import prior_texts as prior_texts
 from ._given_priors import with_priors as with_priors
 from .cohorts import cohort as cohort
 from .copies import copying as copying
-from .errors import class_copying as class_copying
-from .errors import error_distributions as error_distributions
 from .margins import item_margins as item_margins
 from .observers import observer_margins as observer_margins
 from .paired import paired_errors as paired_errors
 from .spectra import spectrum as spectrum
 
 __all__ = [
-    "class_copying",
     "cohort",
     "copying",
-    "error_distributions",
     "item_margins",
     "observer_margins",
     "paired_errors",

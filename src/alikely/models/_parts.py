@@ -33,7 +33,6 @@ __all__ = [
     "averages",
     "effects",
     "informed",
-    "informed_logits",
     "informed_zero_sum",
     "log_odds",
     "spread",
@@ -114,52 +113,6 @@ def informed_zero_sum(name: str, sd: Any, seen: Any, information: Any, dims: str
     )
 
 
-def informed_logits(
-    name: str, mean: Any, sd: Any, seen: Any, information: Any, dims: tuple[str, ...]
-) -> Any:
-    """Logits of rows, normal around others, in coordinates as in `informed`."""
-
-    def logp(value: Any, mean: Any, sd: Any, seen: Any, information: Any) -> Any:
-        n, precision = value.shape[-1], 1 / sd**2
-        away = value - mean
-        sum_away, square = away.sum(axis=-1), (away**2).sum(axis=-1)
-        total = n * precision + information.sum(axis=-1)
-        pull = precision * sum_away + (information * value).sum(axis=-1)
-        pull = pull - (information * seen).sum(axis=-1)
-        of_rows = (n - 1) * pt.log(sd) + precision * (square - sum_away**2 / n) / 2
-        of_constant = pull**2 / total / 2 - pt.log(total / n) / 2
-        return -of_rows - of_constant - n * math.log(2 * math.pi) / 2
-
-    return pm.CustomDist(
-        name,
-        mean,
-        sd,
-        seen,
-        information,
-        logp=logp,
-        random=_random_logits,
-        support_point=lambda rv, size, mean, *_: pt.zeros_like(rv) + mean,
-        signature="(label),(),(label),(label)->(label)",
-        class_name="InformedLogits",
-        transform=_InformedLogits(),
-        dims=dims,
-    )
-
-
-def _random_logits(
-    mean: Any, sd: Any, seen: Any, information: Any, rng: np.random.Generator, size: Any = None
-) -> Any:
-    precision = 1 / np.asarray(sd)[..., None] ** 2
-    shape = np.broadcast_shapes(*map(np.shape, (mean, precision, seen, information)))
-    if size is not None:
-        shape = (*size, shape[-1])
-    drawn = rng.normal(size=shape) / np.sqrt(precision)
-    value = mean + drawn - drawn.mean(axis=-1, keepdims=True)
-    total = (precision + information + np.zeros(shape)).sum(axis=-1, keepdims=True)
-    pull = (information * (value - seen)).sum(axis=-1, keepdims=True)
-    return value + (rng.normal(size=total.shape) - pull / np.sqrt(total)) / np.sqrt(total)
-
-
 class Informed(Transform):
     """Coordinates in which normal variables are about standard normal a posteriori."""
 
@@ -180,19 +133,6 @@ class Informed(Transform):
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
         return pt.log(self._place(inputs)[1]) + pt.zeros_like(value)
-
-
-class _InformedLogits(Informed):
-    """As `Informed`, for rows."""
-
-    ndim_supp = 1
-
-    def _place(self, inputs: Any) -> tuple[Any, Any]:
-        mean, sd, seen, information = inputs[-4:]
-        return super()._place([mean, pt.shape_padright(sd), seen, information])
-
-    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
-        return super().log_jac_det(value, *inputs).sum(axis=-1)
 
 
 class _InformedZeroSum(ZeroSumTransform):

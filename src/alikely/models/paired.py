@@ -18,10 +18,9 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from alikely.metrics.rows import check_errors, drop_true, insert_true
+from alikely.metrics.rows import drop_true, insert_true
 from alikely.models._given_priors import Priors, with_priors
 from alikely.models._parts import tensor_within
-from alikely.models.errors import class_coords
 
 __all__ = ["paired_errors"]
 
@@ -122,10 +121,15 @@ def paired_errors(
     given = (agreed, apart_a, apart_b, alone_a, alone_b)
     counts, labels = _checked(dict(zip(KINDS, given, strict=True)))
     n_classes = counts["agreed"].shape[-1]
-    coords = {**labels, "side": ["a", "b"], **class_coords(labels)}
-    coords["copied_or_own"] = ["copied", "own"]
-    kinds = ("same", "of a", "of b")
-    coords["label_of_both"] = [f"{k} {j}" for k in kinds for j in coords["wrong_class"]]
+    wrong = range(n_classes - 1)
+    coords = {
+        **labels,
+        "side": ["a", "b"],
+        "response_class": labels["true_class"],
+        "wrong_class": list(wrong),
+        "copied_or_own": ["copied", "own"],
+        "label_of_both": [f"{k} {j}" for k in ("same", "of a", "of b") for j in wrong],
+    }
     with pm.Model(coords=coords) as model:
         data = {k: pm.Data(k, drop_true(v), dims=WRONG_DIMS) for k, v in counts.items()}
         logs = _rows(data, n_classes)
@@ -137,41 +141,50 @@ def paired_errors(
 def _checked(
     given: dict[str, ArrayLike | xr.DataArray],
 ) -> tuple[dict[str, NDArray[np.int64]], dict[str, list[Any]]]:
-    """Counts of one shape, and the labels of pairs and classes; one of them may be empty."""
-    arrays: dict[str, Any] = {}
+    """Counts of one shape without their diagonals, and the labels of pairs and classes."""
+    arrays: dict[str, xr.DataArray] = {}
     for name, counts in given.items():
-        if isinstance(counts, xr.DataArray):
-            arrays[name] = counts if "pair" in counts.dims else counts.expand_dims("pair")
-        else:
+        if not isinstance(counts, xr.DataArray):
             values = np.asarray(counts)
-            arrays[name] = values[None] if values.ndim == 2 else values
-    shapes = {name: tuple(np.shape(values)) for name, values in arrays.items()}
-    other = [name for name in KINDS if sorted(shapes[name]) != sorted(shapes["agreed"])]
-    if other:
-        raise ValueError(
-            f"all counts must have the same shape; agreed has {shapes['agreed']}, {other[0]} "
-            f"{shapes[other[0]]}"
-        )
-    checked, labels = {}, {}
-    for name, values in arrays.items():
-        checked[name], labels[name] = check_errors(values, PAIR_DIMS, some=False)
-    if not any(values.any() for values in checked.values()):
-        raise ValueError("counts must contain at least one error off the diagonal, got none")
-    for name in KINDS:
-        if labels[name] != labels["agreed"]:
+            counts = xr.DataArray(values, dims=PAIR_DIMS[-values.ndim :])
+        array = counts if "pair" in counts.dims else counts.expand_dims("pair")
+        if set(array.dims) != set(PAIR_DIMS):
+            raise ValueError(f"{name} must have the dims {PAIR_DIMS}, got {counts.dims}")
+        arrays[name] = array.transpose(*PAIR_DIMS)
+    like = arrays["agreed"]
+    pairs, classes, responses = (like.get_index(dim) for dim in PAIR_DIMS)
+    for name, array in arrays.items():
+        if array.shape != like.shape:
+            raise ValueError(
+                f"all counts must have the same shape; agreed has {like.shape}, {name} "
+                f"{array.shape}"
+            )
+        if not all(array.get_index(dim).equals(like.get_index(dim)) for dim in PAIR_DIMS):
             raise ValueError(
                 f"agreed and {name} must have the same pairs and classes in the same order; "
                 "reindex them"
             )
-    number = [checked[name].sum(axis=-1) for name in ("apart_a", "apart_b")]
-    if (number[0] != number[1]).any():
-        pair, true = np.argwhere(number[0] != number[1])[0]
-        a, b = (int(n[pair, true]) for n in number)
+    if len(classes) < 3 or not classes.equals(responses):
         raise ValueError(
-            "apart_a and apart_b must have the same totals, one label per item; "
-            f"apart_a has {a} and apart_b {b} in pair {pair}, true class {true}"
+            f"counts must have the axes {PAIR_DIMS}, square in at least 3 classes in the same "
+            f"order, got shape {like.shape}; reindex them"
         )
-    return checked, labels["agreed"]
+    counts = np.stack([array.values for array in arrays.values()]).astype(np.float64)
+    bad = counts[~((counts >= 0) & (counts == np.floor(counts)) & np.isfinite(counts))]
+    if bad.size:
+        raise ValueError(f"counts must be whole numbers of at least 0, got {bad[0]:g}")
+    counts = np.where(np.eye(len(classes), dtype=bool), 0, counts).astype(np.int64)
+    if not counts.any():
+        raise ValueError("counts must contain at least one error off the diagonal, got none")
+    n_a, n_b = counts[1:3].sum(axis=-1)
+    if (n_a != n_b).any():
+        pair, true = np.argwhere(n_a != n_b)[0]
+        raise ValueError(
+            "apart_a and apart_b must have the same totals, one label per item; apart_a has "
+            f"{n_a[pair, true]} and apart_b {n_b[pair, true]} in pair {pair}, true class {true}"
+        )
+    labels = {"pair": pairs.tolist(), "true_class": classes.tolist()}
+    return dict(zip(arrays, counts, strict=True)), labels
 
 
 def _rows(data: dict[str, Any], n_classes: int) -> tuple[Any, Any, Any]:
