@@ -239,7 +239,7 @@ def test_observers_of_whom_nothing_is_defined(cluster: str | None) -> None:
 def test_groups_and_reader_studies_are_results(tmp_path: Path) -> None:
     groups = al.benchmark.group_scores(al.load_example(), "family", n_resamples=0, n_draws=80)
     trials, _ = al.simulate.reader_study(4, 60, rng=1)
-    study = al.benchmark.reader_study(trials, "AI", n_resamples=50, rng=1)
+    study = al.benchmark.reader_study(trials, "AI")
     for result in (groups, study):
         result.save(tmp_path / "r.nc")
         again = al.Result.load(tmp_path / "r.nc")

@@ -115,27 +115,7 @@ def test_one_by_one_the_order_of_readers_is_no_matter(ai: str | None) -> None:
     pd.testing.assert_frame_equal(al.benchmark.differences(one), al.benchmark.differences(other))
 
 
-@pytest.mark.parametrize("ai", ["AI", None])
-def test_replicates_draw_readers_and_cases(ai: str | None) -> None:
-    """Wider than the analytic interval by what single readings bring, and no more."""
-    trials, _ = readers(12, 200, rng=5)
-    study = reader_study(trials, ai, n_resamples=400, rng=1)
-    again = reader_study(trials, ai, n_resamples=400, rng=1)
-    pd.testing.assert_frame_equal(al.benchmark.differences(study), al.benchmark.differences(again))
-    rows = pd.concat([study.summary(), al.benchmark.differences(study)])
-    width = (rows["bootstrap_eti95_ub"] - rows["bootstrap_eti95_lb"]) / (2 * 1.96)
-    # Readers' variance by (R - 1) / R at least, and 2.5 % quantiles of 400 replicates.
-    room = 4 * np.sqrt(0.025 * 0.975 / 400) / 0.058 / 1.96
-    assert (width >= rows["se"] * np.sqrt(11 / 12) * (1 - room)).all()
-    both = np.sqrt(
-        rows["se"] ** 2 + 2 * rows["var_residual"] / (rows["n_readers"] * rows["n_cases"])
-    )
-    assert (width <= both * (1 + room)).all()
-    assert (rows["frac_undefined"] == 0).all()
-    assert "bootstrap_eti95_lb" not in reader_study(trials, ai).summary()
-
-
-def test_replicates_of_the_same_answers_in_both_modalities_do_not_differ() -> None:
+def test_the_same_answers_in_both_modalities_do_not_differ() -> None:
     right = np.random.default_rng(1).random((5, 60)) < 0.7
     trials = al.Trials.from_correct(
         np.tile(right, 2),
@@ -145,8 +125,8 @@ def test_replicates_of_the_same_answers_in_both_modalities_do_not_differ() -> No
         kind=["human"] * 4 + ["model"],
     )
     for ai in ("AI", None):
-        row = al.benchmark.differences(reader_study(trials, ai, n_resamples=50, rng=1)).iloc[0]
-        np.testing.assert_allclose(row[["estimate", "se", "bootstrap_eti95_ub"]].astype(float), 0)
+        row = al.benchmark.differences(reader_study(trials, ai)).iloc[0]
+        np.testing.assert_allclose(row[["estimate", "se", "analytic_ci95_ub"]].astype(float), 0)
         assert row["n_cases"] == 60
 
 
@@ -157,8 +137,7 @@ def test_readers_of_one_modality_each_are_apart() -> None:
     number = table["observer"].str.extract(r"_(\d)")[0].astype(float)
     of_a = table["condition"] == "A"
     kept = table[(number.isna()) | (of_a & (number < 4)) | (~of_a & (number >= 4))]
-    study = reader_study(al.Trials.from_table(kept), "AI", n_resamples=50, rng=1)
-    assert (al.benchmark.differences(study)["frac_undefined"] == 0).all()
+    study = reader_study(al.Trials.from_table(kept), "AI")
     variance = study.summary()["se_readers"] ** 2
     row = al.benchmark.differences(study).iloc[0]
     assert row["se_readers"] ** 2 == pytest.approx(variance.sum())

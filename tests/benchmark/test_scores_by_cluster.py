@@ -180,22 +180,12 @@ def test_cases_of_patients() -> None:
     assert one_each["se"].tolist() == pytest.approx(alone["se"].tolist(), rel=0.05)
     trials = readings(np.random.default_rng(6), [10] * 20, 0.8)
     plain, found = (
-        al.benchmark.reader_study(trials, "AI", cluster=cluster, n_resamples=200, rng=1)
-        for cluster in (None, "patient")
+        al.benchmark.reader_study(trials, "AI", cluster=cluster) for cluster in (None, "patient")
     )
     assert (found.summary()["se_cases"] > 1.5 * plain.summary()["se_cases"]).all()
     assert found.summary()[["n_cases", "n_clusters"]].values.tolist() == [[200, 20]] * 2
     assert (found.summary()["df_cases"] <= 19).all()
     assert not found.summary()["note"].str.contains("cluster").any()
-    width = (
-        al.benchmark.differences(found)["bootstrap_eti95_ub"]
-        - al.benchmark.differences(found)["bootstrap_eti95_lb"]
-    )
-    without = (
-        al.benchmark.differences(plain)["bootstrap_eti95_ub"]
-        - al.benchmark.differences(plain)["bootstrap_eti95_lb"]
-    )
-    assert (width > 1.2 * without).all()
     with pytest.raises(ValueError, match="must be a column that describes items, got 'item'"):
         al.benchmark.reader_study(trials, "AI", cluster="item")
 

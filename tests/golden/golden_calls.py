@@ -136,8 +136,8 @@ def margins(rng: int) -> al.Result:
 
 
 @functools.cache
-def study_of_readers(rng: int) -> Any:
-    return al.benchmark.reader_study(data.reading(), "AI", rng=rng)
+def study_of_readers() -> Any:
+    return al.benchmark.reader_study(data.reading(), "AI")
 
 
 @functools.cache
@@ -642,9 +642,9 @@ def group_scores(rng: int) -> pd.DataFrame:
 
 
 @golden("benchmark.reader_study", "benchmark.reader_means")
-def reader_study(rng: int) -> pd.DataFrame:
-    found = study_of_readers(rng)
-    among = al.benchmark.reader_study(data.reading(), rng=rng)
+def reader_study(_: int) -> pd.DataFrame:
+    found = study_of_readers()
+    among = al.benchmark.reader_study(data.reading())
     return stacked(
         modalities=found.summary(),
         differences=al.benchmark.differences(found),
@@ -653,8 +653,8 @@ def reader_study(rng: int) -> pd.DataFrame:
 
 
 @golden("planning.plan_reader_study")
-def plan_of_readers(rng: int) -> pd.DataFrame:
-    plan = al.planning.plan_reader_study(study_of_readers(rng), [4, 8], [60, 120], difference=0.2)
+def plan_of_readers(_: int) -> pd.DataFrame:
+    plan = al.planning.plan_reader_study(study_of_readers(), [4, 8], [60, 120], difference=0.2)
     return frame(plan)
 
 

@@ -79,7 +79,6 @@ OF_TRIALS: Schema = {
             ("level",),
         ),
     },
-    "covariance": {"covariance": ("generalize_to", *BOTH)},
     "decomposition": {
         **dict.fromkeys(("interval_center", "df_humans"), BY),
         **dict.fromkeys(("pseudocount_variance", "humans", "shared"), BOTH),

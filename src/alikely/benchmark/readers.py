@@ -5,14 +5,12 @@ References
 .. [H07] Hillis (2007). A comparison of denominator degrees of freedom methods for multiple observer
    ROC analysis. doi:10.1002/sim.2532
 .. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
-.. [O07] Owen (2007). The pigeonhole bootstrap. doi:10.1214/07-AOAS122
 .. [CGM11] Cameron, Gelbach, Miller (2011). Robust inference with multiway clustering.
    doi:10.1198/jbes.2010.07136
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -20,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 import alikely
@@ -28,7 +26,6 @@ from alikely._base.arrays import Floats
 from alikely._base.checks import known_kind, of_type
 from alikely._base.frames import ROWS, Columns, with_columns
 from alikely._base.intervals import (
-    CiKind,
     Intervals,
     bound_columns,
     bound_names,
@@ -38,9 +35,12 @@ from alikely._base.intervals import (
 )
 from alikely._base.names import counted, listed, nearest, number, p_words, span
 from alikely._base.notes import note, told
-from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import options, resolve
-from alikely.benchmark.decomposition import degrees_of_images
+from alikely.benchmark.decomposition import (
+    degrees_of_images,
+    pair_contrasts,
+    student_bounds,
+)
 from alikely.benchmark.layout import metric_of_trials, refuse_repeats_for
 from alikely.data.blocks import blocks, cluster_numbers
 from alikely.data.inclusion import refuse_inclusion
@@ -51,13 +51,11 @@ from alikely.estimates.remarks import few_clusters, require_clusters
 from alikely.estimates.result import Result, of_kind
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import cluster_influence, most_freedom
-from alikely.inference.intervals import interval, mean_of_defined
 from alikely.metrics import Metric
 
 __all__ = [
     "describe",
     "differences",
-    "draws",
     "method",
     "observers",
     "page_columns",
@@ -84,8 +82,6 @@ POPULATION = {
     "several": "The intervals generalize to new readers and new cases; they are not adjusted for "
     "multiple comparisons.",
 }
-# Numbers in memory at a time, about 32 MB.
-CHUNK = 4_000_000
 
 
 def reader_study(
@@ -96,9 +92,7 @@ def reader_study(
     readers: str = "human",
     no_response: Literal["error", "drop"] = "drop",
     cluster: str | None = None,
-    n_resamples: int = 0,
     ci_prob: float | None = None,
-    rng: RandomState = None,
 ) -> Result:
     """Estimate mean agreement of readers with an AI or among themselves, by modality.
 
@@ -124,12 +118,8 @@ def reader_study(
     cluster : str, optional
         Column that defines clusters of dependent cases, such as ``"patient"`` for lesions. Clusters
         are then the sampling units instead of cases.
-    n_resamples : int
-        Number of bootstrap replicates, with readers and cases resampled. 0 disables them.
     ci_prob : float
         Probability of the intervals, in (0, 1).
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
 
     Returns
     -------
@@ -141,8 +131,7 @@ def reader_study(
         - ``se``: standard error for new readers and new cases
         - ``se_readers``, ``se_cases``: standard errors for new readers or new cases alone
         - ``df``, ``df_cases``: degrees of freedom of ``se`` and ``se_cases``
-        - limits of the Student t interval, and of the bootstrap interval with replicates
-        - ``frac_undefined``: fraction of replicates without a value
+        - limits of the Student t interval
         - ``var_reader``, ``var_case``, ``var_residual``: variance components of one reader, one
           case and one rating
         - ``n_readers``, ``n_cases``, ``note``
@@ -168,10 +157,6 @@ def reader_study(
     [ES81]_. For a mean over pairs, each step leaves out all pairs with one reader. Degrees of
     freedom are Satterthwaite's [H07]_, from ``R - 1`` for R readers and from those of cases.
 
-    Each replicate resamples readers and cases, the same ones in all modalities, within groups that
-    occur in the same modalities. It counts the variance of single ratings more than once [O07]_,
-    and it underestimates differences between few readers. Report the analytic interval.
-
     Examples
     --------
     >>> import alikely as al
@@ -187,8 +172,6 @@ def reader_study(
     ci_prob = resolve("ci_prob", ci_prob)
     of_type(trials, Trials, "make them with Trials.from_table")
     check_interval(ci_prob, "eti")
-    if n_resamples < 0:
-        raise ValueError(f"n_resamples must be at least 0, got {n_resamples}")
     estimand = metric_of_trials(metric)
     refuse_repeats_for(trials, estimand)
     if ai is None and not estimand.symmetric:
@@ -206,14 +189,7 @@ def reader_study(
         require_clusters(table, cluster)
     means = _means(table, estimand, cluster, ai)
     missing = missing_note_of(trials.data, no_response, observers=list(itertools.chain(*pairs)))
-    drawn = _replicates(table, estimand, means, n_resamples, rng)
-    groups = {"estimates": means}
-    if drawn:
-        values = np.stack(list(drawn.values()), axis=1)
-        groups["bootstrap"] = xr.Dataset(
-            {"estimate": (("resample", "modality"), values)}, {"modality": means["modality"].values}
-        )
-    tree = xr.DataTree.from_dict(groups)
+    tree = xr.DataTree.from_dict({"estimates": means})
     tree.attrs = {
         "kind": "reader",
         "metric": estimand.name,
@@ -234,7 +210,7 @@ def reader_study(
 
 def schema(_: xr.DataTree) -> Any:
     """Return the groups and variables that a file must have."""
-    return {"estimates": {"estimate": ("modality",), "member": ("reader", "pair")}}
+    return {"estimates": {"estimate": ("modality",), "own": ("modality", "reader")}}
 
 
 def observers(result: Result) -> list[str]:
@@ -242,51 +218,28 @@ def observers(result: Result) -> list[str]:
     return [str(name) for name in result.estimates["reader"].values]
 
 
-def draws(result: Result, method: str) -> Floats:
-    """Replicates of the means: (resample, modality)."""
-    if method not in result.data.children:
-        raise ValueError(f"this reader study has no {method} draws; pass n_resamples=10_000")
-    return np.asarray(result.data[method]["estimate"].values)
-
-
 def summary(
-    result: Result, *, ci_prob: float, ci_kind: CiKind, intervals: Intervals, columns: Columns
+    result: Result, *, ci_prob: float, intervals: Intervals, columns: Columns
 ) -> pd.DataFrame:
     """Tabulate the mean of each modality."""
-    names = result.estimates["modality"].values.tolist()
-    row = _rows(result, ci_prob, ci_kind, intervals)
-    frame = pd.DataFrame([{"modality": name, **row({name: 1.0})} for name in names])
+    names = result.estimates["modality"].values
+    frame = _table(result, np.eye(len(names)), ci_prob, intervals)
+    frame.insert(0, "modality", names)
     return with_columns(frame, list(frame), columns)
 
 
 def differences(
-    result: Result, *, ci_prob: float, ci_kind: CiKind, intervals: Intervals, columns: Columns
+    result: Result, *, ci_prob: float, intervals: Intervals, columns: Columns
 ) -> pd.DataFrame:
     """Tabulate the differences between all pairs of modalities."""
-    rows, row = [], _rows(result, ci_prob, ci_kind, intervals)
-    for one, other in itertools.combinations(result.estimates["modality"].values.tolist(), 2):
-        told = row({one: 1.0, other: -1.0})
-        t = told["estimate"] / told["se"] if told["se"] else np.nan
-        p = 2 * special.stdtr(told["df"], -abs(t))
-        rows.append({"modality": one, "other": other, **told, "p_value": float(p)})
-    frame = pd.DataFrame(rows)
+    names = result.estimates["modality"].values
+    one, other = np.triu_indices(len(names), 1)
+    frame = _table(result, pair_contrasts(len(names)), ci_prob, intervals)
+    frame.insert(0, "modality", names[one])
+    frame.insert(1, "other", names[other])
+    t = frame["estimate"] / frame["se"].where(frame["se"] > 0)
+    frame["p_value"] = 2 * special.stdtr(frame["df"], -t.abs())
     return with_columns(frame, list(frame), columns)
-
-
-def _rows(result: Result, ci_prob: float, ci_kind: CiKind, intervals: Intervals) -> Any:
-    """Return the function that computes a row from weights of modalities."""
-    there = [name for name in ("analytic", "bootstrap") if name in ("analytic", *result.data)]
-    known = ("analytic", "bootstrap")
-    shown = there if intervals is None else chosen_methods(intervals, known, there, "analytic")
-    if "bootstrap" in shown and "bootstrap" not in there:
-        draws(result, "bootstrap")
-    means, drawn = result.estimates, {}
-    if "bootstrap" in shown:
-        names = means["modality"].values.tolist()
-        drawn = dict(zip(names, draws(result, "bootstrap").T, strict=True))
-    return functools.partial(
-        _row, means, ci_prob=ci_prob, ci_kind=ci_kind, drawn=drawn, missing=result.missing_note
-    )
 
 
 def reader_means(result: Result) -> pd.DataFrame:
@@ -314,13 +267,12 @@ def reader_means(result: Result) -> pd.DataFrame:
     return frame.astype({"n_cases": int})
 
 
-def sentence(result: Result, *, ci_prob: float, ci_kind: CiKind, digits: int) -> str:
+def sentence(result: Result, *, ci_prob: float, digits: int) -> str:
     """Write the differences between modalities, or the mean of a single one, as a sentence."""
-    table = result.summary(ci_prob=ci_prob, ci_kind=ci_kind, intervals=["analytic"])
+    table = result.summary(ci_prob=ci_prob)
     if len(table) > 1:
-        table = differences(
-            result, ci_prob=ci_prob, ci_kind=ci_kind, intervals=["analytic"], columns=None
-        ).sort_values("p_value", kind="stable")
+        table = differences(result, ci_prob=ci_prob, intervals=None, columns=None)
+        table = table.sort_values("p_value", kind="stable")
     label = result.metric.label
     said = [_said(label, row, ci_prob, digits) for _, row in table.head(MOST_SENTENCES).iterrows()]
     if len(table) > MOST_SENTENCES:
@@ -347,16 +299,9 @@ def method(_: Result, interval: str | None = None) -> str:
     return interval or "analytic"
 
 
-def page_columns(_: Result, frame: pd.DataFrame, bounds: Sequence[str]) -> list[str]:
+def page_columns(_: Result, __: pd.DataFrame, bounds: Sequence[str]) -> list[str]:
     """Choose the columns of a summary that a page shows."""
-    return [
-        "modality",
-        "estimate",
-        *(b for b in bounds if b in frame),
-        "se",
-        "n_readers",
-        "n_cases",
-    ]
+    return ["modality", "estimate", *bounds, "se", "n_readers", "n_cases"]
 
 
 def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
@@ -402,8 +347,8 @@ def _means(table: xr.Dataset, metric: Metric, cluster: str | None, ai: str | Non
     """Compute the mean of each modality over readers with the AI, or over pairs of readers.
 
     Variables are the influence of each reader (``of_reader``), case (``of_case``), unit (a case or
-    a cluster of cases, ``of_unit``) and unit of a reader (``readings``), means and cases of
-    readers, and ``member``, the readers of each defined pair.
+    a cluster of cases, ``of_unit``) and unit of a reader (``readings``), and means and cases of
+    readers.
     """
     cases = cluster_numbers(table, "item")
     units = cases if cluster is None else cluster_numbers(table, cluster)
@@ -418,7 +363,6 @@ def _means(table: xr.Dataset, metric: Metric, cluster: str | None, ai: str | Non
         ready, case, unit = evaluator(block, metric), cases[block.trials], units[block.trials]
         value = ready.values(np.ones((1, len(case))))[0]
         known = np.isfinite(value)
-        member[:, block.rows] &= known
         own = member[:, block.rows][:, known]
         there = own.any(axis=1)
         left, n = ~own[there], int(there.sum())
@@ -456,50 +400,12 @@ def _means(table: xr.Dataset, metric: Metric, cluster: str | None, ai: str | Non
             "used_case": ("case", of_case.any(axis=0)),
             "of_unit": ("unit", of_unit.mean(axis=0)),
             "used_unit": ("unit", of_unit.any(axis=0)),
-            "shown": ("unit", np.bincount(unit, minlength=n_units) > 0),
             "squares": ("unit", squares),
             "readings": (("reader", "unit"), shift @ of_unit),
         }
         parts.append(xr.Dataset(found, coords={"modality": name}))
-    means = xr.concat(parts, "modality").assign(member=(("reader", "pair"), member))
-    means.attrs["cluster"] = cluster or ""
+    means = xr.concat(parts, "modality")
     return means.assign_coords(reader=[names[reader] for reader in readers.tolist()])
-
-
-def _drawn(rng: np.random.Generator, there: NDArray[np.bool_], size: int) -> Floats:
-    """Resample units within groups that occur in the same modalities: (replicate, unit)."""
-    times = np.zeros((size, len(there)))
-    _, stratum = np.unique(there, axis=0, return_inverse=True)
-    for one in np.unique(stratum[there.any(axis=1)]):
-        own = np.flatnonzero(stratum == one)
-        times[:, own] = rng.multinomial(len(own), np.full(len(own), 1 / len(own)), size)
-    return times
-
-
-def _replicates(
-    table: xr.Dataset, metric: Metric, means: xr.Dataset, n_resamples: int, rng: RandomState
-) -> dict[str, Floats]:
-    """Means of each modality with readers and cases resampled: (replicate,), NaN if undefined."""
-    if not n_resamples:
-        return {}
-    generator = np.random.default_rng(seed_sequence(rng))
-    units = cluster_numbers(table, means.attrs["cluster"] or "item")
-    readers, drawn = (
-        _drawn(generator, there.T, n_resamples)
-        for there in (means["there"].values, means["shown"].values)
-    )
-    out = {}
-    for name, block in zip(means["modality"].values.tolist(), blocks(table), strict=True):
-        ready, own = evaluator(block, metric), means["member"].values[:, block.rows].T
-        whole = own.any(axis=1)
-        both = np.stack([readers[:, pair].prod(axis=1) for pair in own[whole]], axis=1)
-        values = np.full(both.shape, np.nan)
-        step = max(1, CHUNK // max(1, ready.width + len(block.trials)))
-        for start in range(0, n_resamples, step):
-            times = drawn[start : start + step, units[block.trials]]
-            values[start : start + step] = ready.values(times)[:, whole]
-        out[name] = mean_of_defined(values, both, axis=1)
-    return out
 
 
 def study_variance(
@@ -530,63 +436,57 @@ def _group_notes(of_reader: Floats) -> list[str]:
     if within > 1 - 2 / np.pi - 0.72 / np.sqrt(n):
         return []
     size = int(sizes[between.argmax()])
-    return [told(note("reader-groups", most=max(size, n - size), least=min(size, n - size)))]
+    return [note("reader-groups", most=max(size, n - size), least=min(size, n - size))]
 
 
-def _row(
-    means: xr.Dataset,
-    weights: dict[str, float],
-    ci_prob: float,
-    ci_kind: CiKind,
-    drawn: dict[str, Floats],
-    missing: str,
-) -> dict[str, Any]:
-    """Tabulate a weighted sum of means of modalities, for new readers and new cases."""
-    part, cluster = means.sel(modality=list(weights)), means.attrs["cluster"]
+def _table(result: Result, weights: Floats, ci_prob: float, intervals: Intervals) -> pd.DataFrame:
+    """Tabulate weighted sums of means of modalities, for new readers and new cases."""
+    chosen_methods(intervals, ("analytic",), ("analytic",), "analytic")
+    means, cluster, used = result.estimates, result.data.attrs["cluster"], weights != 0
 
-    def total(name: str) -> Any:
-        return np.tensordot(list(weights.values()), part[name].values, 1)
+    def total(name: str, weights: Any = weights) -> Any:
+        return np.tensordot(weights, means[name].values, 1)
 
-    estimate, of_reader, of_unit = float(total("estimate")), total("of_reader"), total("of_unit")
-    n_readers, lost = int(part["n_readers"].min()), int(part["n_undefined"].sum())
-    n_cases, n_units = (int(part[f"used_{x}"].any("modality").sum()) for x in ("case", "unit"))
-    squares = np.square(list(weights.values())) @ part["squares"].values
-    df_cases, factor = float(degrees_of_images(of_unit)), 1.0
-    if squares.any():
-        factor = n_units / max(n_units - 1, 1)
-        df_cases = float(np.minimum(df_cases, most_freedom(squares)))
-    by_readers = float((of_reader**2).sum())
-    by_cases, by_both = (factor * float((each**2).sum()) for each in (of_unit, total("readings")))
-    variance, df = study_variance(by_readers, by_cases, by_both, n_readers, df_cases)
-    se = float(np.sqrt(variance))
-    half = float(special.stdtrit(df, (1 + ci_prob) / 2)) * se
-    notes = [told(note("few-readers", n=n_readers))] if n_readers < FEWEST_READERS else []
-    if FEWEST_READERS <= n_readers <= MOST_READERS and 0 < STRONG * by_both <= by_readers:
-        notes += _group_notes(of_reader[part["there"].any("modality")])
-    notes += [told(note("entries-excluded", n=lost))] if lost else []
-    limits = bound_columns("analytic", "ci", ci_prob, np.array([estimate - half, estimate + half]))
-    if drawn:
-        drawn_sum = np.tensordot(list(weights.values()), [drawn[name] for name in weights], 1)
-        bounds = interval(drawn_sum[:, None], ci_prob, ci_kind)[0]
-        limits |= bound_columns("bootstrap", ci_kind, ci_prob, bounds)
-        limits["frac_undefined"] = np.asarray(np.isnan(drawn_sum).mean())
-    row = {
-        "estimate": estimate,
-        "se": se,
-        "df": float(df),
-        **{key: float(value) for key, value in limits.items()},
-        "se_readers": float(np.sqrt(by_readers)),
-        "se_cases": float(np.sqrt(by_cases)),
-        "var_reader": n_readers * max(by_readers - by_both, 0.0),
-        "var_case": n_units * max(by_cases - by_both, 0.0),
-        "var_residual": n_readers * n_units * by_both,
-        "df_cases": df_cases,
-        "n_readers": n_readers,
-        "n_cases": n_cases,
-    }
+    of_reader, of_unit = total("of_reader"), total("of_unit")
+    n_readers = np.where(used, means["n_readers"], np.iinfo(int).max).min(axis=1)
+    n_cases, n_units = ((total(f"used_{x}", used) > 0).sum(axis=1) for x in ("case", "unit"))
+    df_cases, factor, by_readers = degrees_of_images(of_unit), 1.0, (of_reader**2).sum(axis=1)
     if cluster:
-        independent = float((total("of_case") ** 2).sum())
-        effect = by_cases / independent if independent > 0 else np.nan
-        notes.insert(0, told(few_clusters(cluster, np.array([n_units]))[0]))
-        row |= {"n_clusters": n_units, "design_effect": effect}
-    return row | {"note": "; ".join(filter(None, [*notes, missing]))}
+        factor = n_units / np.maximum(n_units - 1, 1)
+        df_cases = np.minimum(df_cases, most_freedom(total("squares", weights**2)))
+    by_cases, by_both = factor * (of_unit**2).sum(1), factor * (total("readings") ** 2).sum((1, 2))
+    variance, df = study_variance(by_readers, by_cases, by_both, n_readers, df_cases)
+    estimate, se = total("estimate"), np.sqrt(variance)
+    bounds = student_bounds(estimate, variance, df, ci_prob)
+    frame = pd.DataFrame(
+        {
+            "estimate": estimate,
+            "se": se,
+            "df": df,
+            **bound_columns("analytic", "ci", ci_prob, bounds),
+            "se_readers": np.sqrt(by_readers),
+            "se_cases": np.sqrt(by_cases),
+            "var_reader": n_readers * np.maximum(by_readers - by_both, 0.0),
+            "var_case": n_units * np.maximum(by_cases - by_both, 0.0),
+            "var_residual": n_readers * n_units * by_both,
+            "df_cases": df_cases,
+            "n_readers": n_readers,
+            "n_cases": n_cases,
+        }
+    )
+    clusters = [""] * len(frame)
+    if cluster:
+        independent = (total("of_case") ** 2).sum(axis=1)
+        effect = np.divide(by_cases, independent, where=independent > 0, out=independent * np.nan)
+        frame = frame.assign(n_clusters=n_units, design_effect=effect)
+        clusters = few_clusters(cluster, n_units).tolist()
+    there, lost = total("there", used) > 0, total("n_undefined", used)
+    strong = (by_both > 0) & (STRONG * by_both <= by_readers)
+    notes = []
+    for k, n in enumerate(n_readers.tolist()):
+        own = [clusters[k], note("few-readers", n=n) if n < FEWEST_READERS else ""]
+        if strong[k] and FEWEST_READERS <= n <= MOST_READERS:
+            own += _group_notes(of_reader[k, there[k]])
+        own.append(note("entries-excluded", n=int(lost[k])) if lost[k] else "")
+        notes.append("; ".join(told(text) for text in [*own, result.missing_note] if text))
+    return frame.assign(note=notes)

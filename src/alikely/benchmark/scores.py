@@ -24,7 +24,7 @@ from alikely._base.frames import Groups, group_mapping
 from alikely._base.notes import note
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import options, resolve
-from alikely.benchmark.decomposition import decompositions, joint_covariance
+from alikely.benchmark.decomposition import decompositions
 from alikely.benchmark.humans import noise_ceilings
 from alikely.benchmark.layout import (
     CEILING,
@@ -32,7 +32,6 @@ from alikely.benchmark.layout import (
     HUMAN_ROWS,
     HUMANS,
     OVERALL,
-    POPULATIONS,
     Items,
     Layout,
     People,
@@ -201,7 +200,7 @@ def benchmark_scores(  # noqa: PLR0913
     groups = {
         DATA_SUMMARY: as_read,
         "estimates": estimates.assign(consensus),
-        **_analytic(table, layout, estimand, one_person, one_image, cluster),
+        "decomposition": _analytic(table, layout, estimand, one_person, one_image, cluster),
     }
     if n_resamples:
         images = bootstrap(table, estimand, n_resamples, images=shown, rng=bootstrap_seed).values
@@ -420,38 +419,28 @@ def _analytic(
     human_ids: People,
     item_scope: Items,
     cluster: str | None,
-) -> dict[str, xr.Dataset]:
-    """Variance components of all levels, and the covariances of scores."""
+) -> xr.Dataset:
+    """Variance components of all levels."""
     levels = decompositions(
         table, layout, metric, human_ids=human_ids, item_scope=item_scope, cluster=cluster
     )
-    names: dict[str, Any] = {
-        "level": _levels(layout),
-        "system": layout.systems,
-        "system_other": layout.systems,
-    }
+    dims = {"system": layout.systems, "system_other": layout.systems}
     sizes = [parts.sizes["image"] for parts in levels]
-    stacked = {
-        name: (("level", *levels[0][name].dims), np.stack([parts[name].values for parts in levels]))
-        for name in ("interval_center", "pseudocount_variance", "humans", "shared", "df_humans")
-    }
-    influence = np.concatenate([parts["influence"].values for parts in levels], axis=1)
-    group = xr.Dataset(stacked, names).assign(
-        influence=(("system", "image"), influence),
+    names = ["interval_center", "pseudocount_variance", "humans", "shared", "df_humans"]
+    group = xr.concat([parts[names] for parts in levels], "level").assign_coords(
+        level=_levels(layout), **dims
+    )
+    group = group.assign(
+        influence=(
+            ("system", "image"),
+            np.concatenate([parts["influence"].values for parts in levels], axis=1),
+        ),
         image_level=("image", np.repeat(np.arange(len(sizes)), sizes)),
     )
-    if cluster is not None:
-        group = group.assign(
-            most_df=("level", [float(parts["most_df"]) for parts in levels]),
-            n_clusters=("level", sizes),
-        )
-    matrices = [[joint_covariance(parts, name) for parts in levels] for name in POPULATIONS]
-    dims = ("generalize_to", "level", "system", "system_other")
-    covariance = xr.Dataset({"covariance": (dims, np.array(matrices))})
-    return {
-        "covariance": covariance.assign_coords(generalize_to=list(POPULATIONS), **names),
-        "decomposition": group,
-    }
+    if cluster is None:
+        return group
+    most_df = [float(parts["most_df"]) for parts in levels]
+    return group.assign(most_df=("level", most_df), n_clusters=("level", sizes))
 
 
 def _replicates(

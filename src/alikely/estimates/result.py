@@ -93,7 +93,7 @@ class Result:
           ``order`` ("a, b" and "b, a") if the metric is not symmetric. ``answers`` has the
           responses as bits.
         - Scores: ``estimates`` (level, system), where systems are the models, ``human-human`` and
-          ``ceiling`` (of the data sets with models). ``covariance`` and ``decomposition`` of
+          ``ceiling`` (of the data sets with models). ``decomposition`` of the variance of
           analytic intervals. ``bootstrap``: ``images, observers, both`` (resample, level, system).
           ``posterior``: ``score`` (chain, draw, level, system).
     trials : Trials, optional

@@ -523,7 +523,7 @@ def _study(study: Result) -> tuple[Lead, list[Section]]:
     prob, _ = study.interval_options(None, None)
     ends = bound_names("analytic", "ci", prob)
     names = ["estimate", *ends, "se", "n_readers", "n_cases"]
-    what = f"Means over readers. {POPULATION}"
+    what = f"Means over readers. {POPULATION['several' if len(apart) else 'one']}"
     blocks: list[Block] = [
         table_of(modalities[["modality", *names, "note"]], what, headings=MODALITIES)
     ]
