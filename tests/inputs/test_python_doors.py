@@ -176,11 +176,11 @@ no data set has a model to score => al.benchmark_scores(t(), models='human', **K
 exclude must be one of => al.exclude_conditions(t(), 'imagenet')
 condition 'all:clean' has no level => al.benchmark_scores(t(), levels={'clean': 'a'}, **K)
 human_ids must be one of => al.benchmark_scores(t(), human_ids='both', **K)
-ceiling_normalized must be finite => al.papers.reconstruct_score(nan, 0.4, [0.8, 0.8], 100)
+ceiling_normalized must lie in => al.papers.reconstruct_score(nan, 0.4, [0.8, 0.8], 100)
 WORKS => al.papers.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], 100, n_samples=100, rng=1)
 ceiling must lie in => al.papers.reconstruct_score([0.5], [nan], [[0.8, 0.8]], 100)
 human_accuracy has => al.papers.reconstruct_score([0.5], [0.4], [[nan, nan]], 100)
-n_trials must lie in => al.papers.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], 0)
+n_trials must be whole => al.papers.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], 0)
 n_samples must lie in \(99, inf\), got 0 => al.papers.reconstruct_score([0.5], [0.4], [[0.8,
     0.8]], 100, n_samples=0)
 WORKS => al.papers.reconstruct_score([0.5], [0.4], [[0.8]], 100, n_samples=100)

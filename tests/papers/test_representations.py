@@ -6,6 +6,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from scipy.spatial.distance import jensenshannon
 from alikely.papers import representation_similarity
 from alikely.papers.representations import (
     cka_influence,
-    confidence_divergence,
+    confidences,
     weighted_cka,
     weighted_debiased_cka,
 )
@@ -98,11 +99,6 @@ def test_equal_to_a_second_implementation() -> None:
         assert debiased_cka(x, y) == pytest.approx(song_cka(x, y), abs=1e-10)
 
 
-def test_one_unit_each_gives_the_squared_correlation() -> None:
-    x, y = (values[:, :1] for values in two())
-    assert cka(x, y) == pytest.approx(np.corrcoef(x[:, 0], y[:, 0])[0, 1] ** 2, abs=1e-12)
-
-
 def test_rotation_and_scale_do_not_matter() -> None:
     x, y = two()
     q = np.linalg.qr(np.random.default_rng(1).normal(size=(6, 6)))[0]
@@ -160,7 +156,7 @@ def test_influence_is_the_derivative() -> None:
 def test_divergence_equals_that_of_scipy() -> None:
     p, q = np.random.default_rng(4).dirichlet(np.full(5, 0.5), (2, 30))
     expected = jensenshannon(p, q, base=2, axis=1) ** 2
-    np.testing.assert_allclose(confidence_divergence(p, q), expected, atol=1e-12)
+    np.testing.assert_allclose(confidences(p, q, None)[0], expected, atol=1e-12)
 
 
 def test_limits_of_the_similarity_of_confidences() -> None:
@@ -175,18 +171,19 @@ def test_limits_of_the_similarity_of_confidences() -> None:
     assert math.isnan(measured("soce", sure, other, [0, 1, 2, 3]))
 
 
-def test_bad_arrays() -> None:
-    x, sure = two()[0], np.eye(4)
-    with pytest.raises(ValueError, match=r"at least 4 items, got \(3, 2\)"):
-        cka(np.ones((3, 2)), x)
-    with pytest.raises(ValueError, match="of item 1 is not finite"):
-        cka([[1.0], [np.nan], [1], [1]], x)
-    with pytest.raises(ValueError, match=r"shape \(item, class\), got \(4, 4\) and \(4, 3\)"):
-        measured("soc", sure, np.full((4, 3), 1 / 3))
-    with pytest.raises(ValueError, match="those of other of item 1 do not: take the softmax"):
-        measured("soc", sure, sure + [[0], [1], [0], [0]])
-    with pytest.raises(ValueError, match="class number, 0 to 3, for each of 4 items"):
-        measured("soce", sure, sure, [0, 4, 1, 1])
+@pytest.mark.parametrize(
+    ("metric", "x", "y", "truth", "message"),
+    [
+        ("cka", np.ones((3, 2)), np.ones((4, 2)), None, r"at least 4 items, got .* shape \(3, 2\)"),
+        ("cka", [[1.0], [np.nan], [1], [1]], np.ones((4, 2)), None, "of item 1 is not finite"),
+        ("soc", np.eye(4), np.full((4, 3), 1 / 3), None, "the same shape, got"),
+        ("soc", np.eye(4), 2 * np.eye(4), None, "those of item 0 do not: take the softmax"),
+        ("soce", np.eye(4), np.eye(4), [0, 4, 1, 1], "class number, 0 to 3, for each of 4 items"),
+    ],
+)
+def test_bad_arrays(metric: str, x: Any, y: Any, truth: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        measured(metric, x, y, truth)
 
 
 def test_units_alike_for_all_items_are_no_spread() -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "Sort",
     "given_as",
     "group_mapping",
+    "groups_of",
     "html_of",
     "known_columns",
     "ordered",
@@ -188,3 +189,13 @@ def group_mapping(groups: Groups) -> dict[str, str]:
             raise ValueError(f"{str(name)!r} has no group; give it one, or leave it out")
         out[str(name)] = str(group)
     return out
+
+
+def groups_of(names: list[str], groups: Groups, what: str) -> list[str]:
+    """Group of each name; `ValueError` if one has none."""
+    given = group_mapping(groups)
+    if missing := [name for name in names if name not in given]:
+        raise ValueError(
+            f"{missing[0]!r} has no {what} ({len(missing)} without); give it one, or leave it out"
+        )
+    return [given[name] for name in names]

@@ -23,7 +23,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from alikely._base.arrays import Floats
+from alikely._base.checks import known_kind, of_type
 from alikely._base.intervals import Intervals, bound_columns, chosen_methods
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
@@ -31,6 +31,7 @@ from alikely.data.repeats import refuse_repeats
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.estimates.analysis import check_numbers
 from alikely.inference.intervals import adjusted_p_values, interval
+from alikely.inference.null import fisher_exact
 
 __all__ = ["cue_bias", "item_contrast"]
 
@@ -114,92 +115,65 @@ def cue_bias(
     >>> cue_bias(trials, rng=1)[["observer", "estimate", "n_decisions"]].values.tolist()
     [['anna', 0.0, 2], ['net', 1.0, 2]]
     """
-    if not isinstance(trials, Trials):
-        raise TypeError(f"trials must be Trials, got {type(trials).__name__}")
+    of_type(trials, Trials, "make them with Trials.read")
     check_numbers(n_resamples=n_resamples)
     if n_resamples < 2:
         raise ValueError(f"n_resamples must be at least 2, got {n_resamples}")
     if dataset is not None:
         trials = trials.select(dataset=dataset)
     classes, data = trials.classes, trials.data
-    items = data["item"].values.astype(str)
     refuse_repeats(data, "the bias of decisions")
     truth = np.array(classes, dtype=object)[data["truth"].values]
-    cue = _cues(trials, attribute, items, truth)
-    numbers = {name: k for k, name in enumerate(classes)}
-    odd = next((name for name in cue if name and name not in numbers), None)
-    if odd is not None:
+    cue = np.array(_cues(trials, attribute, truth), dtype=object)
+    if odd := [name for name in cue if name and name not in classes]:
         raise ValueError(
-            f"the cue {odd!r} is not a class of the trials; classes are {listed(classes)}"
-            f"{nearest(odd, classes)}"
+            f"the cue {odd[0]!r} is not a class of the trials; classes are {listed(classes)}"
+            f"{nearest(odd[0], classes)}"
         )
-    conflict = np.array([bool(name) and name != own for name, own in zip(cue, truth, strict=True)])
-    if not conflict.any():
+    where = np.flatnonzero((cue != "") & (cue != truth))
+    if not len(where):
         raise ValueError("no item has a cue that conflicts with its truth; check attribute=")
-    where = np.flatnonzero(conflict)
     response = data["response"].values[:, where]
-    said = np.array([numbers[cue[t]] for t in where])
-    table = pd.DataFrame({"observer": trials.observers, "kind": data["kind"].values.astype(str)})
+    competing = response == [classes.index(name) for name in cue[where]]
+    true = response == data["truth"].values[where]
     shown = (data["correct"].values[:, where] != NOT_SHOWN).sum(axis=1)
-    right = response == data["truth"].values[where]
-    return _shares(table, response == said, right, shown, n_resamples, intervals, rng)
-
-
-def _shares(
-    table: pd.DataFrame,
-    competing: NDArray[np.bool_],
-    true: NDArray[np.bool_],
-    shown: NDArray[np.int64],
-    n_resamples: int,
-    intervals: Intervals,
-    rng: RandomState,
-) -> pd.DataFrame:
-    """Add proportions of decisions for the competing cue, with intervals, to a table."""
-    generator = np.random.default_rng(seed_sequence(rng))
+    generator, n_items = np.random.default_rng(seed_sequence(rng)), len(where)
     wrong, right = competing.sum(axis=1), true.sum(axis=1)
-    n, n_items = wrong + right, competing.shape[1]
+    n = wrong + right
     times = generator.multinomial(n_items, np.full(n_items, 1 / n_items), n_resamples)
     draws = generator.beta(wrong + 0.5, right + 0.5, (n_resamples, len(n)))
     with np.errstate(invalid="ignore", divide="ignore"):
-        table = table.assign(estimate=wrong / n)
-        follows = times @ competing.T
+        estimate, decided, follows = wrong / n, n / shown, times @ competing.T
         resampled = np.asarray(follows / (follows + times @ true.T))
-        decided = n / shown
+    pairs = zip(wrong.tolist(), np.maximum(n, 1).tolist(), strict=True)
+    wilson = [[*stats.binomtest(*one).proportion_ci(CI_PROB, "wilson")] for one in pairs]
     bounds = {
-        "analytic": _wilson(wrong, n),
+        "analytic": np.array(wilson),
         "bootstrap": interval(resampled, CI_PROB, "eti"),
         "posterior": interval(draws, CI_PROB, "eti"),
     }
+    table = pd.DataFrame({"observer": trials.observers, "kind": data["kind"].values.astype(str)})
+    table["estimate"] = estimate
     for method in chosen_methods(intervals, [*bounds], [*bounds], "posterior"):
         bounds[method][n == 0] = np.nan
         kind = "ci" if method == "analytic" else "eti"
         table = table.assign(**bound_columns(method, kind, CI_PROB, bounds[method]))
-    return table.assign(
-        n_decisions=n,
-        n_items=shown,
-        decided=decided,
-        note=np.where(n == 0, "no decision for either cue", ""),
-    )
+    note = np.where(n == 0, "no decision for either cue", "")
+    return table.assign(n_decisions=n, n_items=shown, decided=decided, note=note)
 
 
-def _cues(
-    trials: Trials, attribute: str | Mapping[str, str], items: NDArray[Any], truth: NDArray[Any]
-) -> list[str]:
+def _cues(trials: Trials, attribute: str | Mapping[str, str], truth: NDArray[Any]) -> list[str]:
     """Class of the competing cue on each trial; empty if there is none."""
+    items = trials.data["item"].values.astype(str)
     if isinstance(attribute, Mapping):
         given = {str(item): str(cue) for item, cue in attribute.items()}
         return [given.get(item, "") for item in items]
-    if not isinstance(attribute, str):
-        raise TypeError(
-            "attribute must be 'texture', a coordinate of the trials or a mapping of items to "
-            f"classes, such as a dict, got {type(attribute).__name__}"
-        )
     if attribute != "texture":
         known = [str(c) for c in trials.data.coords if trials.data[c].dims == ("trial",)]
-        if attribute not in known:
+        if not isinstance(attribute, str) or attribute not in known:
             raise ValueError(
-                f"attribute must be 'texture', a coordinate of the trials or a mapping of items to "
-                f"classes, got {attribute!r}; coordinates are {listed(known)}"
+                "attribute must be 'texture', a mapping of items to classes, or one of the "
+                f"coordinates {listed(known)}, got {attribute!r:.60}"
             )
         return [str(cue) for cue in trials.data[attribute].values]
     cues = []
@@ -212,15 +186,6 @@ def _cues(
             )
         cues.append(found[2] if found else "")
     return cues
-
-
-def _wilson(k: NDArray[np.int64], n: NDArray[np.int64]) -> Floats:
-    z = stats.norm.ppf((1 + CI_PROB) / 2)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        p = k / n
-        center = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-        reach = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    return np.clip(np.stack([center - reach, center + reach], axis=-1), 0, 1)
 
 
 def item_contrast(
@@ -285,34 +250,30 @@ def item_contrast(
     >>> counts[["easy for", "observed"]].values.tolist()
     [['human', 2], ['model', 2]]
     """
-    if not isinstance(trials, Trials):
-        raise TypeError(f"trials must be Trials, got {type(trials).__name__}")
+    of_type(trials, Trials, "make them with Trials.read")
     if not 0 <= hard < easy <= 1:
         raise ValueError(f"thresholds must be 0 <= hard < easy <= 1, got {hard=:g}, {easy=:g}")
-    refuse_repeats(trials.data, "a contrast of items")
-    groups = trials.data["kind"].values.astype(str).tolist()
+    data = trials.data
+    refuse_repeats(data, "a contrast of items")
     if one == other:
         raise ValueError(f"one and other must be two groups, got {one!r} twice")
-    known = sorted(set(groups))
-    for name in (one, other):
-        if name not in known:
-            raise ValueError(
-                f"no group {name!r} of observers; there are: {listed(known)}{nearest(name, known)}"
-            )
-    correct = trials.data["correct"].values
-    right, seen = [], []
-    for name in (one, other):
-        own = correct[[group == name for group in groups]]
-        seen.append((own != NOT_SHOWN).sum(axis=0))
-        right.append((own == 1).sum(axis=0))
-    kept = (seen[0] > 0) & (seen[1] > 0)
+    kinds, counts = data["kind"].values.astype(str), []
+    for option, name in (("one", one), ("other", other)):
+        known_kind(option, name, kinds)
+        own = data["correct"].values[kinds == name]
+        counts += [(own != NOT_SHOWN).sum(axis=0), (own == 1).sum(axis=0)]
+    kept = (counts[0] > 0) & (counts[2] > 0)
     if not kept.any():
         raise ValueError(f"no item was shown to both {one!r} and {other!r}")
-    table = _items(trials, kept)
-    n1, n2, k1, k2 = (values[kept] for values in (*seen, *right))
+    n1, k1, n2, k2 = (values[kept] for values in counts)
+    table = pd.DataFrame(
+        {name: data[name].values[kept] for name in ("dataset", "condition", "item")}
+    )
+    if trials.has_classes:
+        table["truth"] = np.array(trials.classes, dtype=object)[data["truth"].values[kept]]
     table = table.assign(n_one=n1, n_other=n2, accuracy_one=k1 / n1, accuracy_other=k2 / n2)
     table["difference"] = table["accuracy_one"] - table["accuracy_other"]
-    table["p_value"] = _fisher(n1, n2, k1, k2)
+    table["p_value"] = fisher_exact(np.stack([k1, n1 - k1, k2, n2 - k2], axis=-1))
     table["p_value_bh"] = adjusted_p_values(table["p_value"])
     place = table.groupby(["dataset", "condition"], sort=False).ngroup().to_numpy()
     first, second = table["accuracy_one"].to_numpy(), table["accuracy_other"].to_numpy()
@@ -320,27 +281,8 @@ def item_contrast(
         {"easy for": name} | _by_chance(a >= easy, b <= hard, place)
         for name, a, b in ((one, first, second), (other, second, first))
     ]
-    order = table["difference"].sort_values(ascending=False, kind="stable").index
-    return table.loc[order].reset_index(drop=True), pd.DataFrame(rows)
-
-
-def _items(trials: Trials, kept: NDArray[np.bool_]) -> pd.DataFrame:
-    data = trials.data
-    names = ["dataset", "condition", "item"]
-    table = pd.DataFrame({name: data[name].values[kept] for name in names})
-    if trials.has_classes:
-        table["truth"] = np.array(trials.classes, dtype=object)[data["truth"].values[kept]]
-    return table
-
-
-def _fisher(
-    n1: NDArray[np.int64], n2: NDArray[np.int64], k1: NDArray[np.int64], k2: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """P-value of Fisher's exact test for each item."""
-    cells = np.stack([k1, n1 - k1, k2, n2 - k2], axis=-1)
-    different, where = np.unique(cells, axis=0, return_inverse=True)
-    p = np.array([stats.fisher_exact(row.reshape(2, 2)).pvalue for row in different])
-    return np.asarray(p[where.ravel()])
+    table = table.sort_values("difference", ascending=False, kind="stable", ignore_index=True)
+    return table, pd.DataFrame(rows)
 
 
 def _by_chance(

@@ -32,7 +32,8 @@ from scipy import stats
 from scipy.spatial.distance import pdist, squareform
 
 from alikely._base.arrays import Floats
-from alikely._base.frames import Groups, group_mapping
+from alikely._base.checks import of_type
+from alikely._base.frames import Groups, group_mapping, groups_of
 from alikely._base.intervals import bound_columns
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
@@ -49,7 +50,6 @@ type Distances = xr.DataArray | pd.DataFrame
 FAMILY, GIVEN, SUPER = "H1", "H1 within super-families", "H2"
 CI_PROB = 0.95
 TEST = ["statistic", "null_mean", "null_sd", "effect_size", "p_value"]
-CHUNK = 1_000_000  # distances in memory at a time
 
 
 def family_tests(
@@ -138,9 +138,11 @@ def family_tests(
             profiles, families, super_families, each=True, n_permutations=n_permutations,
             rng=own_seed,
         )  # fmt: skip
-        head: dict[str, Any] = {} if regimes is None else {"regime": name}
-        head |= {"n_conditions": len(tested), "n_undefined": len(of_it) - len(tested)}
-        tables.append(table.assign(**head)[[*head, *table]])
+        table.insert(0, "n_undefined", len(of_it) - len(tested))
+        table.insert(0, "n_conditions", len(tested))
+        if regimes is not None:
+            table.insert(0, "regime", name)
+        tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
 
@@ -155,33 +157,33 @@ def profile_tests(
 ) -> pd.DataFrame:
     """Test families, families within super-families [A01]_, super-families and `each` of them."""
     names = unique_names(profiles.index, "profiles")
-    known = profiles.shape[1] > 0 or not each
     family, over = (checked_groups(names, groups) for groups in (families, super_families))
     of, above = group_mapping(families), group_mapping(super_families)
     _refuse_split(of, above)
     # Shuffling needs a super-family with two families, one of which has at least two members.
     sizes = pd.Series(1, pd.MultiIndex.from_arrays([over, family])).groupby(level=[0, 1]).sum()
-    divided = sizes.groupby(level=0).agg(lambda n: len(n) > 1 and n.max() > 1).any()
-    lacks = "" if divided else "no super-family has a pair within one family and another family"
-    number = int(family.max()) + 1
+    divided = sizes.groupby(level=0).agg(lambda n: len(n) > 1 and n.max() > 1)
+    none = "no super-family has a pair within one family and another family"
     first, second, third = seed_sequence(rng).spawn(3)
     asked: list[tuple[Any, ...]] = [
-        (FAMILY, families, None, names, number, "", first),
-        (GIVEN, families, super_families, names, number, lacks, second),
-        (SUPER, super_families, None, names, int(over.max()) + 1, "", third),
+        (FAMILY, families, None, names, "", first),
+        (GIVEN, families, super_families, names, "" if divided.any() else none, second),
+        (SUPER, super_families, None, names, "", third),
     ]
     kinds = list(dict.fromkeys(above[name] for name in names)) if each else []
-    for kind, own in zip(kinds, seed_sequence(rng).spawn(len(kinds)), strict=True):
+    for code, (kind, own) in enumerate(
+        zip(kinds, seed_sequence(rng).spawn(len(kinds)), strict=True)
+    ):
         members = {name: of[name] for name in names if above[name] == kind}
-        counts = pd.Series(members).value_counts()
-        lone = len(counts) == 1 or counts.max() == 1
-        note = "it has no pair within one family and another family" if lone else ""
-        asked.append((f"{FAMILY} in {kind}", members, None, [*members], len(counts), note, own))
+        note = "" if divided[code] else "it has no pair within one family and another family"
+        asked.append((f"{FAMILY} in {kind}", members, None, [*members], note, own))
     rows = []
-    for hypothesis, groups, within, systems, n_groups, note, own in asked:
+    for hypothesis, groups, within, systems, note, own in asked:
+        given = group_mapping(groups)
         row = {"hypothesis": hypothesis, **dict.fromkeys(TEST, np.nan)}
-        row |= {"n_groups": n_groups, "n_systems": len(systems), "note": note}
-        if not known:
+        row |= {"n_groups": len({given[name] for name in systems}), "n_systems": len(systems)}
+        row["note"] = note
+        if not profiles.shape[1]:
             row |= {"n_groups": 0, "n_systems": len(names)}
             row["note"] = "in each condition the agreement of a model is undefined"
         elif not note:
@@ -267,22 +269,15 @@ def regime_family_contrasts(
         limits = bounds(draws, CI_PROB, "eti")
         # Ratio of the difference to the ceiling, in each replicate.
         share, share_limits, reach = part.over_humans(difference, draws, CI_PROB, "eti")
-        head = pd.DataFrame(
-            {
-                "metric": part.metric,
-                "regime": part.regime,
-                "n_conditions": part.n_conditions,
-                "family": table["family"],
-                "other": table["other"],
-                "difference": share,
-                **bound_columns("difference", "eti", CI_PROB, share_limits),
-                "estimate_difference": difference,
-                **bound_columns("estimate_difference", "eti", CI_PROB, limits),
-            }
-        )
-        frame = pd.concat([head, table.drop(columns=["family", "other"])], axis=1)
-        frame["note"] = note_of_part(part, reach, part.human.mean())
-        frames.append(frame)
+        head = {
+            "metric": part.metric, "regime": part.regime, "n_conditions": part.n_conditions,
+            "family": table.pop("family"), "other": table.pop("other"), "difference": share,
+            **bound_columns("difference", "eti", CI_PROB, share_limits),
+            "estimate_difference": difference,
+            **bound_columns("estimate_difference", "eti", CI_PROB, limits),
+        }  # fmt: skip
+        note = note_of_part(part, reach, part.human.mean())
+        frames.append(pd.DataFrame(head).join(table).assign(note=note))
     if not frames:
         raise ValueError("no regime has a condition in which every value is defined")
     return pd.concat(frames, ignore_index=True)
@@ -290,35 +285,27 @@ def regime_family_contrasts(
 
 def family_ranks(scores: pd.Series, families: Groups) -> pd.DataFrame:
     """Compare the ranks of each pair of families by a Mann-Whitney test [MW47]_."""
-    names = unique_names(scores.index, "scores")
-    values = scores.to_numpy(dtype=np.float64, na_value=np.nan)
-    if not np.isfinite(values).all():
-        at = int(np.argmin(np.isfinite(values)))
-        raise ValueError(f"the score of {names[at]!r} is {values[at]:g}; leave the system out")
-    codes, given = group_codes(names, families, "family"), group_mapping(families)
-    labels = list(dict.fromkeys(given[name] for name in names))
+    names, values = unique_names(scores.index, "scores"), scores.to_numpy(np.float64)
+    codes, labels = group_codes(names, families, "family")
     if len(labels) < 2:
         raise ValueError(f"a comparison of families needs at least two, got {', '.join(labels)}")
-    ranks = stats.rankdata(-values)
-    rows = []
+    rows, ranks = [], pd.Series(values).rank(ascending=False)
     for one, other in itertools.combinations(range(len(labels)), 2):
         a, b = values[codes == one], values[codes == other]
-        superiority = float((np.sign(a[:, None] - b).mean() + 1) / 2)
-        medians = [float(np.median(ranks[codes == code])) for code in (one, other)]
-        p = _mann_whitney(a, b)
-        rows.append((labels[one], labels[other], len(a), len(b), *medians, superiority, p))
-    columns = ["family", "other", "n", "n_other", "median_rank", "median_rank_other"]
-    table = pd.DataFrame(rows, columns=[*columns, "superiority", "p_value"])
-    table["p_value_bh"] = adjusted_p_values(table["p_value"])
-    return table
+        row = {"family": labels[one], "other": labels[other], "n": len(a), "n_other": len(b)}
+        row["median_rank"] = ranks[codes == one].median()
+        row["median_rank_other"] = ranks[codes == other].median()
+        row["superiority"] = float((np.sign(a[:, None] - b).mean() + 1) / 2)
+        rows.append(row | {"p_value": _mann_whitney(a, b)})
+    table = pd.DataFrame(rows)
+    return table.assign(p_value_bh=adjusted_p_values(table["p_value"]))
 
 
-def _mann_whitney(a: np.ndarray, b: np.ndarray) -> float:
-    both = np.concatenate([a, b])
-    kinds = len(np.unique(both))
+def _mann_whitney(a: Floats, b: Floats) -> float:
+    kinds = len(np.unique([*a, *b]))
     if kinds == 1:
         return 1.0
-    method = "exact" if kinds == len(both) else "asymptotic"
+    method = "exact" if kinds == len(a) + len(b) else "asymptotic"
     return float(stats.mannwhitneyu(a, b, method=method).pvalue)
 
 
@@ -333,78 +320,44 @@ def unique_names(index: Iterable[Any], what: str) -> list[str]:
 
 def labelled_matrix(distances: Distances) -> tuple[list[str], Floats]:
     """Names and values of a symmetric matrix."""
-    if isinstance(distances, xr.DataArray):
-        bare = [dim for dim in distances.dims if dim not in distances.coords]
-        if bare:
-            raise TypeError(f"distances have no names along {bare[0]!r}; assign coords to it")
-        sides = [distances[dim].values.tolist() for dim in distances.dims]
-    elif isinstance(distances, pd.DataFrame):
-        sides = [list(distances.index), list(distances.columns)]
-    else:
-        raise TypeError(
-            "distances must be a DataFrame or DataArray with names along both sides, got "
-            f"{type(distances).__name__}; use pandas.DataFrame(values, names, names)"
-        )
-    if len(sides) != 2 or len(sides[0]) != len(sides[1]):
-        raise ValueError(f"distances must be a square matrix, got shape {distances.shape}")
-    names = unique_names(sides[0], "distances")
-    if names != [str(name) for name in sides[1]]:
+    if isinstance(distances, xr.DataArray) and distances.ndim == 2:
+        distances = distances.to_pandas()
+    of_type(distances, pd.DataFrame, "give names along both sides")
+    names = unique_names(distances.index, "distances")
+    if names != [str(name) for name in distances.columns]:
         raise ValueError(
             "distances must have the same names in the same order along both sides; reindex them"
         )
-    values = np.array(distances, dtype=np.float64)
+    values = distances.to_numpy(np.float64, copy=True)
     np.fill_diagonal(values, 0)
-    unknown = np.argwhere(~np.isfinite(values))
-    if len(unknown):
-        one, other = unknown[0]
+    bad = ~(np.abs(values - values.T) <= 1e-9 * np.nanmax(np.abs(values), initial=0))
+    if bad.any():
+        one, other = np.argwhere(bad)[0]
         raise ValueError(
-            f"the distance of {names[one]!r} and {names[other]!r} is {values[one, other]:g}; leave "
-            "one of them out"
-        )
-    uneven = np.abs(values - values.T) > 1e-9 * np.abs(values).max(initial=0)
-    if uneven.any():
-        one, other = np.argwhere(uneven)[0]
-        raise ValueError(
-            f"distances must be symmetric, but {names[one]!r} to {names[other]!r} is "
-            f"{values[one, other]:g} and the reverse {values[other, one]:g}; average both"
+            f"distances must be defined and symmetric, but {names[one]!r} to {names[other]!r} is "
+            f"{values[one, other]:g} and the reverse {values[other, one]:g}"
         )
     return names, values
 
 
-def group_codes(names: list[str], groups: Groups, what: str = "group") -> NDArray[np.intp]:
-    """Number of the group of each name; an error for missing or unknown names."""
-    given, known = group_mapping(groups), set(names)
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise ValueError(
-            f"{missing[0]!r} has no {what} ({len(missing)} without); give it one, or leave it out"
-        )
-    unknown = [name for name in given if name not in known]
-    if unknown:
+def group_codes(
+    names: list[str], groups: Groups, what: str = "group"
+) -> tuple[NDArray[np.intp], list[str]]:
+    """Number of the group of each name, and the groups; an error for missing or unknown names."""
+    given = group_mapping(groups)
+    labels = groups_of(names, given, what)
+    if unknown := [name for name in given if name not in set(names)]:
         raise ValueError(
             f"a {what} is given for unknown {unknown[0]!r}; known are {listed(names)}"
             f"{nearest(unknown[0], names)}"
         )
-    labels = np.array([given[name] for name in names], dtype=object)
-    return np.asarray(pd.factorize(labels)[0], dtype=np.intp)
+    codes, unique = pd.factorize(np.array(labels, dtype=object))
+    return codes.astype(np.intp), unique.tolist()
 
 
-def profile_distances(profiles: pd.DataFrame) -> xr.DataArray:
+def profile_distances(profiles: pd.DataFrame) -> pd.DataFrame:
     """Compute Euclidean distances between the profiles of systems (rows)."""
-    if len(profiles) < 2 or not profiles.shape[1]:
-        raise ValueError(f"profiles need at least two systems and one entry, got {profiles.shape}")
-    names = unique_names(profiles.index, "profiles")
-    values = profiles.to_numpy(dtype=np.float64, na_value=np.nan)
-    undefined = np.argwhere(~np.isfinite(values))
-    if len(undefined):
-        row, column = undefined[0]
-        entry = profiles.columns[column]
-        raise ValueError(
-            f"entry {entry!r} of {names[row]!r} is {values[row, column]:g} ({len(undefined)} such "
-            f"entries); leave the column out: profiles.drop(columns=[{entry!r}])"
-        )
-    sides = {"system": names, "system_other": names}
-    return xr.DataArray(squareform(pdist(values)), sides, list(sides), name="distance")
+    return pd.DataFrame(squareform(pdist(profiles)), profiles.index, profiles.index)
 
 
 def permutation_test(
@@ -421,9 +374,16 @@ def permutation_test(
         raise ValueError(f"n_permutations must be at least 2, got {n_permutations}")
     names, values = labelled_matrix(distances)
     codes = checked_groups(names, groups)
-    strata = np.zeros_like(codes) if within is None else group_codes(names, within, "stratum")
+    strata = np.zeros_like(codes) if within is None else group_codes(names, within, "stratum")[0]
     generator = np.random.default_rng(seed_sequence(rng))
-    null = shuffled_means(values, codes, strata, n_permutations, generator)
+    one, other = np.triu_indices(len(codes), k=1)
+    same = codes[one] == codes[other]
+    one, other = one[same], other[same]
+    # Sorted by stratum, in random order within: names are exchanged within their stratum.
+    place, moved, null = np.argsort(strata, kind="stable"), codes.copy(), np.empty(n_permutations)
+    for number in range(n_permutations):
+        moved[place] = np.argsort(strata + generator.random(len(codes)))
+        null[number] = values[moved[one], moved[other]].mean()
     # Labelings that differ only in names have the same mean, except for rounding.
     rounding = 1e-12 * np.abs(values).max()
     if np.ptp(null) <= rounding:
@@ -431,10 +391,9 @@ def permutation_test(
             f"all {n_permutations} permutations have the same mean distance within groups, because "
             "distances, or labels within strata, are equal; use coarser strata, or none"
         )
-    statistic = float(split_pairs(values, codes)[0].mean())
+    statistic = float(values[one, other].mean())
     mean, sd = float(null.mean()), float(null.std(ddof=1))
-    nearer = int((null <= statistic + rounding).sum())
-    p = (1 + nearer) / (1 + n_permutations)
+    p = float(1 + (null <= statistic + rounding).sum()) / (1 + n_permutations)
     return dict(zip(TEST, (statistic, mean, sd, (statistic - mean) / sd, p), strict=True))
 
 
@@ -496,68 +455,37 @@ def compare_groupings(
     """
     if not groupings:
         raise ValueError("groupings must name at least one grouping, got none")
+    names, values = labelled_matrix(distances)
+    one, other = np.triu_indices(len(names), k=1)
     rows = []
     seeds = seed_sequence(rng).spawn(len(groupings))
-    for (name, groups), seed in zip(groupings.items(), seeds, strict=True):
-        names, values = labelled_matrix(distances)
+    for (grouping, groups), seed in zip(groupings.items(), seeds, strict=True):
         test = permutation_test(distances, groups, n_permutations=n_permutations, rng=seed)
-        within, between = split_pairs(values, checked_groups(names, groups))
-        squares = sum(float(((part - part.mean()) ** 2).sum()) for part in (within, between))
-        sd = np.sqrt(squares / (len(within) + len(between) - 2))
+        codes = checked_groups(names, groups)
+        pairs = pd.Series(values[one, other]).groupby(codes[one] == codes[other])
+        means, squares = pairs.mean(), pairs.var(ddof=0) * pairs.size()
+        sd = np.sqrt(squares.sum() / (len(one) - 2))
         if sd <= 1e-12 * np.abs(values).max():
             raise ValueError(
                 "distances do not vary within groups or between groups, so Cohen's d is undefined; "
                 "use other groups"
             )
-        row = {"grouping": name, "n_groups": len(set(group_mapping(groups).values()))}
-        row |= {"cohens_d": float((between.mean() - within.mean()) / sd)}
-        row |= {"mean_within": float(within.mean()), "mean_between": float(between.mean())}
+        row = {"grouping": grouping, "n_groups": int(codes.max()) + 1}
+        row |= {"cohens_d": (means[False] - means[True]) / sd}
+        row |= {"mean_within": means[True], "mean_between": means[False]}
         rows.append(row | {"p_value": test["p_value"]})
     return pd.DataFrame(rows)
 
 
 def checked_groups(names: list[str], groups: Groups) -> NDArray[np.intp]:
     """Number of the group of each name; an error if no test of groups is possible."""
-    codes = group_codes(names, groups)
-    sizes = np.bincount(codes)
-    if len(sizes) < 2:
-        raise ValueError(f"a test of groups needs at least two, got {len(sizes)}")
-    if sizes.max() < 2:
+    codes, labels = group_codes(names, groups)
+    if not 2 <= len(labels) < len(names):
         raise ValueError(
-            f"no group has two members ({len(sizes)} groups of one), so there are no distances "
-            "within groups; use coarser groups"
+            "a test of groups needs at least two, one of them with two members, got "
+            f"{len(labels)} groups of {len(names)}"
         )
     return codes
-
-
-def split_pairs(values: Floats, codes: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Split distances into pairs within groups and pairs between groups."""
-    one, other = np.triu_indices(len(codes), k=1)
-    same = codes[one] == codes[other]
-    return values[one[same], other[same]], values[one[~same], other[~same]]
-
-
-def shuffled_means(
-    values: Floats,
-    codes: NDArray[np.intp],
-    strata: NDArray[np.intp],
-    n_permutations: int,
-    generator: np.random.Generator,
-) -> Floats:
-    """Mean distances within groups if labels are shuffled within strata."""
-    one, other = np.triu_indices(len(codes), k=1)
-    same = codes[one] == codes[other]
-    one, other = one[same], other[same]
-    place = np.argsort(strata, kind="stable")
-    step = max(1, CHUNK // len(one))
-    out = np.empty(n_permutations)
-    for start in range(0, n_permutations, step):
-        part = out[start : start + step]
-        # Sorted by stratum, in random order within: names are exchanged within their stratum.
-        moved = np.empty((len(part), len(codes)), dtype=np.intp)
-        moved[:, place] = np.argsort(strata + generator.random(moved.shape), axis=1)
-        part[:] = values[moved[:, one], moved[:, other]].mean(axis=1)
-    return out
 
 
 def family_scores(
@@ -626,10 +554,9 @@ def family_scores(
         raise ValueError(f"n_permutations must be at least 1, got {n_permutations}")
     frame, metrics = matched(results)
     names = pd.unique(pd.concat([frame["observer_a"], frame["observer_b"]])).tolist()
-    codes = group_codes(names, families, "family")
-    given = group_mapping(families)
-    labels = list(dict.fromkeys(given[name] for name in names))
-    if len(labels) < 2:
+    codes, labels = group_codes(names, families, "family")
+    size = len(labels)
+    if size < 2:
         raise ValueError(f"a comparison of families needs at least two, got {listed(labels)}")
     position = {name: at for at, name in enumerate(names)}
     a, b = (frame[side].map(position).to_numpy() for side in ("observer_a", "observer_b"))
@@ -637,11 +564,12 @@ def family_scores(
     generator = np.random.default_rng(seed_sequence(rng))
     shuffled = [codes, *(generator.permutation(codes) for _ in range(n_permutations))]
     # The order of the two families does not matter.
-    size = len(labels)
     cells = np.stack([np.minimum(c[a], c[b]) * size + np.maximum(c[a], c[b]) for c in shuffled])
     rows = []
     for metric in metrics:
-        z = _standardised(frame[metric].to_numpy(), domain if within_domain else None)
+        groups = frame[metric].groupby(domain if within_domain else np.zeros(len(frame)))
+        spread = groups.transform("std")
+        z = ((frame[metric] - groups.transform("mean")) / spread.where(spread > 0)).to_numpy()
         means = _cell_means(z, cells, size**2)
         for i, j in itertools.combinations_with_replacement(range(size), 2):
             here = cells[0] == i * size + j
@@ -649,7 +577,7 @@ def family_scores(
                 continue
             row = {"metric": metric, "family": labels[i], "other": labels[j]}
             row["n_pairs"] = pd.MultiIndex.from_arrays([a[here], b[here]]).nunique()
-            rows.append(row | _family_row(z[here], means[:, i * size + j]))
+            rows.append(row | _family_row(pd.Series(z[here]), means[:, i * size + j]))
     table = pd.DataFrame(rows)
     return table.assign(p_value_bh=adjusted_p_values(table["p_value"]))
 
@@ -659,25 +587,14 @@ def _cell_means(values: Floats, cells: NDArray[np.intp], size: int) -> Floats:
     known = np.isfinite(values)
     counts = np.stack([np.bincount(row[known], minlength=size) for row in cells])
     sums = np.stack([np.bincount(row[known], values[known], minlength=size) for row in cells])
-    out = np.full(counts.shape, np.nan)
-    np.divide(sums, counts, out=out, where=counts > 0)
-    return out
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums / counts)
 
 
-def _family_row(z: Floats, means: Floats) -> dict[str, object]:
+def _family_row(z: pd.Series, means: Floats) -> dict[str, object]:
     """Row of two families: mean and spread of their values, and the permutation p-value."""
-    known = z[np.isfinite(z)]
-    row: dict[str, object] = {"n_entries": len(z), "n_undefined": len(z) - len(known)}
-    if not len(known):
-        return row | {"z": np.nan, "sd": np.nan, "p_value": np.nan}
-    as_far = np.abs(means[1:]) >= abs(means[0]) - 1e-12
-    spread = float(known.std(ddof=1)) if len(known) > 1 else np.nan
-    return row | {"z": means[0], "sd": spread, "p_value": (1 + as_far.sum()) / len(means)}
-
-
-def _standardised(values: Floats, domain: NDArray[np.str_] | None) -> Floats:
-    """Standardize values; NaN if all are equal."""
-    series = pd.Series(values)
-    groups = series.groupby(np.zeros(len(values), dtype=int) if domain is None else domain)
-    spread = groups.transform("std")
-    return ((series - groups.transform("mean")) / spread.where(spread > 0)).to_numpy()
+    known = int(z.count())
+    as_far = (np.abs(means[1:]) >= abs(means[0]) - 1e-12).sum()
+    p = (1 + as_far) / len(means) if known else np.nan
+    row = {"n_entries": len(z), "n_undefined": len(z) - known}
+    return row | {"z": means[0], "sd": z.std(), "p_value": p}

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats, within
+from alikely._base.checks import of_type, one_of
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_memory
@@ -31,6 +32,7 @@ from alikely.data.trials import Trials
 from alikely.estimates.analysis import check_numbers
 from alikely.metrics.bounds import accuracy_bounds
 from alikely.metrics.consistency import accuracies, error_consistency
+from alikely.planning.numbers import check_whole
 from alikely.simulate.cells import check_ranges
 
 __all__ = ["SCHEMES", "reconstruct_leaderboard", "reconstruct_score"]
@@ -43,7 +45,7 @@ SCHEMES: dict[str, tuple[str, str]] = {
 }
 # Bytes per simulated mean of one model: stored, and while its variance is computed.
 DRAW_BYTES = 16
-LABELS = ["system", "dataset", "condition", "score"]
+KEYS = ["system", "dataset", "condition"]
 
 
 class Place(NamedTuple):
@@ -132,9 +134,9 @@ def reconstruct_leaderboard(
     >>> found[["scheme", "system"]].drop_duplicates("scheme").values.tolist()
     [['pairs', 'a'], ['pairs, optimistic', 'a'], ['shared trials', 'a']]
     """
+    check_numbers(n_samples=n_samples)
     if n_samples < 100:
         raise ValueError(f"n_samples must be at least 100, got {n_samples}")
-    check_numbers(n_samples=n_samples)
     printed = _printed(table)
     check_memory(
         DRAW_BYTES * n_samples * len(printed),
@@ -153,58 +155,45 @@ def reconstruct_leaderboard(
     home = pd.Series([dataset for dataset, _ in printed.columns])
     weights = (1 / home.map(home.value_counts()) / home.nunique()).to_numpy()
     estimate = within(consistency @ weights, -1)
-    reach = stats.norm.ppf(0.975)
     frames, seeds = [], seed_sequence(rng).spawn(len(SCHEMES))
-    for (scheme, (assumption, simulation)), seed in zip(SCHEMES.items(), seeds, strict=True):
+    for (scheme, how), seed in zip(SCHEMES.items(), seeds, strict=True):
         generator = np.random.default_rng(seed)
         found = [
-            _mean_draws(generator, own, places, weights, assumption, simulation, n_samples)
-            for own in consistency
+            _mean_draws(generator, own, places, weights, *how, n_samples) for own in consistency
         ]
-        draws = np.stack([drawn for drawn, _, _ in found], axis=1)
-        se = np.nanstd(draws, axis=0, ddof=1)
+        se = np.nanstd([drawn for drawn, _, _ in found], axis=1, ddof=1)
+        half = stats.norm.ppf(0.975) * se
         frame = pd.DataFrame({"scheme": scheme, "system": printed.index, "estimate": estimate})
-        frame = frame.assign(se=se, ci95_lb=estimate - reach * se, ci95_ub=estimate + reach * se)
-        frame = frame.assign(**_ranks(estimate, se, generator))
-        frame["infeasible"] = [impossible for _, _, impossible in found]
-        frames.append(frame)
-    shared = frames[-1]["se"]
+        frame = frame.assign(se=se, ci95_lb=estimate - half, ci95_ub=estimate + half)
+        frames.append(
+            frame.assign(
+                **_ranks(estimate, se, generator),
+                width_over_shared=np.nan,
+                infeasible=[impossible for _, _, impossible in found],
+            )
+        )
     for frame in frames:
-        frame.insert(frame.columns.get_loc("infeasible"), "width_over_shared", frame["se"] / shared)
+        frame["width_over_shared"] = frame["se"] / frames[-1]["se"]
     return pd.concat([f.sort_values("rank", kind="stable") for f in frames], ignore_index=True)
 
 
 def _printed(table: pd.DataFrame) -> pd.DataFrame:
     """Scores by model (row) and condition (column)."""
-    if not isinstance(table, pd.DataFrame):
-        raise TypeError(f"table must be a DataFrame, got {type(table).__name__}")
-    columns = [name for name in LABELS if name != "condition" or "condition" in table]
-    missing = [name for name in columns if name not in table]
+    of_type(table, pd.DataFrame, "give one row per model and condition")
+    table = table if "condition" in table else table.assign(condition="")
+    missing = [name for name in (*KEYS, "score") if name not in table]
     if missing:
-        raise ValueError(
-            f"table has no column {missing[0]!r}; it needs {', '.join(LABELS)}, got "
-            f"{listed([*map(str, table.columns)])}"
-        )
+        raise ValueError(f"table has no column {missing[0]!r}; got {listed(map(str, table))}")
     if table.empty:
         raise ValueError("table has no rows; it needs one per model and condition")
     try:
-        frame = table[columns].astype(dict.fromkeys(columns[:-1], str) | {"score": float})
+        frame = table[[*KEYS, "score"]].astype(dict.fromkeys(KEYS, str) | {"score": float})
     except (TypeError, ValueError):
         raise ValueError("column 'score' of table must contain numbers") from None
-    if "condition" not in frame:
-        frame.insert(2, "condition", "")
-    keys = ["system", "dataset", "condition"]
-    if (twice := frame.duplicated(keys)).any():
-        place = " | ".join(frame[keys].to_numpy()[int(np.argmax(twice))])
+    if (twice := frame.duplicated(KEYS)).any():
+        place = " | ".join(frame[KEYS].to_numpy()[int(np.argmax(twice))])
         raise ValueError(f"{place} occurs twice in the table; keep one row")
-    if len(odd := frame[~np.isfinite(frame["score"])]):
-        system, *place_of = odd[keys].iloc[0]
-        raise ValueError(
-            f"model {system!r} has no score in {' | '.join(place_of)}; leave out one of them"
-        )
-    wide = frame.pivot_table(
-        "score", "system", ["dataset", "condition"], dropna=False, sort=False, observed=True
-    ).dropna(axis=1, how="all")
+    wide = frame.pivot(index="system", columns=KEYS[1:], values="score")
     if (holes := np.argwhere(~np.isfinite(wide.to_numpy()))).size:
         system, place = wide.index[holes[0, 0]], " | ".join(wide.columns[holes[0, 1]])
         raise ValueError(f"model {system!r} has no score in {place}; leave out one of them")
@@ -213,16 +202,14 @@ def _printed(table: pd.DataFrame) -> pd.DataFrame:
 
 def _places(trials: Trials, humans: str, wanted: list[Any]) -> list[Place]:
     """Accuracies and ceilings of the humans, by condition."""
-    if not isinstance(trials, Trials):
-        raise TypeError(f"human_trials must be Trials, got {type(trials).__name__}")
-    people = trials.select(kind=humans)
-    table = joint_correctness(people)
+    of_type(trials, Trials, "make them with Trials.read")
+    table = joint_correctness(trials.select(kind=humans))
     cells = table["cells"].values
-    frame = pd.DataFrame({name: table[name].values for name in ("dataset", "condition")})
-    frame["ec"] = error_consistency(cells)
+    names = ("dataset", "condition", "observer_a", "observer_b")
+    frame = pd.DataFrame({name: table[name].values for name in names})
     first, second = accuracies(cells)
-    frame = frame.assign(a=table["observer_a"].values, b=table["observer_b"].values)
-    frame = frame.assign(first=first, second=second, n=cells.sum(axis=-1))
+    frame = frame.assign(ec=error_consistency(cells), first=first, second=second)
+    frame["n"] = cells.sum(axis=-1)
     found = []
     for dataset, condition in wanted:
         own = frame[frame["dataset"] == dataset]
@@ -233,8 +220,8 @@ def _places(trials: Trials, humans: str, wanted: list[Any]) -> list[Place]:
         place = " | ".join(filter(None, [dataset, condition]))
         if own.empty:
             raise ValueError(f"no humans in {place}; conditions there are {listed([*kinds])}")
-        accuracy = dict(zip(own["a"], own["first"], strict=True))
-        accuracy |= dict(zip(own["b"], own["second"], strict=True))
+        accuracy = dict(zip(own["observer_a"], own["first"], strict=True))
+        accuracy |= dict(zip(own["observer_b"], own["second"], strict=True))
         values, ceiling = np.array([*accuracy.values()]), float(own["ec"].mean())
         if not (ceiling > 0 and (values > 0).all() and (values < 1).all()):
             raise ValueError(
@@ -319,40 +306,30 @@ def reconstruct_score(
     >>> round(result.estimate, 2), bool(result.lower < 0.25 < result.upper)
     (0.25, True)
     """
-    score, top = (
-        np.atleast_1d(np.asarray(ceiling_normalized, float)),
-        np.atleast_1d(np.asarray(ceiling, float)),
-    )
-    people = np.atleast_2d(np.asarray(human_accuracy, float))
+    score, top, people = (
+        np.asarray(given, np.float64)
+        for given in (
+            np.atleast_1d(ceiling_normalized), np.atleast_1d(ceiling), np.atleast_2d(human_accuracy)
+        )
+    )  # fmt: skip
     if not (score.shape == top.shape == people.shape[:1]):
         raise ValueError(
             "ceiling_normalized, ceiling and human_accuracy must have one entry per condition, "
-            "got shapes "
-            f"{score.shape}, {top.shape} and {people.shape}"
+            f"got shapes {score.shape}, {top.shape} and {people.shape}"
         )
     trials = np.broadcast_to(np.asarray(n_trials), score.shape)
     check_ranges(
+        ("ceiling_normalized", score, -np.inf, np.inf),
         ("ceiling", top, 0, 1),
         ("human_accuracy", people[~np.isnan(people)], 0, 1),
-        ("n_trials", trials, 0, np.inf),
         ("n_samples", n_samples, 99, np.inf),
         strict=True,
     )
-    if assumption not in ("middle", "optimistic") or simulation not in ("shared", "pairs"):
-        raise ValueError(
-            "assumption must be 'middle' or 'optimistic' and simulation 'shared' or 'pairs', got "
-            f"{assumption!r} and {simulation!r}"
-        )
-    if not np.isfinite(score).all():
-        raise ValueError(
-            f"ceiling_normalized must be finite, got {score[~np.isfinite(score)][0]:g}; leave "
-            "this condition out of all arguments"
-        )
-    if (np.asarray(trials) % 1 != 0).any():
-        raise ValueError(f"n_trials must be whole numbers, got {trials[trials % 1 != 0][0]:g}")
-    if np.isnan(people).all(axis=1).any():
-        lacks = int(np.argmax(np.isnan(people).all(axis=1)))
-        raise ValueError(f"human_accuracy has no human in condition {lacks}; leave it out")
+    check_whole(trials, "n_trials", 1)
+    one_of("assumption", assumption, ("middle", "optimistic"))
+    one_of("simulation", simulation, ("shared", "pairs"))
+    if (lacks := np.isnan(people).all(axis=1)).any():
+        raise ValueError(f"human_accuracy has no human in condition {np.argmax(lacks)}")
     places = [
         Place(own[~np.isnan(own)], float(ceiling_of), int(n))
         for own, ceiling_of, n in zip(people, top, trials, strict=True)
@@ -361,7 +338,7 @@ def reconstruct_score(
     mean, accuracy, infeasible = _mean_draws(
         generator, score * top, places, weights, assumption, simulation, n_samples
     )
-    lower, upper = (float(np.nanquantile(mean, tail)) for tail in (0.025, 0.975))
+    lower, upper = map(float, np.nanquantile(mean, [0.025, 0.975]))
     return Reconstruction(float((score * top).mean()), lower, upper, accuracy, infeasible)
 
 
@@ -378,21 +355,17 @@ def _mean_draws(
     total, assumed, infeasible = np.zeros(n_samples), np.empty(len(places)), 0
     for d, (weight, ec, place) in enumerate(zip(weights, consistency, places, strict=True)):
         humans, n_trials = place.accuracy, place.n_trials
+        simulate = _pairs
         if simulation == "shared":
             # Under copying of a random human: at most the ceiling, at the mean human accuracy.
-            least, most = _model_accuracy(humans.mean(keepdims=True), ec / place.ceiling)
-        else:
-            least, most = _model_accuracy(humans, ec)
+            humans, simulate = humans.mean(keepdims=True), _shared
+        least, most = _model_accuracy(humans, ec / place.ceiling if simulate is _shared else ec)
         infeasible += least > most
-        midway = assumption == "middle" or least > most
-        q = float(
-            np.clip((least + most) / 2 if midway else least, 0.5 / n_trials, 1 - 0.5 / n_trials)
-        )
-        simulate = _shared if simulation == "shared" else _pairs
+        q = (least + most) / 2 if assumption == "middle" or least > most else least
+        assumed[d] = np.clip(q, 0.5 / n_trials, 1 - 0.5 / n_trials)
         with np.errstate(invalid="ignore"):
-            each = error_consistency(simulate(generator, place, q, ec, n_samples))
-            total += weight * np.nanmean(each, axis=0)
-        assumed[d] = q
+            each = error_consistency(simulate(generator, place, assumed[d], ec, n_samples))
+        total += weight * np.nanmean(each, axis=0)
     return total, assumed, int(infeasible)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import of_type
 from alikely._base.intervals import bound_columns
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.ranking import spearman
@@ -80,21 +81,11 @@ def external_correlations(
     [['size', 5, 0.9]]
     """
     check_numbers(n_resamples=n_resamples, n_permutations=n_permutations)
-    for name, value in (("n_resamples", n_resamples), ("n_permutations", n_permutations)):
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, got {value}")
-    if not isinstance(outside, pd.DataFrame):
-        raise TypeError(f"outside must be a DataFrame, got {type(outside).__name__}")
-    if not isinstance(scores, pd.Series):
-        raise TypeError(
-            f"scores must be a Series by observer, got {type(scores).__name__}; for models, use "
-            "scores.summary().set_index('system')['estimate']"
-        )
-    try:
-        values = scores.to_numpy(dtype=float, na_value=np.nan)
-    except (TypeError, ValueError):
-        raise ValueError("scores must be numbers") from None
-    own = pd.Series(values, unique_names(scores.index, "scores"))
+    if min(n_resamples, n_permutations) < 1:
+        raise ValueError("n_resamples and n_permutations must be at least 1")
+    of_type(outside, pd.DataFrame, "give one row per observer and one column per variable")
+    of_type(scores, pd.Series, "for models, use scores.summary().set_index('system')['estimate']")
+    own = scores.astype(float).set_axis(unique_names(scores.index, "scores"))
     table = outside.set_axis(unique_names(outside.index, "rows of outside"), axis=0)
     rows, seeds = [], seed_sequence(rng).spawn(max(table.shape[1], 1))
     for (column, given), seed in zip(table.items(), seeds, strict=False):
@@ -111,19 +102,18 @@ def external_correlations(
 
 
 def _correlated(
-    x: Floats, y: Floats, n_resamples: int, n_permutations: int,
-    seed: np.random.SeedSequence,
-) -> dict[str, object]:  # fmt: skip
-    nothing = bound_columns("bootstrap", "eti", CI_PROB, np.full(2, np.nan))
-    if len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
-        note = f"fewer than {FEWEST} observers, or all values equal"
-        return {"correlation": np.nan, **nothing, "p_value": np.nan, "note": note}
-    generator = np.random.default_rng(seed)
-    value = spearman(x[None], y[None])[0]
-    drawn = generator.integers(0, len(x), (n_resamples, len(x)))
-    bounds = interval(spearman(x[drawn], y[drawn])[:, None], CI_PROB, "eti")[0]
-    order = generator.permuted(np.tile(np.arange(len(x)), (n_permutations, 1)), axis=1)
-    null = spearman(np.tile(x, (n_permutations, 1)), y[order])
-    p = (1 + (np.abs(null) >= abs(value) - 1e-12).sum()) / (n_permutations + 1)
-    limits = bound_columns("bootstrap", "eti", CI_PROB, bounds)
-    return {"correlation": value, **limits, "p_value": p, "note": ""}
+    x: Floats, y: Floats, n_resamples: int, n_permutations: int, seed: np.random.SeedSequence
+) -> dict[str, object]:
+    """Rank correlation with its interval, p-value and note."""
+    value, p, limits = np.nan, np.nan, np.full(2, np.nan)
+    note = f"fewer than {FEWEST} observers, or all values equal"
+    if len(x) >= FEWEST and np.ptp(x) > 0 and np.ptp(y) > 0:
+        generator, note = np.random.default_rng(seed), ""
+        value = spearman(x[None], y[None])[0]
+        drawn = generator.integers(0, len(x), (n_resamples, len(x)))
+        limits = interval(spearman(x[drawn], y[drawn])[:, None], CI_PROB, "eti")[0]
+        order = generator.permuted(np.tile(np.arange(len(x)), (n_permutations, 1)), axis=1)
+        null = spearman(np.tile(x, (n_permutations, 1)), y[order])
+        p = (1 + (np.abs(null) >= abs(value) - 1e-12).sum()) / (n_permutations + 1)
+    columns = bound_columns("bootstrap", "eti", CI_PROB, limits)
+    return {"correlation": value, **columns, "p_value": p, "note": note}

@@ -14,12 +14,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.projections.polar import PolarAxes
 from matplotlib.ticker import MaxNLocator
 
-from alikely._base.arrays import Floats
-from alikely._base.frames import Groups
+from alikely._base.frames import Groups, groups_of
+from alikely._base.names import counted
 from alikely._base.random import RandomState, seed_sequence, spawn_integer
 from alikely.benchmark.layout import HUMANS
 from alikely.metrics import get_metric
@@ -32,9 +31,7 @@ from alikely.plots._style import (
     by_system,
     check_table,
     group_styles,
-    groups_of,
     in_column,
-    key,
     legend,
     only,
     place_labels,
@@ -108,8 +105,8 @@ def plot_radar(
     if regime is not None:
         own = only(own, "regime", regime)
     values = by_system(own, own["condition"].drop_duplicates().tolist())
-    family = groups_of([str(name) for name in values.index if name != HUMANS], families, "family")
-    group = pd.Series(family, index=[name for name in values.index if name != HUMANS])
+    systems = [str(name) for name in values.index if name != HUMANS]
+    group = pd.Series(groups_of(systems, families, "family"), index=systems)
     kept = values.dropna(axis=1)
     place = own.drop_duplicates("condition").set_index("condition")["dataset"].loc[kept.columns]
     spokes = kept.T.groupby(place, sort=False).mean().T
@@ -119,36 +116,31 @@ def plot_radar(
             "use al.plot_alignment(table, 'levels')"
         )
     polygons = spokes.drop(index=HUMANS, errors="ignore").groupby(group, sort=False).mean()
+    rows: list[tuple[str, pd.Series, dict[str, Any]]] = []
+    if HUMANS in spokes.index:
+        look: dict[str, Any] = {"color": "black", "linewidth": 2.0}
+        rows.append(("humans among each other", spokes.loc[HUMANS], look))
+    for name, (color, marker) in group_styles(polygons.index.tolist()).items():
+        look = {"color": color, "marker": marker, "markersize": 4, "linewidth": 1.2}
+        text = f"{name} ({counted(int((group == name).sum()), 'model')})"
+        rows.append((text, polygons.loc[name], look))
 
     if ax is None:
         ax = axes_or_new(None, (7.0, 4.6), subplot_kw={"projection": "polar"})
     assert isinstance(ax, PolarAxes)
     angle = np.linspace(0, 2 * np.pi, spokes.shape[1], endpoint=False)
-    handles: list[Line2D] = []
-    rows: list[tuple[str, Floats, dict[str, Any]]] = []
-    if HUMANS in spokes.index:
-        look: dict[str, Any] = {"color": "black", "linewidth": 2.0}
-        rows.append(("humans among each other", spokes.loc[HUMANS].to_numpy(), look))
-    for name, (color, marker) in group_styles(polygons.index.tolist()).items():
-        look = {"color": color, "marker": marker, "markersize": 4, "linewidth": 1.2}
-        n = int((group == name).sum())
-        text = f"{name} ({n} {'model' if n == 1 else 'models'})"
-        rows.append((text, polygons.loc[name].to_numpy(), look))
     for text, row, look in rows:
-        ax.plot(np.append(angle, angle[0]), np.append(row, row[0]), **look)
-        handles.append(key(text, **look))
-    lost = values.shape[1] - kept.shape[1]
-    if lost:
+        ax.plot(np.append(angle, angle[0]), np.append(row, row.iloc[0]), label=text, **look)
+    if lost := values.shape[1] - kept.shape[1]:
         text = f"conditions left out, with an\nundefined value: {lost} of {values.shape[1]}"
-        handles.append(key(text, linestyle=""))
-    lowest = float(min(row.min() for _, row, _ in rows))
-    highest = float(max(row.max() for _, row, _ in rows))
+        ax.plot([], [], linestyle="", label=text)
+    shown = np.array([row for _, row, _ in rows])
     ax.set_theta_zero_location("N")
     ax.set_theta_direction(-1)
-    if lowest < 0:
+    if shown.min() < 0:
         circle = np.linspace(0, 2 * np.pi, 200)
         ax.plot(circle, np.zeros(200), color="0.5", linewidth=1.0, zorder=1)
-    ax.set_rlim(min(0.0, 1.15 * lowest), 1.05 * max(highest, 0.0) or 1.0)
+    ax.set_rlim(min(0.0, 1.15 * shown.min()), 1.05 * max(shown.max(), 0.0) or 1.0)
     # Between two spokes, so that numbers do not overlap lines.
     ax.set_rlabel_position(float(np.degrees(angle[1] / 2)))
     ax.tick_params(axis="y", labelsize=7, labelcolor="0.35")
@@ -156,14 +148,11 @@ def plot_radar(
     letters = 12 if in_column() else 24
     names = [textwrap.fill(name, letters, break_long_words=False) for name in spokes.columns]
     ax.set_xticks(angle, names, fontsize=8)
-    for label, theta in zip(ax.get_xticklabels(), angle, strict=True):
-        side = np.sin(theta)
-        label.set_horizontalalignment(
-            "center" if abs(side) < 0.1 else "left" if side > 0 else "right"
-        )
+    for label, side in zip(ax.get_xticklabels(), np.sin(angle), strict=True):
+        label.set(ha="center" if abs(side) < 0.1 else "left" if side > 0 else "right")
     title = get_metric(metric).label
     ax.set_title(title if regime is None else f"{title}, {regime}", fontsize=9)
-    legend(ax, handles, at="below", side="center", ncols=3)
+    legend(ax, at="below", side="center", ncols=3)
     return ax
 
 
@@ -175,10 +164,9 @@ def condition_map(
         divergences = divergences["divergence"]
     names, values = labelled_matrix(divergences)
     if (values < 0).any():
-        one, other = np.argwhere(values < 0)[0]
         raise ValueError(
-            f"a map needs distances of at least 0, but that of {names[one]!r} and {names[other]!r} "
-            f"is {values[one, other]:g}; map the divergence, not its excess"
+            f"a map needs distances of at least 0, got {values.min():g}; map the divergence, not "
+            "its excess"
         )
     if not 0 < perplexity < len(names):
         raise ValueError(
@@ -188,18 +176,12 @@ def condition_map(
     try:
         from sklearn.manifold import TSNE
     except ImportError as error:
-        raise ImportError(
-            f"a map needs scikit-learn, which cannot be imported ({error}); pip install "
-            "scikit-learn"
-        ) from None
+        raise ImportError(f"a map needs scikit-learn ({error}); pip install it") from None
 
     model = TSNE(
-        perplexity=perplexity,
-        metric="precomputed",
-        init="random",
-        method="exact",
+        perplexity=perplexity, metric="precomputed", init="random", method="exact",
         random_state=spawn_integer(seed_sequence(rng)),
-    )
+    )  # fmt: skip
     # t-SNE squares the matrix in place.
     place = model.fit_transform(values.copy())
     return pd.DataFrame({"condition": names, "x": place[:, 0], "y": place[:, 1]})
@@ -263,28 +245,23 @@ def plot_condition_map(
     names = [str(name) for name in coordinates["condition"]]
     group = groups_of(names, groups, "group")
     labels = list(dict.fromkeys(group))
-    ordered = regime_order(labels)
-    ranked = bool(ordered) and set(ordered) == set(labels) and are_regimes(labels)
-    labels = ordered[::-1] if ranked else labels
     styles = group_styles(labels)
-    if ranked:
-        colors = regime_colors(ordered)
+    if are_regimes(labels):
+        ordered = regime_order(labels)
+        colors, labels = regime_colors(ordered), ordered[::-1]
         styles = {name: (colors[name], MARKERS[k]) for k, name in enumerate(labels)}
     ax = axes_or_new(ax, (7.0, 5.2))
     points = coordinates[["x", "y"]].to_numpy(np.float64)
-    handles = []
     for name in labels:
         color, marker = styles[name]
         here = np.array([own == name for own in group])
-        look: dict[str, Any] = {"linestyle": "", "marker": marker, "color": color, "markersize": 5}
-        ax.plot(*points[here].T, **look)
-        handles.append(key(name, **look))
+        ax.plot(*points[here].T, marker, color=color, markersize=5, label=name)
     ax.set(xticks=[], yticks=[])
     ax.margins(0.06)
     ax.set_xlabel(
         "near: the same errors (t-SNE; units and long distances mean nothing)", fontsize=8
     )
-    legend(ax, handles)
+    legend(ax)
     short = []
     for name, own in zip(names, group, strict=True):
         dataset, _, level = name.partition(":")

@@ -24,6 +24,7 @@ from scipy import stats
 from scipy.special import rel_entr
 
 from alikely._base.arrays import Floats, within
+from alikely._base.checks import one_of
 from alikely._base.intervals import bound_columns
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
@@ -123,9 +124,7 @@ def representation_similarity(
     check_numbers(n_resamples=n_resamples)
     if n_resamples < 2:
         raise ValueError(f"n_resamples must be at least 2, got {n_resamples}")
-    if metric not in get_args(Similarity):
-        known = ", ".join(map(repr, get_args(Similarity)))
-        raise ValueError(f"metric must be one of {known}; got {metric!r}")
+    one_of("metric", metric, get_args(Similarity))
     if metric == "soce" and truth is None:
         raise ValueError("soce uses items that both systems get wrong; give truth=, class numbers")
     arrays = _checked(representations)
@@ -137,7 +136,7 @@ def representation_similarity(
     )
     generator = np.random.default_rng(seed_sequence(rng))
     weights = generator.multinomial(n, np.full(n, 1 / n), n_resamples).astype(np.float64)
-    reach = stats.norm.ppf((1 + CI_PROB) / 2)
+    reach = stats.norm.ppf((1 + CI_PROB) / 2) * np.array([-1.0, 1.0])
     rows = []
     for a, b in itertools.combinations(arrays, 2):
         with step(f"{metric} of {a} and {b}: {n_resamples:,} bootstrap replicates"):
@@ -145,44 +144,40 @@ def representation_similarity(
                 metric, arrays[a], arrays[b], truth, weights
             )
         se = float(np.sqrt((influence**2).sum())) / n
-        normal = value + reach * se * np.array([-1.0, 1.0])
         bounds = interval(replicates[:, None], CI_PROB, "eti")[0]
-        rows.append(
-            {
-                "dataset": "all",
-                "condition": "all",
-                "observer_a": a,
-                "observer_b": b,
-                metric: value,
-                "se": se,
-                **bound_columns("analytic", "ci", CI_PROB, normal),
-                **bound_columns("bootstrap", "eti", CI_PROB, bounds),
-                "n_items": n_items,
-                "note": "" if np.isfinite(value) else UNDEFINED.get(metric, ALIKE),
-            }
-        )
+        row = dict.fromkeys(("dataset", "condition"), "all") | {"observer_a": a, "observer_b": b}
+        row |= {metric: value, "se": se}
+        row |= bound_columns("analytic", "ci", CI_PROB, value + reach * se)
+        row |= bound_columns("bootstrap", "eti", CI_PROB, bounds) | {"n_items": n_items}
+        note = "" if np.isfinite(value) else UNDEFINED.get(metric, ALIKE)
+        rows.append(row | {"note": note})
     return pd.DataFrame(rows)
 
 
 def _checked(representations: Mapping[str, ArrayLike]) -> dict[str, Floats]:
-    if not isinstance(representations, Mapping):
+    """Activations of each system as floats, of the same items."""
+    if not isinstance(representations, Mapping) or len(representations) < 2:
         raise TypeError(
-            "representations must map names of systems to arrays (item, unit), got "
+            "representations must map names of at least two systems to arrays (item, unit), got "
             f"{type(representations).__name__}"
         )
-    arrays = {str(n): checked_representation(v, repr(n)) for n, v in representations.items()}
-    if len(arrays) < len(representations):
+    arrays = {}
+    for name, values in representations.items():
+        array = np.asarray(values)
+        if array.dtype.kind not in "biuf" or array.ndim < 2 or len(array) < 4 or not array.size:
+            raise ValueError(
+                f"{name!r} must contain real numbers, of shape (item, unit) with at least 4 items, "
+                f"got {array.dtype} of shape {array.shape}"
+            )
+        array = array.reshape(len(array), -1).astype(np.float64)
+        if not np.isfinite(array).all():
+            item = int(np.argwhere(~np.isfinite(array))[0, 0])
+            raise ValueError(f"{name!r} of item {item} is not finite; leave the item out for all")
+        arrays[str(name)] = array
+    if len(arrays) < len(representations) or len({len(array) for array in arrays.values()}) > 1:
         raise ValueError(
-            "representations must have different names as text, got "
-            + listed([repr(name) for name in representations])
-        )
-    if len(arrays) < 2:
-        raise ValueError(f"representations need at least two systems, got {len(arrays)}")
-    sizes = {name: len(array) for name, array in arrays.items()}
-    if len(set(sizes.values())) > 1:
-        raise ValueError(
-            "representations must have the same number of items, got "
-            + listed([f"{size} of {name!r}" for name, size in sizes.items()])
+            "representations must have different names as text and the same number of items, got "
+            + listed([f"{len(array)} of {name!r}" for name, array in arrays.items()])
         )
     return arrays
 
@@ -196,63 +191,34 @@ def _measured(
         return weighted(x, y, whole)[0], cka_influence(x, y), weighted(x, y, weights), len(x)
     divergence, both = confidences(x, y, truth if metric == "soce" else None)
     d, m = np.where(both, divergence, 0.0), both.astype(np.float64)
-    share = m.mean()
-    if not share:
-        return np.nan, np.full(len(d), np.nan), np.full(len(weights), np.nan), 0
-    mean = d.mean() / share
-    similarity = 1 / (1 + mean)
     with np.errstate(invalid="ignore"):
+        mean = d.sum() / m.sum()
         replicates = np.asarray(1 / (1 + (weights @ d) / (weights @ m)))
-    return similarity, -(similarity**2) * (d - mean * m) / share, replicates, int(both.sum())
-
-
-def checked_representation(values: ArrayLike, name: str) -> Floats:
-    """Convert activations of items to an array of floats."""
-    try:
-        array = np.asarray(values)
-        if np.iscomplexobj(array):
-            raise TypeError
-        array = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} must contain real numbers, of shape (item, unit), with the same number of "
-            "units for each item"
-        ) from None
-    if array.ndim < 2 or len(array) < 4 or not array.size:
-        raise ValueError(
-            f"{name} must be of shape (item, unit) with at least 4 items, got {array.shape}"
-        )
-    array = array.reshape(len(array), -1)
-    if not np.isfinite(array).all():
-        item = int(np.argwhere(~np.isfinite(array))[0, 0])
-        raise ValueError(f"{name} of item {item} is not finite; leave the item out for all")
-    return array
+        influence = -(d - mean * m) / ((1 + mean) ** 2 * m.mean())
+    return 1 / (1 + mean), influence, replicates, int(both.sum())
 
 
 def weighted_cka(one: Floats, other: Floats, weights: Floats) -> Floats:
     """CKA of weighted items: of a sample that contains each item that many times."""
-    k, l = _kernels(one, other)  # noqa: E741
+    kernels = _kernels(one, other)
     out = np.empty(len(weights))
     for r, w in enumerate(weights):
-        kr, lr = _centred(k, w), _centred(l, w)
-        ww = np.sqrt(w)
-        a, b = ww[:, None] * kr * ww, ww[:, None] * lr * ww
+        a, b = (np.sqrt(np.outer(w, w)) * _centred(kernel, w) for kernel in kernels)
         scale = (a * a).sum() * (b * b).sum()
         out[r] = within((a * b).sum() / np.sqrt(scale)) if scale > 0 else np.nan
     return out
 
 
-def _kernels(one: Floats, other: Floats) -> tuple[Floats, Floats]:
-    # Centering before is exact, and avoids the loss of digits for large means.
-    x, y = _spread(one), _spread(other)
-    return x @ x.T, y @ y.T
-
-
-def _spread(values: Floats) -> Floats:
-    """Center each unit and scale values near 1, by powers of two, which are exact."""
-    # Units that are equal for all items have only rounding errors.
-    x = np.where(np.ptp(values, axis=0) > 0, values - values.mean(axis=0), 0.0)
-    return np.asarray(np.ldexp(x, -np.frexp(np.abs(x).max())[1]))
+def _kernels(one: Floats, other: Floats) -> list[Floats]:
+    """Products of items, of units that are centered and scaled to values near 1."""
+    found = []
+    for values in (one, other):
+        # Units that are equal for all items have only rounding errors. Powers of two are exact, and
+        # centering before avoids the loss of digits for large means.
+        x = np.where(np.ptp(values, axis=0) > 0, values - values.mean(axis=0), 0.0)
+        x = np.ldexp(x, -np.frexp(np.abs(x).max())[1])
+        found.append(x @ x.T)
+    return found
 
 
 def _centred(kernel: Floats, weight: Floats) -> Floats:
@@ -303,28 +269,22 @@ def _dependence(w: Floats, k: Floats, m: Floats) -> Floats:
     return np.asarray(pairs - 2 * triples + fours)
 
 
-def confidence_divergence(p: Floats, q: Floats) -> Floats:
-    """Jensen-Shannon divergence of the confidences of two systems, by item [L91]_."""
-    if p.shape != q.shape or p.ndim != 2:
+def confidences(p: Floats, q: Floats, truth: ArrayLike | None) -> tuple[Floats, NDArray[np.bool_]]:
+    """Jensen-Shannon divergence of confidences [L91]_, and the items that both get wrong."""
+    if p.shape != q.shape:
+        raise ValueError(f"confidences must have the same shape, got {p.shape} and {q.shape}")
+    off = np.zeros(len(p), dtype=bool)
+    for values in (p, q):
+        off |= ~(np.abs(values.sum(axis=1) - 1) <= SUMS_TO_ONE) | (values < 0).any(axis=1)
+    if off.any():
         raise ValueError(
-            f"confidences must both be of shape (item, class), got {p.shape} and {q.shape}"
+            "confidences must be probabilities that sum to 1; those of item "
+            f"{int(np.argmax(off))} do not: take the softmax of logits"
         )
-    for name, values in (("one", p), ("other", q)):
-        off = ~(np.abs(values.sum(axis=1) - 1) <= SUMS_TO_ONE) | (values < 0).any(axis=1)
-        if off.any():
-            raise ValueError(
-                f"confidences must be probabilities that sum to 1; those of {name} of item "
-                f"{int(np.argmax(off))} do not: take the softmax of logits"
-            )
     middle = (p + q) / 2
     bits = (rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=1) / np.log(4)
     # Sums of confidences may exceed 1 slightly.
-    return within(bits, slack=SUMS_TO_ONE)
-
-
-def confidences(p: Floats, q: Floats, truth: ArrayLike | None) -> tuple[Floats, NDArray[np.bool_]]:
-    """Divergence of confidences, and the items that both systems get wrong."""
-    divergence = confidence_divergence(p, q)
+    divergence = within(bits, slack=SUMS_TO_ONE)
     if truth is None:
         return divergence, np.ones(len(p), dtype=bool)
     true = np.asarray(truth)

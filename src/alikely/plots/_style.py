@@ -35,7 +35,6 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import one_of
-from alikely._base.frames import Groups, group_mapping
 from alikely._base.names import listed, told_apart
 
 # Distinguishable in grey and with common forms of color blindness (Okabe and Ito's palette).
@@ -549,17 +548,6 @@ def bounds_of(frame: pd.DataFrame, start: str, way_out: str) -> list[str]:
             f"{start}eti95_ub, got {', '.join(bounds) or 'none'}; {way_out}"
         )
     return bounds
-
-
-def groups_of(names: list[str], groups: Groups, what: str) -> list[str]:
-    """Group of each name; `ValueError` if one has none."""
-    given = group_mapping(groups)
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise ValueError(
-            f"{missing[0]!r} has no {what} ({len(missing)} without); add it, or leave it out"
-        )
-    return [given[name] for name in names]
 
 
 def are_regimes(names: Iterable[str]) -> bool:

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from alikely._base.frames import Groups
+from alikely._base.frames import Groups, groups_of
 from alikely.benchmark.layout import HUMANS
 from alikely.metrics import get_metric
 from alikely.plots._style import (
@@ -25,7 +25,6 @@ from alikely.plots._style import (
     check_table,
     draw_kind,
     group_styles,
-    groups_of,
     in_column,
     key,
     legend,
