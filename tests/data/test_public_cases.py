@@ -316,7 +316,7 @@ def item_names_differ(folder: Path) -> Path:
     return _renamed(folder)
 
 
-@case("31", np.nan, unmatched="accept", noted="may mean one item: write them alike")
+@case("31", np.nan, unmatched="accept", noted="may mean one item: make them equal")
 def item_names_differ_accepted(folder: Path) -> Path:
     return _renamed(folder)
 

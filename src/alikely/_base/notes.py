@@ -214,6 +214,11 @@ NOTES: dict[str, Note] = {
         "a pair of raters did not rate the same items",
         "Choose how missing ratings are treated with `no_response=`.",
     ),
+    "unmatched": Note(
+        "{n} of {total} trials have a response by only one observer of the pair and are excluded",
+        "the observers of a pair did not respond to the same trials",
+        "Check that both observers use the same names of items.",
+    ),
     "no-ratings": Note(
         "No rating by {who}",
         "a rater has no rating in a condition",

@@ -1,4 +1,4 @@
-"""Items that only one observer was shown, and near matches of their names."""
+"""Items that only one observer or kind was shown, and near matches of their names."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from alikely._base.names import listed
 from alikely.data.columns import NOT_SHOWN
 
-__all__ = ["items_alone", "unmatched_note"]
+__all__ = ["items_alone", "matched"]
 
 # Observers with a larger fraction of unshared trials do not match.
 MOST_ALONE = 0.5
@@ -20,50 +21,65 @@ MOST_NAMED = 5
 
 def items_alone(data: xr.Dataset) -> pd.DataFrame:
     """Trials of each observer, and those that no other was shown, in conditions of several."""
-    shown = data["correct"].values != NOT_SHOWN
-    keys = pd.DataFrame({name: data[name].values for name in ("dataset", "condition")})
-    group = keys.groupby(["dataset", "condition"], sort=False).ngroup().to_numpy()
-    several = np.array(
-        [shown[:, group == i].any(axis=1).sum() > 1 for i in range(group.max(initial=-1) + 1)]
-    )
-    common = several[group]
-    alone = shown & (shown.sum(axis=0) == 1) & common
+    shown, alone = _alone(data, "observer")
+    names = data["observer"].values.astype(str)
     return pd.DataFrame(
-        {
-            "observer": data["observer"].values.astype(str),
-            "n_trials": (shown & common).sum(axis=1),
-            "n_alone": alone.sum(axis=1),
-        }
+        {"observer": names, "n_trials": shown.sum(axis=1), "n_alone": alone.sum(axis=1)}
     )
 
 
-def unmatched_note(data: xr.Dataset) -> tuple[str, bool]:
-    """A note on trials of only one observer, and whether observers do not match."""
+def matched(data: xr.Dataset, unmatched: str) -> str:
+    """A note on trials of only one observer or kind; `ValueError` if observers do not match."""
+    notes = [_note(data, by) for by in ("observer", "kind")]
+    if not any(notes):
+        return ""
+    note = "; ".join(filter(None, notes))
     table = items_alone(data)
-    table = table[table["n_alone"] > 0]
-    if table.empty:
-        return "", False
-    counts = [
-        f"{row.n_alone:,} of {row.n_trials:,} of {row.observer!r}" for row in table.itertuples()
-    ]
-    said = f"items that no other observer has: {listed(counts, most=MOST_NAMED)}"
+    n_alone, n_trials = table["n_alone"], table["n_trials"]
     # Observers without any common trial raise an error when they are compared.
-    alone, n_trials = table["n_alone"], table["n_trials"]
-    odd = (alone > MOST_ALONE * n_trials) & (alone < n_trials)
-    return said + _near_misses(data), bool(odd.sum() > 1)
+    odd = (n_alone > MOST_ALONE * n_trials) & (n_alone < n_trials)
+    if odd.sum() > 1 and unmatched != "accept":
+        raise ValueError(
+            f"{note}; most items of these observers match no other observer's items: use the same "
+            "item names, or read them unmatched with unmatched='accept'"
+        )
+    return note
 
 
-def _near_misses(data: xr.Dataset) -> str:
-    """Two names that differ only in folder, ending or case."""
-    shown = data["correct"].values != NOT_SHOWN
+def _alone(data: xr.Dataset, by: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Trials shown to each observer or kind, and to it alone, in conditions of several."""
+    group, names = pd.factorize(data[by].values.astype(str))
+    seen = data["correct"].values != NOT_SHOWN
+    shown = np.stack([seen[group == i].any(axis=0) for i in range(len(names))])
+    keys = pd.DataFrame({name: data[name].values for name in ("dataset", "condition")})
+    place = keys.groupby(["dataset", "condition"], sort=False).ngroup().to_numpy()
+    several = [shown[:, place == i].any(axis=1).sum() > 1 for i in range(place.max(initial=-1) + 1)]
+    shown &= np.array(several, dtype=bool)[place]
+    return shown, shown & (shown.sum(axis=0) == 1)
+
+
+def _note(data: xr.Dataset, by: str) -> str:
+    """Note on trials of only one observer or kind; empty without any."""
+    shown, alone = _alone(data, by)
+    names = pd.unique(data[by].values.astype(str)).tolist()
+    counts = [
+        f"{own.sum():,} of {all_.sum():,} of {name!r}"
+        for name, own, all_ in zip(names, alone, shown, strict=True)
+        if own.any()
+    ]
+    if not counts:
+        return ""
+    said = f"items that no other {by} has: {listed(counts, most=MOST_NAMED)}"
     items = data["item"].values.astype(str).tolist()
     first: dict[str, tuple[int, str]] = {}
-    for trial in np.flatnonzero(shown.sum(axis=0) == 1):
-        observer, item = int(np.argmax(shown[:, trial])), items[trial]
-        before, other = first.setdefault(_stem(item), (observer, item))
-        if before != observer and other != item:
-            return f"; names such as {other!r} and {item!r} may mean one item: write them alike"
-    return ""
+    for trial in np.flatnonzero(alone.any(axis=0)):
+        group, item = int(np.argmax(alone[:, trial])), items[trial]
+        before, other = first.setdefault(_stem(item), (group, item))
+        if before != group and other != item:
+            return (
+                f"{said}; names such as {other!r} and {item!r} may mean one item: make them equal"
+            )
+    return said
 
 
 def _stem(item: Any) -> str:

@@ -18,11 +18,11 @@ from alikely._base.names import listed, nearest
 from alikely.data.columns import MEANING, NOTES, ROLES, table_aligned
 from alikely.data.files import KNOWN, File, Paths, find_files, read_table
 from alikely.data.ingest import ParquetTable, frame_of, open_table, open_tables
-from alikely.data.matching import unmatched_note
+from alikely.data.matching import matched
 from alikely.data.probabilities import with_probabilities
 from alikely.data.readers import Log, Reader, readers
 
-__all__ = ["aligned", "read_trials"]
+__all__ = ["of_tables", "read_trials"]
 
 # Texts that mean missing in files, in addition to empty fields.
 NA_VALUES = ("NA", "NaN", "nan", "null", "NULL")
@@ -60,7 +60,7 @@ def read_trials(
         given["runs"] = given["unmatched"] = None
         if unfit := [name for name, value in given.items() if value is not None]:
             raise ValueError(f"{unfit[0]} is for files, but a table was given; leave it out")
-        return aligned(tables, columns, wide, truths=truths)
+        return of_tables(tables, columns, wide, truths, of_files["unmatched"])
     pattern, na_values, score, filter_ = (
         of_files[name] for name in ("pattern", "na_values", "score", "filter")
     )
@@ -89,26 +89,31 @@ def read_trials(
     columns = {**log.columns, **columns}
     missing = log.missing if na_values is None else na_values
     try:
-        data = aligned(log.tables, columns, wide, log.names, missing, truths)
+        data = _aligned(log.tables, columns, wide, log.names, missing, truths)
     except ValueError as error:
         # What was guessed may be the reason.
         told = sorted(dict.fromkeys(notes), key=lambda note: "give " not in note)
         said = "; ".join(told[:3])
         raise ValueError(f"{error}. In reading: {said}" if said else str(error)) from None
-    note, apart = unmatched_note(data)
-    if apart and of_files["unmatched"] != "accept":
-        raise ValueError(
-            f"{note}; most items of these observers match no other observer's items: use the same "
-            "item names, or read them unmatched with unmatched='accept'"
-        )
-    if note:
-        notes.append(note)
+    notes += filter(None, [matched(data, of_files["unmatched"])])
     if log.options is not None:
         data = _with_options(data, log.options, columns, notes)
     return _noted(data, notes)
 
 
-def aligned(
+def of_tables(
+    tables: Sequence[Any],
+    columns: Mapping[str, Any],
+    wide: bool | str | Sequence[str] = False,
+    truths: _Truths | None = None,
+    unmatched: str = "accept",
+) -> xr.Dataset:
+    """Align tables from memory, with a note on items that do not match."""
+    data = _aligned(tables, columns, wide, truths=truths)
+    return _noted(data, list(filter(None, [matched(data, unmatched)])))
+
+
+def _aligned(
     tables: Sequence[Any],
     columns: Mapping[str, Any],
     wide: bool | str | Sequence[str] = False,
@@ -121,7 +126,7 @@ def aligned(
     if isinstance(kinds, Mapping) or (kinds is None and "kind" in columns):
         columns = {role: name for role, name in columns.items() if role != "kind"}
     if isinstance(kinds, Mapping):
-        return _of_kinds(aligned(tables, columns, wide, names, missing, truths), kinds)
+        return _of_kinds(_aligned(tables, columns, wide, names, missing, truths), kinds)
     notes: list[str] = []
     if wide == "rows":
         tables = [_raters(table, columns, notes) for table in tables]

@@ -25,7 +25,7 @@ from alikely.data.files import Paths
 from alikely.data.inclusion import with_inclusion
 from alikely.data.ingest import label
 from alikely.data.probabilities import with_options, with_probabilities
-from alikely.data.reading import aligned, read_trials
+from alikely.data.reading import of_tables, read_trials
 from alikely.data.summaries import data_summary, html_summary, long_table_of, summary_table
 
 __all__ = ["NOT_SHOWN", "NO_RESPONSE", "Trials"]
@@ -137,7 +137,7 @@ class Trials:
             "correct": correct, "condition": condition, "dataset": dataset, "repeat": repeat,
             "kind": kind, "labels": labels, "item_columns": item_columns, "classes": classes,
         }  # fmt: skip
-        return cls(aligned(tables, columns))
+        return cls(of_tables(tables, columns))
 
     @classmethod
     def read(
@@ -273,7 +273,7 @@ class Trials:
           note: there is no column 'item': items are the rows, counted from 0
         """
         columns |= {"truth": truth, "item": item, "kind": kind}
-        return cls(aligned(tables, columns, True if observers is None else observers))
+        return cls(of_tables(tables, columns, True if observers is None else observers))
 
     @classmethod
     def from_arrays(

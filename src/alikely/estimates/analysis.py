@@ -22,7 +22,7 @@ from alikely.data.repeats import recurring
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.tables import By, Pairs, joint_correctness, n_entries
 from alikely.data.trials import Trials
-from alikely.estimates.remarks import cluster_remarks, joined
+from alikely.estimates.remarks import cluster_remarks, joined, unmatched_remarks
 from alikely.estimates.result import CHAINS, LABELS, Result
 from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.inference.influence import estimate, of_items
@@ -170,10 +170,13 @@ def analyze(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
     if isinstance(trials, Trials):
         groups[DATA_SUMMARY] = data_summary(trials.data)
         attrs["missing_note"] = _missing_note(trials, table, metric, design)
-    remarks = cluster_remarks(table, metric, estimates, cluster)
-    if remarks.any():
+    remarks = [
+        cluster_remarks(table, metric, estimates, cluster),
+        unmatched_remarks(table, metric),
+    ]
+    if any(own.any() for own in remarks):
         before = [estimates["remark"].values] if "remark" in estimates else []
-        estimates["remark"] = ("pair", np.array(joined([*before, remarks]), dtype=object))
+        estimates["remark"] = ("pair", np.array(joined([*before, *remarks]), dtype=object))
     if design.n_resamples:
         with step(f"{of}: {design.n_resamples:,} bootstrap replicates"):
             replicates = bootstrap(

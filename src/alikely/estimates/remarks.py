@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.notes import note
-from alikely.data.blocks import blocks, cluster_numbers
+from alikely.data.blocks import LEFT_OUT, blocks, cluster_numbers
 from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.inclusion import SPEAKS
 from alikely.data.repeats import ONE_ANSWER
@@ -54,6 +54,7 @@ __all__ = [
     "require_clusters",
     "scarcity",
     "several_people",
+    "unmatched_remarks",
     "wide",
 ]
 
@@ -144,6 +145,24 @@ def cluster_remarks(
         advice = "; ".join(_advice(table, metric))
         return np.full(table.sizes["pair"], advice, dtype=object)
     return few_clusters(str(cluster), estimates["n_clusters"].values)
+
+
+def unmatched_remarks(table: xr.Dataset, metric: Metric) -> NDArray[np.object_]:
+    """Note of each pair on trials with a response by only one of its observers."""
+    remarks = np.full(table.sizes["pair"], "", dtype=object)
+    if metric.counts in ("readings", "rows", "margins") or "inclusion" in table:
+        return remarks
+    for block in blocks(table):
+        known = (block.correct != LEFT_OUT).astype(np.float32)
+        both, own = (known @ known.T)[block.a, block.b], known.sum(axis=1)
+        total = own[block.a] + own[block.b] - both
+        remarks[block.rows] = [
+            note("unmatched", n=f"{all_ - common:,.0f}", total=f"{all_:,.0f}")
+            if all_ > common
+            else ""
+            for all_, common in zip(total.tolist(), both.tolist(), strict=True)
+        ]
+    return remarks
 
 
 def require_clusters(table: xr.Dataset, cluster: str) -> None:
