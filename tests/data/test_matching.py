@@ -58,7 +58,7 @@ def test_fewer_than_half_in_common_needs_confirmation():
 def test_every_pair_has_its_count(metric):
     rng = np.random.default_rng(1)
     own = {"a": FULL, "b": PART, "c": FULL}
-    rows = pd.concat([table(own, "one"), table({name: FULL for name in own}, "two")])
+    rows = pd.concat([table(own, "one"), table(dict.fromkeys(own, FULL), "two")])
     rows["truth"] = rng.choice(list("xyz"), 10)[rows["item"].str[-1].astype(int)]
     rows["response"] = rng.choice(list("xyz"), len(rows))
     trials = al.Trials.from_table(rows.drop(columns="correct"))
