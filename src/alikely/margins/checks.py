@@ -11,13 +11,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
+from scipy import optimize, special, stats
 
 from alikely._base.arrays import Floats, normal_nodes, within
 from alikely.margins.moments import Side, group_side, lists_of_items, model_side
@@ -33,7 +33,6 @@ __all__ = [
     "class_check",
     "class_residuals",
     "entry_remarks",
-    "is_moved",
     "known_strengths",
     "pair_checks",
     "pair_sides",
@@ -45,7 +44,6 @@ __all__ = [
 # Grid of standard deviations of strengths around the line, in units of the noise.
 SPREADS = np.linspace(0, 4, 17)
 NODES = 15
-STEPS = 12
 # Items with less variance than this lie on the line up to rounding.
 FREE = np.sqrt(np.finfo(np.float64).eps)
 # Fewest items of a class.
@@ -74,37 +72,29 @@ def strength_line(share: ArrayLike, margins: ArrayLike, noise: float, n_alternat
     """Fit a line to strengths, by least squares on proportions correct [GS66]_."""
     s, y = np.asarray(share, dtype=np.float64), np.asarray(margins, dtype=np.float64)
     design = np.stack([np.ones(len(y)), (y - y.mean()) / y.std()], axis=1)
-    tried = []
-    for spread in SPREADS:
-        line = _fitted(s, design, float(spread), n_alternatives)
+    below, most = 0.0, np.nan
+    for spread in SPREADS.tolist():
+        line = _fitted(s, design, spread, n_alternatives)
+        strength = design @ [line.level, line.slope]
         around = float(((s - line.expected) ** 2).mean()) - noise
-        tried.append(
-            (
-                around - _around(design @ [line.level, line.slope], float(spread), n_alternatives),
-                line,
-            )
-        )
-        if tried[-1][0] <= 0:
+        excess = around - _around(strength, spread, n_alternatives)
+        if excess <= 0:
             break
-    if len(tried) == 1 or tried[-1][0] > 0:
-        return tried[-1][1]
-    (before, one), (after, other) = tried[-2:]
-    share_of_step = before / (before - after)
-    between = one.spread + share_of_step * (other.spread - one.spread)
-    return _fitted(s, design, float(between), n_alternatives)
+        below, most = spread, excess
+    if excess > 0 or spread == 0:
+        return line
+    return _fitted(s, design, below + most / (most - excess) * (spread - below), n_alternatives)
 
 
 def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, n_alternatives: int) -> float:
     """Test a quadratic term of margins in strengths [W80]_."""
-    s = np.asarray(share, dtype=np.float64)
-    y = np.asarray(margins, dtype=np.float64)
+    s, y = np.asarray(share, dtype=np.float64), np.asarray(margins, dtype=np.float64)
     if not np.isfinite(side.square).any() or y.std() == 0:
         return np.nan
     noise = float((side.ease**2).mean() - np.nanmean(side.square))
     line = strength_line(s, y, max(noise, 0.0), n_alternatives)
     left = s - line.expected
-    z = (y - y.mean()) / y.std()
-    bend = line.gradient[:, 0] * z**2
+    bend = line.gradient[:, 0] * ((y - y.mean()) / y.std()) ** 2
     basis, _ = np.linalg.qr(line.gradient)
     bend = bend - basis @ (basis.T @ bend)
     # Leverage: outlying items pull the line.
@@ -112,9 +102,7 @@ def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, n_alternatives:
     if weight.min() < FREE:
         return np.nan
     error = np.sqrt(((left * bend) ** 2 / weight**2).sum())
-    if not error > 0:
-        return np.nan
-    return float(2 * stats.t.sf(abs(bend @ left) / error, len(s) - 3))
+    return float(2 * stats.t.sf(abs(bend @ left) / error, len(s) - 3)) if error > 0 else np.nan
 
 
 def raw_consistency(side: Side, margins: ArrayLike, strata: NDArray[np.intp]) -> float:
@@ -129,46 +117,30 @@ def raw_consistency(side: Side, margins: ArrayLike, strata: NDArray[np.intp]) ->
     return float(side.ease @ apart / np.sqrt(variance * len(apart)))
 
 
-def is_moved(raw: float, limits: Sequence[float] | Floats) -> bool:
-    """Check if the raw correlation is outside the interval of the rank-based one."""
-    held = min(max(raw, -1.0), 1.0)
-    return held < limits[0] or held > limits[1]
-
-
 def class_check(side: Side, other: Side, classes: NDArray[np.intp]) -> float:
     """Test for classes that are easier for one system than predicted by the other."""
-    found = class_residuals(side, other, classes)
-    if len(found.classes) < 2:
+    found, within_classes = class_residuals(side, other, classes)
+    n, k = found["size"].sum(), len(found)
+    if k < 2:
         return np.nan
-    n, k = int(found.size.sum()), len(found.classes)
-    centered = found.mean - (found.size * found.mean).sum() / n
-    between = (found.size * centered**2).sum() / (k - 1)
-    return float(stats.f.sf(between / found.within, k - 1, n - k))
+    apart = found["mean"] - (found["size"] * found["mean"]).sum() / n
+    between = (found["size"] * apart**2).sum() / (k - 1)
+    return float(stats.f.sf(between / within_classes, k - 1, n - k))
 
 
-class Residuals(NamedTuple):
-    """Residuals of item easiness, by class."""
+def class_residuals(
+    side: Side, other: Side, classes: NDArray[np.intp]
+) -> tuple[pd.DataFrame, float]:
+    """Residuals of item easiness from a quadratic fit of the other system's, by class.
 
-    classes: NDArray[np.intp]
-    mean: Floats
-    size: NDArray[np.intp]
-    within: float
-
-
-def class_residuals(side: Side, other: Side, classes: NDArray[np.intp]) -> Residuals:
-    """Compute residuals of one system's item easiness from a quadratic fit of the other's."""
-    count = np.bincount(classes)
-    own = (count >= FEWEST_OF_CLASS)[classes]
-    kinds, place = np.unique(classes[own], return_inverse=True)
-    if not len(kinds):
-        return Residuals(kinds, np.zeros(0), np.zeros(0, np.intp), np.nan)
-    x = other.ease[own]
-    design = np.stack([np.ones(len(x)), x, x**2], axis=1)
+    Mean and size of each class, and the variance within classes.
+    """
+    own = (np.bincount(classes) >= FEWEST_OF_CLASS)[classes]
+    design = np.vander(other.ease[own], 3, increasing=True)
     left = side.ease[own] - design @ np.linalg.lstsq(design, side.ease[own], rcond=None)[0]
-    size = np.bincount(place)
-    means = np.bincount(place, left) / size
-    within = ((left - means[place]) ** 2).sum() / (len(left) - len(kinds))
-    return Residuals(kinds, means, size, float(within))
+    groups = pd.Series(left).groupby(classes[own])
+    found, squares = groups.agg(["mean", "size"]), (left - groups.transform("mean")) ** 2
+    return found, float(squares.sum() / max(len(left) - len(found), 1))
 
 
 def repeat_check(right: ArrayLike, shown: ArrayLike) -> float:
@@ -179,7 +151,7 @@ def repeat_check(right: ArrayLike, shown: ArrayLike) -> float:
         return np.nan
     x = r / times
     left = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
-    (n_humans, n_items) = x.shape
+    n_humans, n_items = x.shape
     free = (n_humans - 1) * (n_items - 1) / (n_humans * n_items)
     excess = (left**2 / free - x * (1 - x) / (times - 1)).mean(axis=0)
     spread = excess.std(ddof=1)
@@ -189,25 +161,21 @@ def repeat_check(right: ArrayLike, shown: ArrayLike) -> float:
 
 
 def _fitted(share: Floats, design: Floats, spread: float, n_alternatives: int) -> Line:
-    """Least squares, with step halving."""
-    theta = np.array([1.0, 0.0])
-    theta = theta * np.sqrt(1 + spread**2)
-    expected, slope = _curve(design @ theta, spread, n_alternatives)
-    loss = ((share - expected) ** 2).sum()
-    for _ in range(STEPS):
-        gradient = design * slope[:, None]
-        # Lower bound for a flat curve.
-        normal = gradient.T @ gradient + 1e-10 * np.eye(2)
-        step = np.linalg.solve(normal, gradient.T @ (share - expected))
-        for _ in range(8):
-            new, new_slope = _curve(design @ (theta + step), spread, n_alternatives)
-            new_loss = ((share - new) ** 2).sum()
-            if new_loss <= loss:
-                theta, expected, slope, loss = theta + step, new, new_slope, new_loss
-                break
-            step = step / 2
-        if np.abs(step).max() < 1e-8:
-            break
+    """Least squares of level and slope, given the spread of strengths around the line."""
+
+    def curve(theta: Floats) -> tuple[Floats, Floats]:
+        return _curve(design @ theta, spread, n_alternatives)
+
+    theta = optimize.least_squares(
+        lambda theta: curve(theta)[0] - share,
+        [np.sqrt(1 + spread**2), 0.0],
+        lambda theta: design * curve(theta)[1][:, None],
+        method="lm",
+        xtol=1e-12,
+        ftol=1e-15,
+        gtol=1e-15,
+    ).x
+    expected, slope = curve(theta)
     return Line(float(theta[0]), float(theta[1]), spread, expected, design * slope[:, None])
 
 
@@ -222,8 +190,6 @@ def _curve(strength: Floats, spread: float, n_alternatives: int) -> tuple[Floats
 
 def _around(strength: Floats, spread: float, n_alternatives: int) -> float:
     """Mean variance of the probability correct for normally distributed strengths."""
-    if spread == 0:
-        return 0.0
     z, weight = normal_nodes(NODES)
     p = _curve((strength[:, None] + spread * z).ravel(), 0.0, n_alternatives)[0].reshape(-1, NODES)
     return float(((p - (p @ weight)[:, None]) ** 2 @ weight).mean())
@@ -278,8 +244,7 @@ def pair_sides(
     """Prepare both systems on the same strata."""
     evaluated = table["is_model"].values
     counts = {s: answers_of_group(table, s, items) for s in systems if not evaluated[s]}
-    nobody = np.zeros(len(items), np.intp) if classes is None else classes
-    strata = nobody
+    strata = np.zeros(len(items), np.intp) if classes is None else classes
     for _, shown in counts.values():
         own = lists_of_items(shown, classes)
         strata = np.unique(strata * (own.max() + 1) + own, return_inverse=True)[1]
@@ -300,17 +265,28 @@ def model_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
     name = table["observer"].values[system]
     margins = table["margins"].values[system]
     here = (table["trial_group"].values == group) & ~np.isnan(margins)
-    own, kinds = margins[here], table["true_class"].values[here]
+    own = pd.Series(margins[here])
     texts = []
     if note := table["source_note"].values[system]:
         texts.append(f"{name}: {note}")
-    if constant := len(own) > 0 and np.ptp(own) == 0:
+    if own.nunique() == 1:
         texts.append(f"all margins of {name} are {own[0]:g}")
     else:
-        texts += _odd(own, str(name))
-    flat = 0 if constant else _flat_classes(own, kinds)
-    if flat:
-        texts.append(f"all margins of {name} are equal within {flat} of its classes")
+        off = (own - own.median()).abs()
+        # If most margins are equal, only the others have a spread.
+        far = off > FAR * (off.median() or off[off > 0].median())
+        if far.any():
+            few = ("a margin", "is") if far.sum() == 1 else (f"{far.sum()} margins", "lie up to")
+            texts.append(
+                f"{few[0]} of {name} {few[1]} {own[off.idxmax()]:g}, far from the others, and the "
+                "raw estimate depends on it"
+            )
+        if tied := own.duplicated(keep=False).sum():
+            texts.append(f"{tied} margins of {name} tie (mid-ranks)")
+        kinds = pd.Series(table["true_class"].values[here])
+        of_class = own.groupby(kinds[kinds >= 0]).agg(["nunique", "size"])
+        if flat := ((of_class["nunique"] == 1) & (of_class["size"] > 1)).sum():
+            texts.append(f"all margins of {name} are equal within {flat} of its classes")
     if against := int(table["n_contradictions"].values[system, here].sum()):
         texts.append(f"{against} answers of {name} against its margins")
     if lost := int(table["n_unmatched"].values[system]):
@@ -341,47 +317,16 @@ def group_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
 def entry_remarks(table: xr.Dataset) -> NDArray[np.object_]:
     """Return the notes on the data of each entry."""
     names, evaluated = table["observer"].values, table["is_model"].values
-    known: dict[tuple[int, int], list[str]] = {}
+    ends = np.stack([table["first"].values, table["second"].values], axis=1).tolist()
+    groups = table["pair_group"].values.tolist()
+    known = {
+        (s, group): (model_remarks if evaluated[s] else group_remarks)(table, s, group)
+        for pair, group in zip(ends, groups, strict=True)
+        for s in pair
+    }
     found = []
-    for p in range(table.sizes["pair"]):
-        texts = []
-        for side, ends in (("a", "first"), ("b", "second")):
-            if alone := int(table[f"n_only_{side}"].values[p]):
-                texts.append(f"{alone} items of {names[table[ends].values[p]]} only")
-        for system in (int(table["first"].values[p]), int(table["second"].values[p])):
-            key = system, int(table["pair_group"].values[p])
-            if key not in known:
-                remarks = model_remarks if evaluated[system] else group_remarks
-                known[key] = remarks(table, *key)
-            texts += known[key]
-        found.append("; ".join(texts))
+    for p, (pair, group) in enumerate(zip(ends, groups, strict=True)):
+        alone = [int(table[f"n_only_{side}"].values[p]) for side in "ab"]
+        texts = [f"{n} items of {names[s]} only" for s, n in zip(pair, alone, strict=True) if n]
+        found.append("; ".join([*texts, *known[pair[0], group], *known[pair[1], group]]))
     return np.array(found, dtype=object)
-
-
-def _odd(own: Floats, name: str) -> list[str]:
-    """Notes on outliers and ties of margins."""
-    texts = []
-    off = np.abs(own - np.median(own))
-    # If most margins are equal, only the others have a spread.
-    spread = np.median(off) or np.median(off[off > 0])
-    if (far := off > FAR * spread).any():
-        worst = own[np.argmax(off)]
-        which = "a margin" if far.sum() == 1 else f"{far.sum()} margins"
-        verb = "is" if far.sum() == 1 else "lie up to"
-        texts.append(
-            f"{which} of {name} {verb} {worst:g}, far from the others, and the raw estimate "
-            "depends on it"
-        )
-    _, count = np.unique(own, return_counts=True)
-    if tied := int(count[count > 1].sum()):
-        texts.append(f"{tied} margins of {name} tie (mid-ranks)")
-    return texts
-
-
-def _flat_classes(own: Floats, kinds: np.ndarray) -> int:
-    """Number of classes with at least two items whose margins are all equal."""
-    found = 0
-    for kind in np.unique(kinds[kinds >= 0]):
-        part = own[kinds == kind]
-        found += len(part) > 1 and bool(np.ptp(part) == 0)
-    return found

@@ -15,18 +15,17 @@ References
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse, stats
+from scipy import sparse, special, stats
 from scipy.sparse import csgraph
 
-from alikely._base.arrays import Floats, within
+from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
-from alikely.inference.influence import of_clusters
+from alikely.inference.influence import indicator, of_clusters
 from alikely.metrics.margins import CONSTANT, normal_scores
 
 __all__ = [
@@ -45,24 +44,20 @@ __all__ = [
 
 # With fewer classes, items are the sampling unit instead of classes.
 FEWEST_CLASSES = 5
-# Most draws of influences over items in memory.
-CHUNK = 8_000_000
 # Number of clusters with exact leave-one-out values; for the others slopes suffice.
 LEFT_OUT = 100
 
 
 class Moments(NamedTuple):
-    """Moments of two systems over items, and their covariance."""
+    """Covariance of two systems over items, its scale, and the covariance of both."""
 
     rho: float
-    se: float
     covariance: float
     scale: float
     spread: Floats
     df: float
-    reliability: tuple[float, float]
     slopes: Floats
-    reason: str
+    reason: str = ""
 
 
 def moment_consistency(
@@ -77,41 +72,33 @@ def moment_consistency(
     If moments of parts of the items are given, clusters are the sampling unit, with the jackknife
     variance and effective degrees of freedom (for classes, their number minus 1).
     """
-    n, n_strata = len(strata), int(strata.max()) + 1
+    sides, n, n_strata = (one, other), len(strata), int(strata.max()) + 1
     if n < n_strata + 3:
         raise ValueError(
             f"{n} items in {n_strata} strata are too few for a correlation; pool conditions with "
             "by=, or leave classes out"
         )
-    shrunk = (n - n_strata) / n
-    squares = [float(np.nanmean(side.square)) if _paired(side) else np.nan for side in (one, other)]
-    totals = [float((side.ease**2).mean()) for side in (one, other)]
-    covariance = float((one.ease * other.ease).mean())
-    reliability = tuple(
-        float(within(square / total, -np.inf)) if total > 0 else np.nan
-        for square, total in zip(squares, totals, strict=True)
-    )
     groups = np.arange(n) if clusters is None else clusters
     n_groups = int(groups.max()) + 1
-    alone = "all items are of one cluster" if n_groups < 2 else ""
-    if reason := _reason(squares, totals) or alone:
-        return unknown_moments(reason, n)._replace(
-            covariance=covariance / shrunk, reliability=(reliability[0], reliability[1])
-        )
-    scale = float(np.sqrt(squares[0] * squares[1]))
-    a = one.ease * other.ease + _by_rank(one, other.ease) + _by_rank(other, one.ease)
-    parts = [
-        np.nan_to_num(side.square - square) + 2 * _by_rank(side, side.ease)
-        # Items with one response have no noise estimate; it is taken from the other items.
-        for side, square in zip((one, other), squares, strict=True)
+    answered = [np.isfinite(side.square) for side in sides]
+    squares = [
+        float(side.square[own].mean()) if own.any() else np.nan
+        for side, own in zip(sides, answered, strict=True)
     ]
-    counted = [n / np.isfinite(side.square).sum() for side in (one, other)]
-    b = sum(
-        scale / (2 * square) * part * of_all
-        for part, square, of_all in zip(parts, squares, counted, strict=True)
-    )
-    influence = np.stack([a - a.mean(), b - b.mean()])
+    if reason := _reason(sides, squares, n_groups):
+        return unknown_moments(reason, n)
+    covariance, scale = float((one.ease * other.ease).mean()), float(np.sqrt(np.prod(squares)))
     rho = covariance / scale
+    a = one.ease * other.ease + _by_rank(one, other.ease) + _by_rank(other, one.ease)
+    b, of_people = np.zeros(n), np.zeros((2, 2))
+    for side, partner, square, own in zip(sides, sides[::-1], squares, answered, strict=True):
+        # Items with one response have no noise estimate; it is taken from the other items.
+        factor = n / own.sum() * scale / square
+        b += factor * (np.nan_to_num(side.square - square) / 2 + _by_rank(side, side.ease))
+        if len(side.cells) > 1:
+            cells = side.cells * partner.ease, factor * np.nan_to_num(side.square_cells)
+            of_people += _of_people(np.stack(cells), side.weights, groups, rho)
+    influence = np.stack([a - a.mean(), b - b.mean()])
     df = float(n_groups - 1 if clusters is not None else n - n_strata - 1)
     if again is None:
         spread = _variance(influence, groups, strata)
@@ -121,36 +108,14 @@ def moment_consistency(
         single = influence[0] - rho * influence[1]
         by_cluster = np.bincount(groups, single**2)[None].astype(np.float64)
         df = float(of_clusters((moved[0] - rho * moved[1])[None], by_cluster)[1][0])
-    for side, square, partner, of_all in (
-        (one, squares[0], other, counted[0]),
-        (other, squares[1], one, counted[1]),
-    ):
-        if len(side.cells) > 1:
-            cells = np.stack([
-                side.cells * partner.ease,
-                np.nan_to_num(side.square_cells) * of_all * scale / square,
-            ])  # fmt: skip
-            spread = spread + _of_people(cells, side.weights, groups, n_groups, rho)
-    at = np.array([1.0, -rho])
-    variance = float(at @ spread @ at) / scale**2
     slopes = (influence[0] - rho * influence[1]) / (scale * n)
-    return Moments(
-        rho,
-        float(np.sqrt(max(variance, 0.0))),
-        covariance,
-        scale,
-        np.array([spread[0, 0], spread[0, 1], spread[1, 1]]),
-        df,
-        (reliability[0], reliability[1]),
-        slopes,
-        "",
-    )
+    return Moments(rho, covariance, scale, spread + of_people, df, slopes)
 
 
 def unknown_moments(reason: str, n: int) -> Moments:
     """Make undefined moments, with number of items and reason."""
     nan = np.nan
-    return Moments(nan, nan, nan, nan, np.full(3, nan), 1, (nan, nan), np.full(n, nan), reason)
+    return Moments(nan, nan, nan, np.full((2, 2), nan), 1, np.full(n, nan), reason)
 
 
 def moment_limits(found: Moments, tail: ArrayLike) -> Floats:
@@ -158,19 +123,14 @@ def moment_limits(found: Moments, tail: ArrayLike) -> Floats:
     p = np.asarray(tail, dtype=np.float64)
     if found.reason:
         return np.full(p.shape, np.nan)
-    c, d = found.covariance, found.scale
-    # The same levels for each pair.
-    t = _deviates(p.tobytes(), found.df).reshape(p.shape)
-    saa, sab, sbb = found.spread
-    lead = d**2 - t**2 * sbb
-    half = c * d - t**2 * sab
-    rest = c**2 - t**2 * saa
+    c, d, (saa, sab), (_, sbb) = found.covariance, found.scale, *found.spread
+    t = special.stdtrit(found.df, p)
+    lead, half, rest = d**2 - t**2 * sbb, c * d - t**2 * sab, c**2 - t**2 * saa
     with np.errstate(invalid="ignore", divide="ignore"):
         # Without variance the limits equal the ratio, and rounding may make the root imaginary.
         root = np.sqrt(np.maximum(half**2 - lead * rest, 0))
         limit = (half + np.sign(t) * root) / lead
-    limit = np.where(lead > 0, limit, np.sign(t))
-    return np.clip(limit, -1, 1)
+    return np.clip(np.where(lead > 0, limit, np.sign(t)), -1, 1)
 
 
 def same_correlation(
@@ -189,23 +149,15 @@ def same_correlation(
     return float(2 * stats.t.sf(abs(values[0] - values[1]) / error, n - 1))
 
 
-@functools.lru_cache(maxsize=8)
-def _deviates(levels: bytes, df: float) -> Floats:
-    return np.asarray(stats.t.ppf(np.frombuffer(levels), df))
-
-
-def _paired(side: Side) -> bool:
-    return bool(np.isfinite(side.square).any())
-
-
-def _reason(squares: list[float], totals: list[float]) -> str:
-    if min(totals) < 1e-24:
+def _reason(sides: tuple[Side, Side], squares: list[float], n_groups: int) -> str:
+    """Why there is no correlation, or empty."""
+    if min((side.ease**2).mean() for side in sides) < 1e-24:
         return CONSTANT
     if not np.isfinite(squares).all():
         return "no item was answered by two observers: noise cannot be told from items"
     if min(squares) <= 1e-12:
         return "items differ no more than by chance: the correlation has no bound"
-    return ""
+    return "all items are of one cluster" if n_groups < 2 else ""
 
 
 def _by_rank(side: Side, weights: Floats) -> Floats:
@@ -255,16 +207,12 @@ def _without_each(
     return moved
 
 
-def _of_people(
-    cells: Floats, weights: Floats, groups: NDArray[np.intp], n_groups: int, rho: float
-) -> Floats:
+def _of_people(cells: Floats, weights: Floats, groups: NDArray[np.intp], rho: float) -> Floats:
     """Covariance due to differences between observers beyond response noise; or zero."""
-    n_humans, n = cells.shape[1:]
-    tables = np.zeros((2, n_humans, n_groups))
-    for table, part in zip(tables, cells, strict=True):
-        np.add.at(table.T, groups, part.T)
-    share = np.zeros((n_humans, n_groups))
-    np.add.at(share.T, groups, weights.T)
+    (n_humans, n), n_groups = weights.shape, int(groups.max()) + 1
+    member = indicator(groups)[0]
+    tables = (cells.reshape(-1, n) @ member).reshape(2, n_humans, n_groups)
+    share = weights @ member
     share /= share.sum(axis=0)
     of_person = weights.sum(axis=1) / n
     group_sum = tables.sum(axis=1)
@@ -317,7 +265,7 @@ def model_side(margins: ArrayLike, strata: NDArray[np.intp]) -> Side:
     scores = normal_scores(margins)
     ease = _centred(scores, strata)
     none = np.zeros((0, len(ease)))
-    slopes = 1 / (np.exp(-(scores**2) / 2) / np.sqrt(2 * np.pi))
+    slopes = 1 / stats.norm.pdf(scores)
     return Side(ease, ease**2, none, none, none, slopes, np.asarray(margins, dtype=np.float64))
 
 
@@ -377,21 +325,18 @@ def tied_ranks(
 
     Each part has the items of an estimate, their influences, and their clusters.
     """
-    generator = np.random.default_rng(seed_sequence(rng))
-    slopes = np.zeros((len(parts), n_trials))
     of_trial = np.arange(n_trials)
-    for row, (items, influences, clusters) in zip(slopes, parts, strict=True):
-        row[items] = np.nan_to_num(influences)
+    for items, _, clusters in parts:
         if clusters is not None:
             # A cluster is represented by its first item, in all entries of these trials.
-            _, first = np.unique(clusters, return_index=True)
-            of_trial[items] = items[first[clusters]]
-    total = np.empty((n_draws, len(parts)))
-    step = max(1, CHUNK // max(n_trials, 1))
-    for start in range(0, n_draws, step):
-        rows = slice(start, min(start + step, n_draws))
-        multipliers = generator.standard_normal((rows.stop - rows.start, n_trials))
-        total[rows] = multipliers[:, of_trial] @ slopes.T
+            of_trial[items] = items[np.unique(clusters, return_index=True)[1][clusters]]
+    slopes = np.zeros((n_trials, len(parts)))
+    for column, (items, influences, _) in zip(slopes.T, parts, strict=True):
+        np.add.at(column, of_trial[items], np.nan_to_num(influences))
+    # Sums of normal multipliers of items are normal: only their covariance matters.
+    root = np.linalg.qr(slopes, mode="r")
+    generator = np.random.default_rng(seed_sequence(rng))
+    total = generator.standard_normal((n_draws, len(root))) @ root
     loose = ~total.any(axis=0)
     total[:, loose] = generator.standard_normal((n_draws, int(loose.sum())))
     return np.asarray(total.argsort(axis=0).argsort(axis=0))

@@ -26,7 +26,7 @@ from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
 from alikely.inference.complete import labeled, with_constants
 from alikely.inference.intervals import interval
-from alikely.margins.reliability import repeated_answers
+from alikely.margins.reliability import repeat_cells, repeated_answers
 from alikely.metrics.alternatives import Link, m_afc_probability
 from alikely.metrics.consistency import error_consistency
 
@@ -308,15 +308,11 @@ def explained_consistency(
 
 def _cells(right: NDArray[np.bool_], shown: NDArray[np.bool_], own: bool) -> NDArray[np.int64]:
     """Cells n11, n10, n01, n00: of pairs for the same repeat, of an observer between repeats."""
-    n, _, n_repeats = right.shape
-    x, y = right.astype(np.float32), (shown & ~right).astype(np.float32)
-    pairs, repeats = np.triu_indices(n, k=1), np.triu_indices(n_repeats, k=1)
-    cells = []
-    for one, other in ((x, x), (x, y), (y, x), (y, y)):
-        between = np.tensordot(one, other, ([1, 2], [1, 2]))[pairs]
-        itself = np.einsum("oir,ois->ors", one, other)[:, *repeats].sum(axis=1)
-        cells.append(np.concatenate([between, itself[: n if own else 0]]))
-    return np.stack(cells, axis=1).astype(np.int64)
+    first, second = np.triu_indices(len(right), k=1)
+    parts = np.stack([right, shown & ~right]).astype(np.float32)
+    both = np.tensordot(parts, parts, ([2, 3], [2, 3]))[:, first, :, second].reshape(-1, 4)
+    itself = repeat_cells(right, shown).sum(axis=0)[: len(right) if own else 0]
+    return np.concatenate([both, itself]).astype(np.int64)
 
 
 def _probabilities(

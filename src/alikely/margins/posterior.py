@@ -16,7 +16,6 @@ from alikely.inference.intervals import interval
 from alikely.margins.checks import (
     LEVEL,
     Known,
-    is_moved,
     known_strengths,
     pair_checks,
     pair_sides,
@@ -71,11 +70,11 @@ SAYS = {
         "p_within": "classes matter to shares",
     },
 }
-WITHIN = ("r_within_class", "r_within_class_lb", "r_within_class_ub", "r_between_class")
+WITHIN = ("r_within_class", "r_within_class_lb", "r_within_class_ub")
 CHECKED = {
     "moments": (
-        "share_consistency", *WITHIN, "p_nonlinearity", "p_within", "p_skew", "p_repeats",
-        "p_classes",
+        "share_consistency", *WITHIN, "r_between_class", "p_nonlinearity", "p_within", "p_skew",
+        "p_repeats", "p_classes",
     ),
     "strengths": ("inflation", *SAYS["strengths"], "p_repeats"),
 }  # fmt: skip
@@ -87,12 +86,9 @@ class _Entry(NamedTuple):
     # Clusters of items; each item is a cluster if None.
     clusters: NDArray[np.intp] | None
     total: Moments
-    checks: dict[str, float]
-    within: Moments | None = None
-    between: Moments | None = None
-    # Noise-corrected correlation of raw margins; NaN for two models or two groups.
-    raw: float = np.nan
-    remark: str = ""
+    # Checks, and correlations of proportions correct overall, within and between classes.
+    found: dict[str, float]
+    told: list[str]
 
 
 def entry_draws(
@@ -118,21 +114,20 @@ def entry_draws(
     seed = seed_sequence(rng)
     parts = []
     for pair, own in enumerate(seed.spawn(n_pairs)):
-        entry = _entry(table, pair, n_alternatives, clusters, known, sampled)
-        found, influences = dict(entry.checks), entry.total.slopes
-        a, b, items = common_items(table, pair)
-        groups = [system for system in (a, b) if not table["is_model"].values[system]]
+        entry = _entry(table, pair, n_alternatives, clusters, known, sampled, tails)
+        items, total, found, influences = entry.items, entry.total, entry.found, entry.total.slopes
+        systems = int(table["first"].values[pair]), int(table["second"].values[pair])
+        groups = [system for system in systems if not table["is_model"].values[system]]
         if model == "moments" or not groups:
-            limits[:, pair] = moment_limits(entry.total, levels)
-            found |= _shares(entry, tails)
+            limits[:, pair] = moment_limits(total, levels)
             ends = interval(limits[:, [pair]].astype(np.float32), ci_prob, "eti")[0]
-            notes[pair] = _remark(entry, ends, found)
-        elif reason := _without_strengths(table, (a, b), groups, items):
-            limits[:, pair], influences, notes[pair] = np.nan, np.zeros(len(items)), reason
+            told = [total.reason] if total.reason else _remarks(entry, ends)
+        elif reason := _without_strengths(table, systems, groups, items):
+            limits[:, pair], influences, told = np.nan, np.zeros(len(items)), [reason]
         else:
             assert n_alternatives is not None
             group = known_strengths(table, groups[0], items, n_alternatives, known)
-            margins = table["margins"].values[b if groups == [a] else a, items]
+            margins = table["margins"].values[sum(systems) - groups[0], items]
             fit = fit_model(group, margins, entry.clusters, rng=own)
             limits[:, pair], influences = strength_limits(fit, levels), fit.slopes
             found |= strength_checks(group, fit, margins) | {"inflation": fit.inflation}
@@ -141,7 +136,7 @@ def entry_draws(
             strength[pair, items], spread[pair, items] = item_strengths(group, fit, margins)
             told = [
                 _without_bound(float(np.tanh(fit.mode.at[-1])), strength_limits(fit, tails)),
-                *_said("strengths", entry, found).values(),
+                *_said("strengths", found).values(),
             ]
             if fit.inflation >= MOST_INFLATED:
                 told.append("items err far more than the model says: model='moments' assumes less")
@@ -149,7 +144,7 @@ def entry_draws(
                 told.append("the quadrature did not settle: use model='moments'")
             if lists_of_items(answers_of_group(table, groups[0], items)[1]).max() > 0:
                 told.append("lists that different people saw are taken for one")
-            notes[pair] = "; ".join(filter(None, told))
+        notes[pair] = "; ".join(filter(None, told))
         for name in checks.keys() & found.keys():
             checks[name][pair] = found[name]
         parts.append((entry.items, influences, entry.clusters))
@@ -187,44 +182,47 @@ def _entry(
     clusters: NDArray[np.intp] | None,
     known: Known,
     sampled: bool,
+    tails: list[float],
 ) -> _Entry:
     """Moments overall, within classes and between classes, and the checks."""
     a, b, items = common_items(table, pair)
     kinds = table["true_class"].values[items]
-    classes = np.unique(kinds, return_inverse=True)[1] if (kinds >= 0).all() else None
-    if classes is not None and classes.max() == 0:
-        classes = None
-    few = classes is not None and classes.max() + 1 < FEWEST_CLASSES
-    own = None if few else classes
+    classes = np.unique(kinds, return_inverse=True)[1]
+    n_classes = int(classes.max()) + 1 if kinds.min() >= 0 else 1
+    own = classes if n_classes >= FEWEST_CLASSES else None
     if clusters is not None:
         own = np.unique(clusters[items], return_inverse=True)[1]
-    sides, strata = pair_sides(table, (a, b), items, None)
-    total = _moments(table, (a, b), items, None, own, sampled)
-    within = between = None
-    if classes is not None:
-        _, of_class = pair_sides(table, (a, b), items, classes)
-        if len(items) >= FEWEST_OF_STRATUM * (int(of_class.max()) + 1):
-            within = _moments(table, (a, b), items, classes, own, sampled)
-        if not few:
-            between = _between(table, (a, b), items, classes)
-    checks: dict[str, float] = {}
-    if not total.reason:
-        checks = pair_checks(table, (a, b), items, sides, n_alternatives, known, classes)
-    if within is not None and not (within.reason or total.reason):
-        pair_of = (total.rho, within.rho), (total.slopes, within.slopes)
-        checks["p_within"] = same_correlation(*pair_of, own)
-    told = ["few classes: errors are those of single items" if few and clusters is None else ""]
+    total, sides, strata = _moments(table, (a, b), items, None, own, sampled)
+    found = {"share_consistency": total.rho}
+    told = []
+    if 1 < n_classes < FEWEST_CLASSES and clusters is None:
+        told.append("few classes: errors are those of single items")
     if n_lists := int(strata.max()):
         told.append(f"{n_lists + 1} lists that no observer ties: compared within them")
-    if classes is not None:
-        told.append(_about_classes(within, classes))
-    raw = np.nan
-    evaluated = table["is_model"].values[[a, b]]
-    if evaluated[0] != evaluated[1] and not total.reason:
-        margins = table["margins"].values[(a, b)[int(evaluated[1])], items]
-        raw = raw_consistency(sides[int(evaluated[0])], margins, strata)
-    remark = "; ".join(filter(None, told))
-    return _Entry(items, own, total, checks, within, between, raw, remark)
+    if not total.reason:
+        given = classes if n_classes > 1 else None
+        found |= pair_checks(table, (a, b), items, sides, n_alternatives, known, given)
+        evaluated = table["is_model"].values[[a, b]]
+        if evaluated[0] != evaluated[1]:
+            margins = table["margins"].values[b if evaluated[1] else a, items]
+            found["raw"] = raw_consistency(sides[int(evaluated[0])], margins, strata)
+    if n_classes > 1:
+        within, _, strata = _moments(table, (a, b), items, classes, own, sampled)
+        if len(items) < FEWEST_OF_STRATUM * (strata.max() + 1):
+            told.append(f"fewer than {FEWEST_OF_STRATUM} items a class: no correlation within")
+        else:
+            limits = moment_limits(within, tails).tolist()
+            found |= dict(zip(WITHIN, (within.rho, *limits), strict=True))
+            if within.reason:
+                told.append(f"within classes {within.reason}")
+            elif alone := int((np.bincount(classes) == 1).sum()):
+                told.append(f"classes of a single item, which say nothing within: {alone}")
+            if not (within.reason or total.reason):
+                both = (total.rho, within.rho), (total.slopes, within.slopes)
+                found["p_within"] = same_correlation(*both, own)
+    if n_classes >= FEWEST_CLASSES:
+        found["r_between_class"] = _between(table, (a, b), items, classes).rho
+    return _Entry(items, own, total, found, told)
 
 
 def _moments(
@@ -234,29 +232,21 @@ def _moments(
     classes: NDArray[np.intp] | None,
     clusters: NDArray[np.intp] | None,
     sampled: bool,
-) -> Moments:
-    """Moments over items, or within classes; clusters by leave-one-out."""
+) -> tuple[Moments, tuple[Side, Side], NDArray[np.intp]]:
+    """Moments over items, or within classes (clusters by leave-one-out), sides and strata."""
 
     def again(keep: NDArray[np.bool_]) -> Moments:
         kinds = None if classes is None else np.unique(classes[keep], return_inverse=True)[1]
-        return _moments(table, systems, items[keep], kinds, None, False)
+        return _moments(table, systems, items[keep], kinds, None, False)[0]
 
     sides, strata = pair_sides(table, systems, items, classes)
     n, n_strata = len(items), int(strata.max()) + 1
     if n < max(n_strata + 3, FEWEST_ITEMS):
         kind = "lists that no one ties" if classes is None else "lists and classes"
-        return unknown_moments(f"{n} items in {n_strata} {kind}", n)
-    return moment_consistency(*sides, strata, clusters, again if sampled else None)
-
-
-def _about_classes(within: Moments | None, classes: NDArray[np.intp]) -> str:
-    """Why there is no correlation within classes, or what is excluded from it."""
-    if within is None:
-        return f"fewer than {FEWEST_OF_STRATUM} items a class: no correlation within"
-    if within.reason:
-        return f"within classes {within.reason}"
-    alone = int((np.bincount(classes) == 1).sum())
-    return f"classes of a single item, which say nothing within: {alone}" if alone else ""
+        found = unknown_moments(f"{n} items in {n_strata} {kind}", n)
+    else:
+        found = moment_consistency(*sides, strata, clusters, again if sampled else None)
+    return found, sides, strata
 
 
 def _between(
@@ -283,50 +273,32 @@ def _between(
     return moment_consistency(sides[0], sides[1], alike)
 
 
-def _shares(entry: _Entry, tails: list[float]) -> dict[str, float]:
-    """Correlations of proportions correct overall, within and between classes."""
-    found = {"share_consistency": entry.total.rho}
-    if entry.within is not None:
-        ends = moment_limits(entry.within, tails).tolist()
-        found |= dict(zip(WITHIN, (entry.within.rho, *ends), strict=False))
-    if entry.between is not None:
-        found["r_between_class"] = entry.between.rho
-    return found
-
-
-def _said(model: str, entry: _Entry, checks: dict[str, float]) -> dict[str, str]:
+def _said(model: str, found: dict[str, float]) -> dict[str, str]:
     """Notes of the checks of an entry, by name."""
     level = LEVEL / len(SAYS[model])
-    said = {name: text for name, text in SAYS[model].items() if checks.get(name, 1.0) < level}
-    if "p_within" in said and entry.within is not None:
-        numbers = f"({entry.total.rho:.2f} in all, {entry.within.rho:.2f} within)"
-        said["p_within"] += f" {numbers}"
+    said = {name: text for name, text in SAYS[model].items() if found.get(name, 1.0) < level}
+    if "p_within" in said:
+        numbers = f"{found['share_consistency']:.2f} in all, {found[WITHIN[0]]:.2f} within"
+        said["p_within"] += f" ({numbers})"
     return said
 
 
-def _remark(entry: _Entry, bounds: Floats, found: dict[str, float]) -> str:
+def _remarks(entry: _Entry, bounds: Floats) -> list[str]:
     """Notes on moments."""
-    if entry.total.reason:
-        return entry.total.reason
-    rho = entry.total.rho
-    told = [entry.remark]
-    if abs(rho) > 1:
-        told.append(f"corrected for noise the estimate is {rho:.2f}")
-    told.append(_without_bound(rho, bounds))
-    said = _said("moments", entry, found)
+    rho, found = entry.total.rho, entry.found
+    said = _said("moments", found)
     if "p_nonlinearity" in said:
-        if is_moved(entry.raw, bounds):
-            said["p_nonlinearity"] += (
-                f" (corrected for noise raw {entry.raw:.2f}, by order {rho:.2f})"
-            )
+        held = np.clip(found["raw"], -1, 1)
+        if held < bounds[0] or held > bounds[1]:
+            numbers = f"raw {found['raw']:.2f}, by order {rho:.2f}"
+            said["p_nonlinearity"] += f" (corrected for noise {numbers})"
         else:
             # Nonlinearity that does not change the correlation is irrelevant.
             del said["p_nonlinearity"]
-    told += said.values()
-    sure = found.get("r_within_class_lb", np.nan) * found.get("r_within_class_ub", np.nan) > 0
-    if sure and rho * found["r_within_class"] < 0:
-        told.append(OPPOSITE)
-    return "; ".join(filter(None, told))
+    far = f"corrected for noise the estimate is {rho:.2f}" if abs(rho) > 1 else ""
+    within, *ends = (found.get(name, np.nan) for name in WITHIN)
+    opposite = OPPOSITE if np.prod(ends) > 0 and rho * within < 0 else ""
+    return [*entry.told, far, _without_bound(rho, bounds), *said.values(), opposite]
 
 
 def _without_bound(rho: float, bounds: Floats) -> str:

@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from alikely._base.arrays import Floats, within
 from alikely._base.checks import known_kind
@@ -27,6 +26,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.inclusion import refuse_inclusion
+from alikely.data.repeats import presented
 from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.inference.intervals import mean_of_defined
@@ -36,6 +36,7 @@ from alikely.metrics.margins import FEWEST_ITEMS, spearman_brown
 
 __all__ = [
     "Reliability",
+    "repeat_cells",
     "repeated_answers",
     "self_consistency",
     "spearman_brown",
@@ -43,7 +44,6 @@ __all__ = [
 ]
 
 ALL_SPLITS = 2_000
-PLACE = ["dataset", "condition", "item"]
 # Smaller variances are rounding error.
 NOTHING = 1e-12
 # Most numbers in memory, replicates times items.
@@ -61,8 +61,6 @@ class Reliability(NamedTuple):
     n_items: int
     n_splits: int
     every_split: bool
-    as_published: tuple[float, float]
-    of_lists: tuple[float, ...]
 
 
 def split_half_reliability(
@@ -138,22 +136,26 @@ def split_half_reliability(
             f"{n_resamples}"
         )
     x, n = _answers_given(correct, shown)
-    of_item = np.arange(x.shape[1]) if clusters is None else np.asarray(clusters)
+    of_item = np.arange(x.shape[1])
+    if clusters is not None:
+        of_item = np.unique(clusters, return_inverse=True)[1]
     if of_item.shape != (x.shape[1],):
         raise ValueError(
             f"clusters must be one for each of the {x.shape[1]} items, got shape {of_item.shape}"
         )
-    of_item = np.unique(of_item, return_inverse=True)[1]
     generators = [np.random.default_rng(seed) for seed in seed_sequence(rng).spawn(2)]
     complete = bool((n == n[0, 0]).all())
     lists = lists_of_items(n)
     if not complete:
-        x, estimate, of_lists = _without_levels(x, n, lists)
+        x, estimate = _without_levels(x, n, lists)
     kinds = (lists == np.arange(lists.max() + 1)[:, None]).astype(np.float64)
     # An observer has one list; otherwise lists would be connected.
     of_observer = (n @ kinds.T).argmax(axis=1)
     halves, every = _splits(of_observer, n_splits, generators[0], complete)
     r = _half_correlations(x, n, kinds, halves)
+    r = r[np.isfinite(r)]
+    if not len(r):
+        raise ValueError("all items are equally hard for one half of every split: no reliability")
     people, items = np.ones((n_resamples + 1, len(x))), np.ones((n_resamples + 1, x.shape[1]))
     for k, kind in enumerate(kinds):
         for counts, own, unit in (
@@ -162,51 +164,31 @@ def split_half_reliability(
         ):
             units, at = np.unique(unit[own], return_inverse=True)
             shares = np.full(len(units), 1 / len(units))
-            drawn = generators[1].multinomial(len(units), shares, n_resamples)
-            counts[1:, own] = drawn[:, at]
+            counts[1:, own] = generators[1].multinomial(len(units), shares, n_resamples)[:, at]
     step = max(1, CHUNK // x.shape[1])
     alpha = np.concatenate([
         _alpha(x, n, kinds, people[i : i + step], items[i : i + step])
         for i in range(0, len(people), step)
     ])  # fmt: skip
-    r = r[np.isfinite(r)]
-    if not len(r):
-        raise ValueError("all items are equally hard for one half of every split: no reliability")
-    stepped = spearman_brown(r)
-    half_width = (
-        stats.t.ppf((1 + ci_prob) / 2, len(r) - 1) * stepped.std(ddof=1) / np.sqrt(len(r))
-        if len(r) > 1
-        else np.nan
-    )
-    middle = float(stepped.mean())
     if complete:
-        estimate, of_lists = middle, (float(alpha[0]),)
+        estimate = float(spearman_brown(r).mean())
     z = np.arctanh(np.clip([estimate, *alpha], -1 + 1e-9, 1 - 1e-9))
     tails = np.nanquantile(z[2:] - z[1], [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-    lower, upper = np.tanh(z[0] + tails)
-    return Reliability(
-        float(r.mean()),
-        estimate,
-        float(lower),
-        float(upper),
-        len(x),
-        x.shape[1],
-        len(r),
-        every,
-        (middle - half_width, middle + half_width),
-        of_lists,
-    )
+    lower, upper = np.tanh(z[0] + tails).tolist()
+    return Reliability(float(r.mean()), estimate, lower, upper, len(x), x.shape[1], len(r), every)
 
 
 def _answers_given(correct: ArrayLike, shown: ArrayLike | None) -> tuple[Floats, Floats]:
     """Responses and their numbers; checks that there are enough."""
     x = np.asarray(correct, dtype=np.float64)
-    if shown is None and not np.isnan(x).any():
-        x = _answers(x)
-        return x, np.ones_like(x)
-    n = np.where(np.isnan(x), 0.0, 1.0) if shown is None else np.asarray(shown, dtype=np.float64)
-    if n.shape != x.shape:
-        raise ValueError(f"shown must have the shape of correct, {x.shape}, got {n.shape}")
+    n = (~np.isnan(x) if shown is None else np.asarray(shown)).astype(np.float64)
+    if x.ndim != 2 or len(x) < 2 or n.shape != x.shape:
+        raise ValueError(
+            "correct must be of at least 2 observers, shape (observer, item), and shown of the "
+            f"same shape; got {x.shape} and {n.shape}"
+        )
+    if x.shape[1] < FEWEST_ITEMS:
+        raise ValueError(f"a reliability needs at least {FEWEST_ITEMS} items, got {x.shape[1]}")
     if not (np.isfinite(n) & (n >= 0) & (n == np.round(n))).all():
         raise ValueError("shown must be whole numbers of answers, 0 where there is none")
     if (lacking := np.isnan(x) & (n > 0)).any():
@@ -215,52 +197,25 @@ def _answers_given(correct: ArrayLike, shown: ArrayLike | None) -> tuple[Floats,
             f"observer {observer} has {n[observer, item]:g} answers to item {item} but no share "
             "of right ones; give one, or 0 answers"
         )
-    x = _answers(np.where(n > 0, x, 0))
     for axis, name in ((1, "observer"), (0, "item")):
-        if (silent := ~(n > 0).any(axis=axis)).any():
+        if (silent := ~n.any(axis=axis)).any():
             raise ValueError(f"{name} {int(np.argmax(silent))} has no answer; leave it out")
-    return x, n
+    return np.where(n > 0, x, 0), n
 
 
-def _answers(correct: ArrayLike) -> Floats:
-    x = np.asarray(correct, dtype=np.float64)
-    if x.ndim != 2 or len(x) < 2:
-        raise ValueError(
-            f"correct must be of at least 2 observers, shape (observer, item), got {x.shape}"
-        )
-    if x.shape[1] < FEWEST_ITEMS:
-        raise ValueError(f"a reliability needs at least {FEWEST_ITEMS} items, got {x.shape[1]}")
-    if np.isnan(x).any():
-        observer, item = np.argwhere(np.isnan(x))[0]
-        raise ValueError(
-            f"observer {observer} has no answer to item {item}; leave the item out, or count a "
-            "missing response as an error"
-        )
-    return x
-
-
-def _without_levels(
-    x: Floats, n: Floats, lists: NDArray[np.intp]
-) -> tuple[Floats, float, tuple[float, ...]]:
-    """Responses minus levels of observers and list means; alpha, overall and by list."""
-    by_two = int(((n > 0).sum(axis=0) > 1).sum())
-    if by_two < FEWEST_ITEMS:
+def _without_levels(x: Floats, n: Floats, lists: NDArray[np.intp]) -> tuple[Floats, float]:
+    """Responses minus levels of observers and list means, and alpha."""
+    side = group_side(x * n, n, lists)
+    if (by_two := np.isfinite(side.square).sum()) < FEWEST_ITEMS:
         raise ValueError(
             f"a reliability needs at least {FEWEST_ITEMS} items that two observers answered, got "
             f"{by_two}"
         )
-    side = group_side(np.where(n > 0, x, 0) * n, n, lists)
-
-    def alpha(square: Floats, ease: Floats) -> float:
-        total, known = float((ease**2).mean()), square[np.isfinite(square)]
-        return float(within(known.mean() / total, -np.inf)) if total > NOTHING**2 else np.nan
-
-    estimate = alpha(side.square, side.ease)
-    if not np.isfinite(estimate):
+    total = float((side.ease**2).mean())
+    if not total > NOTHING**2:
         raise ValueError("all items are equally hard: no reliability")
-    answers = np.divide(side.cells, side.weights, out=np.zeros_like(side.cells), where=n > 0)
-    own = [lists == k for k in range(int(lists.max()) + 1)]
-    return answers, estimate, tuple(alpha(side.square[k], side.ease[k]) for k in own)
+    alpha = float(within(np.nanmean(side.square) / total, -np.inf))
+    return _ratio(side.cells, side.weights), alpha
 
 
 def _splits(
@@ -289,15 +244,15 @@ def _splits(
 
 def _half_correlations(x: Floats, n: Floats, kinds: Floats, halves: Floats) -> Floats:
     """Correlations of proportions of two halves, over items that both answered, within lists."""
-    answers = np.stack([halves @ n, (1 - halves) @ n])
-    index = _ratio(np.stack([halves @ (n * x), (1 - halves) @ (n * x)]), answers)
+    both = np.stack([halves, 1 - halves])
+    answers = both @ n
+    index = _ratio(both @ (n * x), answers)
     there = (answers > 0).all(axis=0).astype(np.float64)
     # Minus list means, over available items; 0 elsewhere.
     a, b = there * (index - _ratio((there * index) @ kinds.T, there @ kinds.T) @ kinds)
     spread = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
     known = (spread > NOTHING) & (there.sum(axis=1) >= FEWEST_ITEMS)
-    r = np.divide((a * b).sum(axis=1), spread, out=np.full(len(spread), np.nan), where=known)
-    return within(r, -1)
+    return within(np.where(known, _ratio((a * b).sum(axis=1), spread), np.nan), -1)
 
 
 def _alpha(y: Floats, n: Floats, kinds: Floats, p: Floats, w: Floats) -> Floats:
@@ -348,21 +303,18 @@ def repeated_answers(
     refuse_inclusion(data, "models of items")
     correct = correctness(data["correct"].values[chosen], no_response)
     taken = (correct != LEFT_OUT).any(axis=0)
-    frame = pd.DataFrame({key: data[key].values[taken] for key in PLACE})
-    item = frame.groupby(PLACE, sort=False).ngroup().to_numpy()
-    order = np.argsort(data["repeat"].values[taken], kind="stable")
-    rank = np.empty(len(frame), np.int64)
-    rank[order] = frame.iloc[order].groupby(PLACE, sort=False).cumcount().to_numpy()
-    out = np.full((len(chosen), item.max() + 1, rank.max() + 1), LEFT_OUT, np.int8)
-    out[:, item, rank] = correct[:, taken]
-    places = frame.drop_duplicates(ignore_index=True)
+    data = data[["correct"]].isel(observer=chosen, trial=taken)
+    items = presented(data)
+    first = slice(None) if items is None else items.first
+    correct = correct[:, taken]
+    out = correct[:, :, None] if items is None else items.gathered(correct, LEFT_OUT)
     return xr.Dataset(
         {"correct": (("observer", "item", "repeat"), out)},
         coords={
-            "observer": data["observer"].values[chosen].astype(object),
-            "item_label": ("item", places["item"].to_numpy(object)),
-            "dataset": ("item", places["dataset"].to_numpy(object)),
-            "condition": ("item", places["condition"].to_numpy(object)),
+            "observer": data["observer"].values.astype(object),
+            "item_label": ("item", data["item"].values[first].astype(object)),
+            "dataset": ("item", data["dataset"].values[first].astype(object)),
+            "condition": ("item", data["condition"].values[first].astype(object)),
         },
     )
 
@@ -411,29 +363,34 @@ def self_consistency(
     [['human_1', 500], ['human_2', 500]]
     """
     names, x = _observers(answers, kind, no_response)
-    rows = []
-    for name, own in zip(names, x, strict=True):
-        found = []
-        given = ~np.isnan(own)
-        for one, other in itertools.combinations(range(own.shape[1]), 2):
-            both = given[:, one] & given[:, other]
-            a, b = own[both, one], own[both, other]
-            cells = [
-                (a * b).sum(),
-                (a * (1 - b)).sum(),
-                ((1 - a) * b).sum(),
-                ((1 - a) * (1 - b)).sum(),
-            ]
-            kappa = float(error_consistency(cells))
-            spread = len(a) > 1 and a.std() > 0 and b.std() > 0
-            found.append((kappa, float(np.corrcoef(a, b)[0, 1]) if spread else np.nan, len(a)))
-        kappas, correlations, weights = np.array(found).T
-        kappa, r = (float(mean_of_defined(values, weights)) for values in (kappas, correlations))
-        again, shown = int((given.sum(axis=1) > 1).sum()), int(given.any(axis=1).sum())
-        note = f"{again} of {shown} items recur" if again < shown else ""
-        rows.append((name, again, kappa, r, 1 - r, 1 - r**2, note))
-    columns = ["observer", "n_items", "kappa", "r", "noise_share", "noise_share_squared", "note"]
-    return pd.DataFrame(rows, columns=columns)
+    given = ~np.isnan(x)
+    cells = repeat_cells(x == 1, given).astype(np.float64)
+    n11, n10, n01, n00 = np.moveaxis(cells, -1, 0)
+    scale = np.sqrt((n11 + n10) * (n01 + n00) * (n11 + n01) * (n10 + n00))
+    with np.errstate(invalid="ignore"):
+        both = error_consistency(cells), (n11 * n00 - n10 * n01) / scale
+    kappa, r = (mean_of_defined(values, cells.sum(axis=-1)) for values in both)
+    again, shown = (given.sum(axis=2) > 1).sum(axis=1), given.any(axis=2).sum(axis=1)
+    notes = [
+        f"{some} of {every} items recur" if some < every else ""
+        for some, every in zip(again, shown, strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "observer": names, "n_items": again, "kappa": kappa, "r": r, "noise_share": 1 - r,
+            "noise_share_squared": 1 - r**2, "note": notes,
+        }
+    )  # fmt: skip
+
+
+def repeat_cells(right: NDArray[np.bool_], shown: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Count cells n11, n10, n01, n00 between two repeats: shape (pair of repeats, observer, 4)."""
+    n, _, n_repeats = right.shape
+    one, other = np.triu_indices(n_repeats, k=1)
+    parts = np.stack([right, shown & ~right], axis=1).astype(np.float32)
+    flat = parts.transpose(0, 1, 3, 2).reshape(n, 2 * n_repeats, -1)
+    counts = (flat @ flat.transpose(0, 2, 1)).reshape(n, 2, n_repeats, 2, n_repeats)
+    return counts[:, :, one, :, other].reshape(len(one), n, 4)
 
 
 def _observers(

@@ -341,24 +341,26 @@ def _class_panel(
 ) -> None:
     """Residual proportions correct by class, given margins."""
     labels, classes = np.unique(names.astype(str), return_inverse=True)
-    found = class_residuals(side, other, classes) if (names != "").all() else None
-    if found is None or len(found.classes) < 2:
+    found = None
+    if (names != "").all():
+        found, within_classes = class_residuals(side, other, classes)
+    if found is None or len(found) < 2:
         text = "classes unknown" if found is None else "fewer than two classes with two items"
         ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes, fontsize=8)
         ax.set_axis_off()
         return
-    order = np.argsort(found.mean)
-    free = int(found.size.sum()) - len(found.classes)
-    half = stats.t.ppf((1 + ci_prob) / 2, free) * np.sqrt(found.within / found.size)
+    mean, size = found["mean"].to_numpy(), found["size"].to_numpy()
+    order = np.argsort(mean)
+    half = stats.t.ppf((1 + ci_prob) / 2, size.sum() - len(found)) * np.sqrt(within_classes / size)
     place = np.arange(len(order))
     ax.axvline(0, color="0.75", linewidth=0.8, zorder=0)
     ax.errorbar(
-        found.mean[order], place, xerr=half[order], fmt="o", color=COLORS[0], markersize=4,
+        mean[order], place, xerr=half[order], fmt="o", color=COLORS[0], markersize=4,
         linewidth=1,
     )  # fmt: skip
     # With very many classes, labels would overlap.
     every = -(-len(order) // MOST_NAMES)
-    texts = [f"{labels[found.classes[k]]} ({found.size[k]})" for k in order]
+    texts = [f"{labels[found.index[k]]} ({size[k]})" for k in order]
     ax.set_yticks(place[::every], texts[::every], fontsize=7 if len(order) <= 20 else 5)
     ax.xaxis.set_major_locator(MaxNLocator(4))
     lost = len(labels) - len(order)
