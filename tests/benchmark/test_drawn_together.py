@@ -12,7 +12,7 @@ import pytest
 import alikely as al
 from alikely.benchmark.layout import crowds, image_numbers, laid_out, people_drawn
 from alikely.data.blocks import linked
-from alikely.inference.conjugate import joint_draws
+from alikely.inference.resampling import joint_draws
 from alikely.metrics import ERROR_CONSISTENCY
 from studies.benchmarks import BenchmarkDesign, simulated_benchmark
 

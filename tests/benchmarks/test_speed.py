@@ -21,7 +21,7 @@ from sklearn.mixture import GaussianMixture
 import alikely as al
 from alikely.data.tables import from_counts, joint_correctness
 from alikely.inference import cell_limits, fisher, ready, resampling, sampling
-from alikely.inference.conjugate import joint_draws, pairwise_draws
+from alikely.inference.conjugate import pairwise_draws
 from alikely.inference.null import null_draws
 from alikely.metrics import consistency
 
@@ -202,7 +202,7 @@ GROUPS: dict[str, dict[str, Make]] = {
         "10,000 pairs, exact": call(
             pairwise_draws, of(cells, 10_000), n_draws=4000
         ),
-        "832 pairs, jointly": call(joint_draws, humans_and_models, 4000, rng=1),
+        "832 pairs, jointly": call(resampling.joint_draws, humans_and_models, 4000, rng=1),
         "1,000 pairs, nuts": call(
             sampling.posterior, lambda: from_counts(cells(1_000)), "nuts", rng=1
         ),

@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.metrics.readings import readings
+from alikely.data.blocks import Block
+from alikely.inference.evaluation import evaluator
 
 FEW: dict[str, Any] = {"n_resamples": 300, "n_draws": 400, "rng": 1}
 COEFFICIENTS = ["cohen_kappa", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha",
@@ -30,20 +31,31 @@ def codes_of(trials: al.Trials) -> np.ndarray:
     return np.asarray(trials.data["response"].values)
 
 
+def value_of(name: str, codes: np.ndarray) -> float:
+    """A coefficient of all readers of two classes."""
+    n_readers, n = codes.shape
+    correct, shown = np.zeros((n_readers, n), np.int8), np.ones((1, n_readers), bool)
+    block = Block(
+        slice(0, 1), np.array([0]), np.array([1]), correct, np.arange(n), codes,
+        np.zeros(n, np.int32), 2, np.array([2]), readers=shown,
+    )  # fmt: skip
+    return float(evaluator(block, al.metrics.get_metric(name)).values(np.ones((1, n)))[0, 0])
+
+
 @pytest.mark.parametrize("coefficient", COEFFICIENTS)
 def test_pairs_are_the_items_that_both_read_and_all_is_all(coefficient: str) -> None:
     trials = simulated(3, 80, missing=0.2)
-    codes, metric = codes_of(trials), al.metrics.get_metric(coefficient)
+    codes = codes_of(trials)
     pairs = al.agreement(trials, coefficient, n_resamples=0, n_draws=0).summary()
     for row, (a, b) in zip(pairs.itertuples(), [(0, 1), (0, 2), (1, 2)], strict=True):
         both = codes[[a, b]][:, (codes[[a, b]] >= 0).all(axis=0)]
-        assert row.estimate == pytest.approx(float(metric.value(readings(both, 2))), abs=1e-12)
+        assert row.estimate == pytest.approx(value_of(coefficient, both), abs=1e-12)
         assert row.n_trials == both.shape[1]
         one = ((codes[[a, b]] >= 0).sum(axis=0) == 1).sum()
         assert row.n_missing == one
         assert f"{one} items without a rating by both raters are excluded" in row.note
     whole = al.agreement(trials, coefficient, readers="all", n_resamples=0, n_draws=0).summary()
-    assert whole["estimate"][0] == pytest.approx(float(metric.value(readings(codes, 2))), abs=1e-12)
+    assert whole["estimate"][0] == pytest.approx(value_of(coefficient, codes), abs=1e-12)
     assert whole["n_readers"][0] == 3
     assert "ratings are missing" in whole["note"][0]
 

@@ -10,8 +10,9 @@ from scipy import stats
 from alikely.data.blocks import cluster_numbers
 from alikely.data.tables import from_counts, joint_correctness
 from alikely.data.trials import Trials
-from alikely.inference.conjugate import independence_draws, joint_draws, pairwise_draws
+from alikely.inference.conjugate import independence_draws, pairwise_draws
 from alikely.inference.process import process_draws
+from alikely.inference.resampling import joint_draws
 from alikely.metrics import Answers, Metric, consistency, copying
 
 TABLES = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1], [158, 2, 0, 0], [160, 0, 0, 0]]

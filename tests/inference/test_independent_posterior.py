@@ -16,7 +16,7 @@ from scipy import stats
 
 import alikely as al
 from alikely.inference import null
-from alikely.inference.independent import independent_posterior, null_bootstrap
+from alikely.inference.independent import independent_posterior
 from alikely.metrics import consistency
 from alikely.models import prior_texts
 
@@ -195,7 +195,7 @@ def test_null_draws_have_the_null_distribution() -> None:
 def test_bootstrap_of_independent_observers() -> None:
     """Observed accuracies: two binomials and a hypergeometric overlap; a ceiling never errs."""
     cells = np.array([[12, 3, 4, 1], [20, 0, 0, 0], [0, 0, 0, 0]])
-    draws = null_bootstrap(cells, 40_000, rng=1)
+    draws = null.null_draws(cells, 40_000, rng=1, observed=True)
     assert np.isnan(draws[:, 1:]).all()
     of_a, of_b = stats.binom(20, 15 / 20), stats.binom(20, 16 / 20)
     beyond_thresholds(draws[:, 0], *tables_of(20, of_a, of_b))
@@ -214,7 +214,7 @@ posterior = independent_posterior
             lambda: posterior(CELLS, sampler="exact", priors={"p_a": pm.Uniform.dist(0.5, 1)}),
             r"prior of 'p_a' has no exact draws; use sampler='nuts', or give Beta .* \(2, 1\)",
         ),
-        (lambda: null_bootstrap([1, 2, -3, 4]), "must not be negative, got -3"),
+        (lambda: null.null_draws([1, 2, -3, 4]), "must not be negative, got -3"),
     ],
 )
 def test_bad_arguments(call: Callable[[], Any], message: str) -> None:

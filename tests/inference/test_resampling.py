@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import joblib
 import numpy as np
 import pytest
@@ -44,10 +42,9 @@ def test_same_indices_give_exactly_the_replicates_of_index_resampling() -> None:
             assert values[pair] == consistency.error_consistency(plain)
 
 
-@pytest.mark.parametrize("kind", ["trial", "bayesian"])
-def test_bootstrap_standard_error(kind: Any) -> None:
+def test_bootstrap_standard_error() -> None:
     table = from_counts([600, 150, 100, 150])
-    draws = resampling.bootstrap(table, n_resamples=20_000, kind=kind, rng=3).values
+    draws = resampling.bootstrap(table, n_resamples=20_000, rng=3).values
     psi = consistency.ERROR_CONSISTENCY.influence([600, 150, 100, 150])
     se = np.sqrt(np.array([600, 150, 100, 150]) @ psi**2) / 1000
     assert draws.std() == pytest.approx(se, rel=4 / np.sqrt(40_000) + 2 / 1000)
@@ -154,7 +151,6 @@ def test_bca_is_undefined_where_it_must_be() -> None:
     ("call", "message"),
     [
         (lambda t: resampling.bootstrap(t, n_resamples=0), "n_resamples must be at least 1, got 0"),
-        (lambda t: resampling.bootstrap(t, kind="jack"), "kind must be 'trial' or 'bayesian'"),
         (lambda t: resampling.bootstrap(t, cluster="item"), "cluster must name a trial coordinate"),
         (
             lambda t: resampling.bca_interval([[1, 1, 1, 1]], [[0.0]], ci_prob=1.5),

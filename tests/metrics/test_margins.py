@@ -88,19 +88,27 @@ def test_coarse_scores(how: Any) -> None:
     np.testing.assert_allclose(found[:, 1], wanted)
 
 
+def of_margins(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
+    """The correlation, and its change with the weight of each item."""
+    moments = margins.margin_moments(x, y)
+    sums = moments.sum(axis=-1)
+    slopes = margins.DECISION_MARGIN_CONSISTENCY.derivative(sums) @ moments
+    return float(margins.margin_consistency(sums)), slopes
+
+
 @given(st.integers(5, 40), st.integers(0, 10_000))
 def test_consistency_equals_scipy_and_has_its_symmetries(n: int, seed: int) -> None:
     x, y = np.random.default_rng(seed).normal(size=(2, n))
-    pearson = margins.margin_consistency(x, y)
+    pearson, slopes = of_margins(x, y)
     assert pearson == pytest.approx(stats.pearsonr(x, y).statistic)
-    assert margins.margin_consistency(y, -3 * x + 1) == pytest.approx(-pearson)
-    assert abs(margins.margin_influence(x, y).sum()) < 1e-8
+    assert of_margins(y, -3 * x + 1)[0] == pytest.approx(-pearson)
+    assert abs(slopes.sum()) < 1e-8
 
 
 def test_influence_is_the_derivative() -> None:
     rng = np.random.default_rng(4)
     x, y = rng.normal(size=(2, 30))
-    psi = margins.margin_influence(x, y)
+    slopes = of_margins(x, y)[1]
 
     def weighted(w: np.ndarray) -> float:
         w = w / w.sum()
@@ -110,12 +118,13 @@ def test_influence_is_the_derivative() -> None:
     for i in range(30):
         step = 1e-6 * np.eye(30)[i]
         slope = (weighted(np.ones(30) + step) - weighted(np.ones(30) - step)) / 2e-6
-        assert psi[i] / 30 == pytest.approx(slope, abs=1e-8)
+        assert slopes[i] == pytest.approx(slope, abs=1e-8)
 
 
 def test_constant_margins_have_no_consistency() -> None:
-    assert np.isnan(margins.margin_consistency(np.ones(6), np.arange(6)))
-    assert np.isnan(margins.margin_influence(np.ones(6), np.arange(6))).all()
+    value, slopes = of_margins(np.ones(6), np.arange(6))
+    assert np.isnan(value)
+    assert np.isnan(slopes).all()
 
 
 def test_spearman_brown_equals_the_correlation_of_means_of_parallel_measures() -> None:
@@ -139,7 +148,7 @@ def test_spearman_brown_equals_the_correlation_of_means_of_parallel_measures() -
             lambda: margins.coarse_scores([[1.0]], ["a"], ["a"], "sum"),  # type: ignore[arg-type]
             "how must be 'mean' or 'mean_probability', got 'sum'",
         ),
-        (lambda: margins.margin_consistency(np.full(5, np.nan), np.ones(5)), "must not be NaN"),
+        (lambda: margins.margin_moments(np.full(5, np.nan), np.ones(5)), "5 common items, got 0"),
     ],
 )
 def test_bad_input(call: Any, message: str) -> None:

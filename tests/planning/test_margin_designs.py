@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from alikely.metrics.margins import margin_consistency, margin_influence, spearman_brown
+from alikely.metrics.margins import DECISION_MARGIN_CONSISTENCY, margin_moments, spearman_brown
 from alikely.planning import margins as designs
 
 Figure = Callable[[str], None]
@@ -96,8 +96,11 @@ def test_item_reliability_by_simulation(n: int, mean: float, sd: float) -> None:
         assert np.isnan(row["split_half"])
     for name, (x, y) in pairs.items():
         # Four standard errors of the simulated correlation, from its influence function.
-        error = np.sqrt((margin_influence(x, y) ** 2).sum()) / len(truth)
-        assert abs(margin_consistency(x, y) - row[name]) < 4 * error
+        moments = margin_moments(x, y)
+        sums = moments.sum(axis=-1)
+        slopes = DECISION_MARGIN_CONSISTENCY.derivative(sums) @ moments
+        found = DECISION_MARGIN_CONSISTENCY.value(sums)
+        assert abs(found - row[name]) < 4 * np.sqrt((slopes**2).sum())
 
 
 def test_halves_step_up_to_the_group() -> None:
@@ -145,7 +148,8 @@ def test_power_by_simulated_experiments(
     rng = np.random.default_rng(4)
     truth = beta_items(rng, mean, sd, (N_SETS, n_items))
     noise = np.sqrt(1 - dmc**2) * rng.normal(size=truth.shape)
-    r = margin_consistency(dmc * (truth - mean) / sd + noise, rng.binomial(n, truth) / n)
+    moments = margin_moments(dmc * (truth - mean) / sd + noise, rng.binomial(n, truth) / n)
+    r = DECISION_MARGIN_CONSISTENCY.value(moments.sum(axis=-1))
     null = against * np.sqrt(row["reliability"])
     z = (np.arctanh(r) - np.arctanh(null)) * np.sqrt(n_items - 3)
     power = (np.abs(z) > stats.norm.ppf(0.975)).mean()

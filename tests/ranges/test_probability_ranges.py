@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import alikely as al
 from alikely._base.arrays import normal_nodes, within
 from alikely.benchmark import entries, judges, ranking, tables
-from alikely.inference import conjugate, fisher, intervals, permutation
+from alikely.inference import fisher, intervals, permutation, resampling
 from alikely.margins import checks, reliability
 from alikely.metrics import alternatives
 from alikely.metrics.cell_priors import DEFAULT_PRIOR
@@ -89,9 +89,9 @@ def test_the_curve_of_item_strengths(rng: np.random.Generator) -> None:
 def test_cells_that_are_differences_are_not_negative(rng: np.random.Generator) -> None:
     a, b = np.triu_indices(4, 1)
     prior = DEFAULT_PRIOR.patterns("these draws")
-    pieces = conjugate.prior_pieces(rng, 50, prior.mass)
+    pieces = resampling.prior_pieces(rng, 50, prior.mass)
     block: Any = SimpleNamespace(a=a, b=b, correct=np.empty((4, 0)))
-    cells = conjugate._prior_cells(rng, prior, pieces, block)
+    cells = resampling._prior_cells(rng, prior, pieces, block)
     assert_within(cells / pieces.sum(axis=1)[:, None, None], 0, 1 + 1e-12)
     counts = rng.integers(0, 30, (N, 4))
     counts[:, 0] += 1

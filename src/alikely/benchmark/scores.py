@@ -61,10 +61,9 @@ from alikely.errors.posteriors import agreement_draws
 from alikely.estimates.analysis import check_numbers, kept_prior, require_cells
 from alikely.estimates.remarks import require_clusters
 from alikely.estimates.result import Result
-from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
 from alikely.inference.process import process_draws
-from alikely.inference.resampling import bootstrap
+from alikely.inference.resampling import bootstrap, joint_draws
 from alikely.metrics import Metric
 from alikely.metrics.cell_priors import Prior, cell_prior
 from alikely.metrics.consistency import ACCURACY_COLUMNS, accuracies

@@ -30,9 +30,16 @@ from alikely._base.settings import resolve
 from alikely.data.inclusion import refuse_inclusion
 from alikely.estimates.analysis import check_numbers
 from alikely.estimates.result import Result
-from alikely.inference.independent import independent_posterior, null_bootstrap
+from alikely.inference.independent import independent_posterior
 from alikely.inference.intervals import interval
-from alikely.inference.null import bayes_factor_prior, elpd, elpd_mid_p, log_bayes_factor, p_value
+from alikely.inference.null import (
+    bayes_factor_prior,
+    elpd,
+    elpd_mid_p,
+    log_bayes_factor,
+    null_draws,
+    p_value,
+)
 from alikely.inference.sampling import Sampler, trial_log_likelihood
 
 __all__ = ["correctness_cells", "independent_observers", "null_table", "test_copy_model"]
@@ -121,7 +128,7 @@ def independent_observers(
     )
     if n_resamples:
         (own,) = seed.spawn(1)
-        replicates = null_bootstrap(cells, n_resamples, result.metric, own)
+        replicates = null_draws(cells, n_resamples, result.metric, own, observed=True)
         tree["bootstrap"] = xr.Dataset(
             {result.metric.name: (("resample", "pair"), replicates)},
             coords={"pair": table["pair"].values},

@@ -14,24 +14,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from alikely._base.arrays import ROUNDING, within
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely._base.size import check_array
-from alikely.data.blocks import Block, blocks, linked
-from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import check_counts
-from alikely.inference.features import weighted_cells
-from alikely.inference.process import n_pieces, prior_pieces
-from alikely.inference.resampling import units_of_trials
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import (
     CellPrior,
-    PatternPrior,
     Prior,
     cell_prior,
     check_accuracy_priors,
@@ -41,7 +33,6 @@ from alikely.metrics.copying import COPY_PROBABILITY
 __all__ = [
     "COPY_MODEL",
     "independence_draws",
-    "joint_draws",
     "pairwise_draws",
 ]
 
@@ -132,98 +123,6 @@ def _pairwise_chunk(
     cells[..., 2] = (1 - p_a) * v
     cells[..., 3] = (1 - p_a) - cells[..., 2]
     return {metric.name: metric.value(cells).astype(np.float32) for metric in metrics}
-
-
-def joint_draws(
-    table: xr.Dataset,
-    n_draws: int = 4_000,
-    metrics: Sequence[Metric] = COPY_MODEL,
-    rng: RandomState = None,
-    images: NDArray[np.intp] | None = None,
-    prior: Prior | None = None,
-) -> dict[str, NDArray[np.float32]]:
-    """Exact draws of one posterior for all pairs that share trials."""
-    if n_draws < 1:
-        raise ValueError(f"draws must be at least 1, got {n_draws}")
-    refuse_inclusion(table, "the posterior of all trials")
-    base = cell_prior(prior).patterns("the joint posterior of all pairs")
-    groups = list(blocks(table))
-    seeds = seed_sequence(rng).spawn(len(groups))
-    check_array(n_draws, len(metrics) * table.sizes["pair"], "draws", FEWER)
-    out = {m.name: np.empty((n_draws, table.sizes["pair"]), dtype=np.float32) for m in metrics}
-    if images is None:
-        together = [[number] for number in range(len(groups))]
-    else:
-        together = linked([images[block.trials] for block in groups])
-    jobs = []
-    for numbers in together:
-        own = [groups[number] for number in numbers]
-        unit = None if images is None else [images[block.trials] for block in own]
-        jobs.append((own, unit, n_draws, metrics, base, seeds[numbers[0]]))
-    for numbers, found in zip(together, in_parallel(_joint_blocks, jobs), strict=True):
-        for number, drawn in zip(numbers, found, strict=True):
-            for name, values in drawn.items():
-                out[name][:, groups[number].rows] = values
-    return out
-
-
-def _joint_blocks(
-    own: list[Block],
-    images: list[NDArray[np.intp]] | None,
-    n_draws: int,
-    metrics: Sequence[Metric],
-    prior: PatternPrior,
-    seed: np.random.SeedSequence,
-) -> list[dict[str, NDArray[np.float32]]]:
-    """Draws of groups whose images are shared."""
-    if images is not None and len(own) == 1 and len(np.unique(images[0])) == len(images[0]):
-        images = None
-    counts, seen, members = units_of_trials(own, images, patterns=True)
-    rng = np.random.default_rng(seed)
-    out = [
-        {m.name: np.full((n_draws, len(block.a)), np.nan, dtype=np.float32) for m in metrics}
-        for block in own
-    ]
-    shares = [block.shares() for block in seen]
-    # Without a common trial the posterior would be the prior.
-    common = [share.any(axis=(1, 2)) for share in shares]
-    n_observers = max(len(block.correct) for block in own)
-    widest = max(8 * len(block.a) for block in own) + n_observers**2
-    held = max(map(len, members)) + n_observers * n_pieces(prior.mass)
-    step = max(1, CHUNK // (len(counts) + held + widest))
-    for start in range(0, n_draws, step):
-        size = min(step, n_draws - start)
-        # Gamma masses instead of Dirichlet ones: every estimand is free of scale. In double
-        # precision, because masses of rare patterns decide near the ceiling.
-        weights = rng.standard_gamma(counts, size=(size, len(counts)))
-        # Images that nobody was shown bear one mass in all groups, with patterns of each.
-        pieces = prior_pieces(rng, size, prior.mass)
-        for block, share, member, known, drawn in zip(
-            own, shares, members, common, out, strict=True
-        ):
-            cells = weighted_cells(weights[:, member], share)
-            cells += _prior_cells(rng, prior, pieces, block)
-            for metric in metrics:
-                values = metric.value(cells)
-                drawn[metric.name][start : start + size][:, known] = values[:, known]
-    return out
-
-
-def _prior_cells(
-    rng: np.random.Generator, prior: PatternPrior, pieces: NDArray[np.float64], block: Block
-) -> NDArray[np.float64]:
-    """Cells of these pieces, each with its own pattern: (size, pair, 4)."""
-    a, b = block.a, block.b
-    shape = (len(pieces), len(block.correct), pieces.shape[1])
-    right = prior.correct(rng, shape).astype(np.float64)
-    both = (right * pieces[:, None, :]) @ right.transpose(0, 2, 1)
-    alone = np.diagonal(both, axis1=1, axis2=2)
-    n11 = both[:, a, b]
-    right_a, right_b = alone[:, a], alone[:, b]
-    total = pieces.sum(axis=1, keepdims=True)
-    cells = np.stack([n11, right_a - n11, right_b - n11, total - right_a - right_b + n11], axis=-1)
-    # Differences of sums of the same pieces can fall a few ulp below 0.
-    return within(cells, high=np.inf, slack=ROUNDING * total[..., None])
 
 
 def independence_draws(

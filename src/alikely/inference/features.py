@@ -21,6 +21,7 @@ from alikely.data.blocks import LEFT_OUT, Block
 from alikely.metrics import Metric
 from alikely.metrics.answers import pair_features
 from alikely.metrics.gradients import central_differences
+from alikely.metrics.margins import margin_moments
 from alikely.metrics.options import FEATURES, OptionSums, given_answers, given_probabilities
 from alikely.metrics.pair_sums import Names
 from alikely.metrics.readings import Readings
@@ -36,9 +37,6 @@ __all__ = [
     "weighted_cells",
     "wrong_answers",
 ]
-
-# Of the weight of an item, in a difference.
-STEP = 1e-5
 
 
 class Features(Protocol):
@@ -63,7 +61,7 @@ def features(block: Block, metric: Metric, weight: Floats | None = None) -> Feat
     if metric.counts == "correctness":
         return _dense(block.shares() if weight is None else block.shares() * weight)
     if metric.counts == "margins":
-        return _Margins(block)
+        return _dense(margin_moments(block.margins[block.a], block.margins[block.b]))
     if metric.counts in ("options", "probabilities"):
         return option_features(block, metric.counts == "probabilities")
     if metric.counts == "trials":
@@ -315,45 +313,6 @@ def shares_of_options(block: Block) -> tuple[Floats, NDArray[np.bool_]]:
     p = block.probability.astype(np.float64)
     shown = ~np.isnan(p).all(axis=2)
     return np.where(shown[..., None], p / p.sum(axis=2, keepdims=True), 0.0), shown
-
-
-class _Margins:
-    """Margins of both systems of each pair on common items."""
-
-    def __init__(self, block: Block) -> None:
-        x, y = block.margins[block.a], block.margins[block.b]
-        self.shape = x.shape
-        common = [np.flatnonzero(both) for both in np.isfinite(x) & np.isfinite(y)]
-        self.pairs = [(x[p, items], y[p, items], items) for p, items in enumerate(common)]
-
-    @property
-    def width(self) -> int:
-        return 8 * self.shape[1] + len(self.pairs)
-
-    def known(self) -> NDArray[np.bool_]:
-        return np.array([len(items) > 0 for _, _, items in self.pairs], dtype=bool)
-
-    def apply(self, function: Callable[..., Any], weights: NDArray[np.floating]) -> NDArray[Any]:
-        w = np.asarray(weights, dtype=np.float64)
-        own = (w if len(items) == w.shape[1] else w[:, items] for _, _, items in self.pairs)
-        each = [function(a, b, part) for (a, b, _), part in zip(self.pairs, own, strict=True)]
-        return np.stack(each, axis=1)
-
-    def of_trials(self, metric: Metric) -> Floats:
-        out = np.zeros(self.shape)
-        for row, (a, b, items) in zip(out, self.pairs, strict=True):
-            row[items] = _influence_of_items(metric, a, b) / len(items)
-            # An undefined value has no slope anywhere.
-            row[:] = row if np.isfinite(row).all() else np.nan
-        return out
-
-
-def _influence_of_items(metric: Metric, a: Floats, b: Floats) -> Floats:
-    if metric.gradient is not None:
-        return np.asarray(metric.gradient(a, b))
-    step = STEP * np.eye(len(a))
-    up, down = (metric.value(a, b, 1 + side * step) for side in (1, -1))
-    return np.asarray(len(a) * (up - down) / (2 * STEP))
 
 
 class _Errors(NamedTuple):

@@ -88,8 +88,10 @@ def _log_p(flat: NDArray[np.integer], rest: Floats, side: int) -> Floats:
 def log_table_mass(table: NDArray[np.int64]) -> Floats:
     """Log hypergeometric probability of tables given their margins."""
     square = table.reshape(-1, 2, 2)
-    sizes = [square.sum(axis=1), square.sum(axis=2), -table, -table.sum(axis=1, keepdims=True)]
-    return np.asarray(sum((np.sign(n) * special.gammaln(abs(n) + 1.0)).sum(axis=1) for n in sizes))
+    n = table.sum(axis=1, keepdims=True)
+    log_factorial = special.gammaln(np.arange(n.max(initial=0) + 1) + 1.0)
+    margins = log_factorial[square.sum(axis=1)] + log_factorial[square.sum(axis=2)]
+    return np.asarray(margins.sum(axis=1) - log_factorial[np.hstack([table, n])].sum(axis=1))
 
 
 def _stirling(n: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -30,9 +30,9 @@ from alikely.inference.sampling import Sampler, check_sampler
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import check_accuracy_priors
 
-__all__ = ["independent_posterior", "null_bootstrap"]
+__all__ = ["independent_posterior"]
 
-# Pairs whose tables are made at a time: what is made of 4,000 draws then stays below 10 MB.
+# Pairs whose values are computed at a time: intermediate arrays stay below 10 MB.
 CHUNK = 64
 TUNE = 500
 EXACT = "or use sampler='exact'"
@@ -79,7 +79,9 @@ def independent_posterior(
     # Without a common trial the posterior would be the prior.
     accuracies = groups["posterior"].where(xr.DataArray(counts.sum(axis=1) > 0, dims="pair"))
     tables = groups["posterior_predictive"]
-    tables[metric.name] = (DIMS, _values(tables["observed_cells"].values, metric))
+    cells = tables["observed_cells"].values
+    values = [metric.value(cells[:, :, k : k + CHUNK]) for k in range(0, len(counts), CHUNK)]
+    tables[metric.name] = (DIMS, np.concatenate(values, axis=-1).astype(np.float32))
     observed = {
         "observed_cells": (("pair", "cell"), counts),
         metric.name: ("pair", np.asarray(metric.value(counts), dtype=np.float64)),
@@ -108,10 +110,7 @@ def _exact(
     generator = np.random.default_rng(seed.spawn(1)[0])
     shape = (CHAINS, per_chain, len(counts))
     p_a, p_b = (drawn[name].reshape(shape) for name in ("p_a", "p_b"))
-    tables = np.empty((*shape, 4), dtype=np.int32)
-    for some in _chunks(len(counts)):
-        n_trials = counts[some].sum(axis=1)
-        tables[:, :, some] = independent_cells(n_trials, p_a[..., some], p_b[..., some], generator)
+    tables = independent_cells(counts.sum(axis=1), p_a, p_b, generator).astype(np.int32)
     groups = {
         "posterior": xr.Dataset({"p_a": (DIMS, p_a), "p_b": (DIMS, p_b)}),
         "posterior_predictive": xr.Dataset({"observed_cells": ((*DIMS, "cell"), tables)}),
@@ -142,38 +141,3 @@ def _chains(
     )
     tree["posterior_predictive"] = tree["posterior_predictive"].to_dataset().astype(np.int32)
     return labeled(tree, pair=coords["pair"])
-
-
-def _values(tables: NDArray[np.integer], metric: Metric) -> NDArray[np.float32]:
-    out = np.empty(tables.shape[:-1], dtype=np.float32)
-    for some in _chunks(tables.shape[-2]):
-        out[..., some] = metric.value(tables[..., some, :])
-    return out
-
-
-def _chunks(n_pairs: int) -> list[slice]:
-    return [slice(start, start + CHUNK) for start in range(0, n_pairs, CHUNK)]
-
-
-def null_bootstrap(
-    cells: ArrayLike,
-    n_resamples: int = 10_000,
-    metric: Metric = ERROR_CONSISTENCY,
-    rng: RandomState = None,
-) -> NDArray[np.float32]:
-    """Values of the estimand with the trials of each observer resampled independently."""
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples must be at least 1, got {n_resamples}")
-    counts = np.atleast_2d(check_counts(cells))
-    generator = np.random.default_rng(seed_sequence(rng))
-    out = np.empty((n_resamples, len(counts)), dtype=np.float32)
-    for some in _chunks(len(counts)):
-        n_trials = counts[some].sum(axis=1)
-        n11, n10, n01, _ = counts[some].T
-        shape = (n_resamples, len(n_trials))
-        p_a, p_b = (
-            np.broadcast_to(right / np.maximum(n_trials, 1), shape)
-            for right in (n11 + n10, n11 + n01)
-        )
-        out[:, some] = metric.value(independent_cells(n_trials, p_a, p_b, generator))
-    return out

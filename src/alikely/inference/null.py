@@ -71,15 +71,19 @@ def null_draws(
     n_draws: int = 10_000,
     metric: Metric = ERROR_CONSISTENCY,
     rng: RandomState = None,
+    observed: bool = False,
 ) -> NDArray[np.float32]:
-    """Draw values of a metric for independent observers with the accuracies of each pair."""
+    """Draw values of a metric for independent observers with the accuracies of each pair.
+
+    Accuracies are drawn from their posterior, or are the `observed` ones (parametric bootstrap).
+    """
     if n_draws < 1:
         raise ValueError(f"n_draws must be at least 1, got {n_draws}")
     counts = np.atleast_2d(check_counts(cells))
     starts = range(0, len(counts), CHUNK)
     seeds = seed_sequence(rng).spawn(len(starts))
     jobs = [
-        (counts[start : start + CHUNK], n_draws, metric, seed)
+        (counts[start : start + CHUNK], n_draws, metric, seed, observed)
         for start, seed in zip(starts, seeds, strict=True)
     ]
     check_array(n_draws, len(counts), "null draws", FEWER)
@@ -90,12 +94,20 @@ def null_draws(
 
 
 def _null_chunk(
-    counts: NDArray[np.int64], n_draws: int, metric: Metric, seed: np.random.SeedSequence
+    counts: NDArray[np.int64],
+    n_draws: int,
+    metric: Metric,
+    seed: np.random.SeedSequence,
+    observed: bool,
 ) -> NDArray[np.float32]:
     of_accuracies, of_cells = seed.spawn(2)
-    drawn = independence_draws(counts, n_draws, of_accuracies)
-    rng, n_trials = np.random.default_rng(of_cells), counts.sum(axis=-1)
-    cells = independent_cells(n_trials, drawn["p_a"], drawn["p_b"], rng)
+    if observed:
+        shares = np.nan_to_num(consistency.accuracies(counts))
+        p_a, p_b = np.broadcast_to(shares[:, None], (2, n_draws, len(counts)))
+    else:
+        p_a, p_b = independence_draws(counts, n_draws, of_accuracies).values()
+    rng = np.random.default_rng(of_cells)
+    cells = independent_cells(counts.sum(axis=-1), p_a, p_b, rng)
     return metric.value(cells).astype(np.float32)
 
 
@@ -306,20 +318,10 @@ def _bin_limits(
     row = np.repeat(np.arange(len(k_a)), length)
     n11 = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length) + low[row]
     a, b = k_a[row], k_b[row]
-    log_factorial = special.gammaln(np.arange(n + 1) + 1.0)
-    margins = log_factorial[k_a] + log_factorial[n - k_a] + log_factorial[k_b]
-    margins += log_factorial[n - k_b] - log_factorial[n]
-    probability = mass[row] * np.exp(
-        margins[row]
-        - log_factorial[n11]
-        - log_factorial[a - n11]
-        - log_factorial[b - n11]
-        - log_factorial[n - a - b + n11]
-    )
-    agreement = _weighted_quantiles((n - a - b + 2 * n11) / n, probability, levels)
-    kappa = consistency.error_consistency(
-        np.stack([n11, a - n11, b - n11, n - a - b + n11], axis=-1)
-    )
+    cells = np.stack([n11, a - n11, b - n11, n - a - b + n11], axis=-1)
+    probability = mass[row] * np.exp(log_table_mass(cells))
+    agreement = _weighted_quantiles((cells[:, 0] + cells[:, 3]) / n, probability, levels)
+    kappa = consistency.error_consistency(cells)
     defined = ~np.isnan(kappa)
     return [*agreement, *_weighted_quantiles(kappa[defined], probability[defined], levels)]
 

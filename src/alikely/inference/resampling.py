@@ -1,4 +1,4 @@
-"""Bootstrap of count tables: trials resampled once for all pairs that share them.
+"""Bootstrap and joint posterior: trials weighted once for all pairs that share them.
 
 References
 ----------
@@ -11,40 +11,46 @@ References
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from alikely._base.arrays import ROUNDING, within
 from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_array
 from alikely.data.blocks import Block, blocks, cluster_numbers, linked
+from alikely.data.inclusion import refuse_inclusion
+from alikely.inference.conjugate import COPY_MODEL
 from alikely.inference.evaluation import evaluator
-from alikely.inference.weighted import Population, multiplicities
+from alikely.inference.features import weighted_cells
+from alikely.inference.process import n_pieces, prior_pieces
+from alikely.inference.weighted import multiplicities
 from alikely.metrics import ERROR_CONSISTENCY, Metric
+from alikely.metrics.cell_priors import PatternPrior, Prior, cell_prior
 
 __all__ = [
     "bca_interval",
     "bca_of_table",
     "bootstrap",
+    "joint_draws",
     "units_of_trials",
 ]
 
 # Numbers held at a time by one worker (weights plus cells), about 15 MB in float32: with four times
 # as many the rows of 1,000 classes take twice as long, since they come from memory each time.
 CHUNK = 4_000_000
-FEWER = "choose fewer pairs or a smaller n_resamples"
+FEWER = "choose fewer pairs or a smaller"
 
 
 def bootstrap(
     table: xr.Dataset,
     metric: Metric = ERROR_CONSISTENCY,
     n_resamples: int = 10_000,
-    kind: Literal["trial", "bayesian"] = "trial",
     cluster: str | None = None,
     images: NDArray[np.intp] | None = None,
     rng: RandomState = None,
@@ -52,36 +58,169 @@ def bootstrap(
     """Bootstrap replicates of all entries of a table, with their dependence."""
     if n_resamples < 1:
         raise ValueError(f"n_resamples must be at least 1, got {n_resamples}")
-    if kind not in ("trial", "bayesian"):
-        raise ValueError(f"kind must be 'trial' or 'bayesian', got {kind!r}")
-    if cluster is not None and images is not None:
-        raise ValueError(
-            "cluster and images both define what is resampled together; give one of them"
-        )
     units = images if cluster is None else cluster_numbers(table, cluster)
     if "inclusion" in table:
         # A plan samples the images of each group independently.
         units = None
+    check_array(n_resamples, table.sizes["pair"], "replicates", f"{FEWER} n_resamples")
+    (out,) = _weighted(table, [metric], n_resamples, units, rng)
+    return xr.DataArray(
+        out, dims=("resample", "pair"), coords={"pair": table["pair"]}, name=metric.name
+    )
+
+
+def joint_draws(
+    table: xr.Dataset,
+    n_draws: int = 4_000,
+    metrics: Sequence[Metric] = COPY_MODEL,
+    rng: RandomState = None,
+    images: NDArray[np.intp] | None = None,
+    prior: Prior | None = None,
+) -> dict[str, NDArray[np.float32]]:
+    """Exact draws of one posterior for all pairs that share trials [R81]_."""
+    if n_draws < 1:
+        raise ValueError(f"draws must be at least 1, got {n_draws}")
+    refuse_inclusion(table, "the posterior of all trials")
+    base = cell_prior(prior).patterns("the joint posterior of all pairs")
+    check_array(n_draws, len(metrics) * table.sizes["pair"], "draws", f"{FEWER} n_draws")
+    out = _weighted(table, metrics, n_draws, images, rng, base)
+    return {metric.name: values for metric, values in zip(metrics, out, strict=True)}
+
+
+def _weighted(
+    table: xr.Dataset,
+    metrics: Sequence[Metric],
+    n: int,
+    units: NDArray[np.intp] | None,
+    rng: RandomState,
+    prior: PatternPrior | None = None,
+) -> NDArray[np.float32]:
+    """Metrics at weighted units, the same for all groups that share them: (metric, draw, pair)."""
     groups = list(blocks(table))
     seeds = seed_sequence(rng).spawn(len(groups))
-    apart = [[number] for number in range(len(groups))]
-    together = apart if units is None else linked([units[block.trials] for block in groups])
+    together = [[number] for number in range(len(groups))]
+    if units is not None:
+        together = linked([units[block.trials] for block in groups])
     jobs = []
     for numbers in together:
         own = [groups[number] for number in numbers]
         unit = None if units is None else [units[block.trials] for block in own]
-        # Images that nothing shares are trials like any others.
+        # Units that nothing shares are trials like any others.
         if unit and len(unit) == 1 and len(np.unique(unit)) == len(unit[0]):
             unit = None
-        jobs.append((own, unit, metric, n_resamples, kind, seeds[numbers[0]]))
-    check_array(n_resamples, table.sizes["pair"], "replicates", FEWER)
-    out = np.empty((n_resamples, table.sizes["pair"]), dtype=np.float32)
-    for numbers, replicates in zip(together, in_parallel(_bootstrap_blocks, jobs), strict=True):
-        for number, values in zip(numbers, replicates, strict=True):
-            out[:, groups[number].rows] = values
-    return xr.DataArray(
-        out, dims=("resample", "pair"), coords={"pair": table["pair"]}, name=metric.name
-    )
+        jobs.append((own, unit, metrics, n, prior, seeds[numbers[0]]))
+    out = np.empty((len(metrics), n, table.sizes["pair"]), dtype=np.float32)
+    for numbers, found in zip(together, in_parallel(_of_blocks, jobs), strict=True):
+        for number, values in zip(numbers, found, strict=True):
+            out[..., groups[number].rows] = values
+    return out
+
+
+def _of_blocks(
+    own: list[Block],
+    units: list[NDArray[np.intp]] | None,
+    metrics: Sequence[Metric],
+    n: int,
+    prior: PatternPrior | None,
+    seed: np.random.SeedSequence,
+) -> list[NDArray[np.float32]]:
+    """Values for groups whose units are weighted together: (metric, draw, pair) of each."""
+    chosen = own[0].chosen
+    patterns = metrics[0].counts == "correctness" and not chosen
+    counts, own, members = units_of_trials(own, units, patterns)
+    rng = np.random.default_rng(seed)
+    out = [np.full((len(metrics), n, len(block.a)), np.nan, dtype=np.float32) for block in own]
+    ready = [
+        (values, evaluator(block, metrics[0]), member)
+        for values, block, member in zip(out, own, members, strict=True)
+        if len(member)
+    ]
+    if not ready:
+        return out
+    held = int(counts.sum()) + max(each.width for _, each, _ in ready)
+    if prior is not None:
+        n_observers = max(len(block.correct) for block in own)
+        held += n_observers * (n_observers + n_pieces(prior.mass)) - int((counts - 1).sum())
+    weights: NDArray[np.floating]
+    step = max(1, CHUNK // held)
+    for start in range(0, n, step):
+        some = slice(start, min(start + step, n))
+        size = some.stop - start
+        if prior is not None:
+            # Gamma masses instead of Dirichlet ones: every estimand is free of scale. In double
+            # precision, because masses of rare patterns decide near the ceiling.
+            weights = rng.standard_gamma(counts, size=(size, len(counts)))
+            # Images that nobody was shown bear one mass in all groups, with patterns of each.
+            pieces = prior_pieces(rng, size, prior.mass)
+        elif chosen:
+            # Images that a plan chose: its weights, resampled with the design.
+            weights = multiplicities(own[0].inclusion, size, ready[0][1].generalize_to, rng)
+        else:
+            weights = _unit_weights(counts, size, rng)
+        for values, each, member in ready:
+            if prior is None:
+                values[0, some] = each.values(weights[:, member])
+                continue
+            cells = weighted_cells(weights[:, member], each.block.shares())
+            cells += _prior_cells(rng, prior, pieces, each.block)
+            for found, metric in zip(values, metrics, strict=True):
+                found[some] = metric.value(cells)
+    for values, each, _ in ready:
+        # Without a common trial a posterior would be the prior.
+        values[..., ~each.features.known()] = np.nan
+    return out
+
+
+def _prior_cells(
+    rng: np.random.Generator, prior: PatternPrior, pieces: NDArray[np.float64], block: Block
+) -> NDArray[np.float64]:
+    """Cells of these pieces, each with its own pattern: (size, pair, 4)."""
+    a, b = block.a, block.b
+    shape = (len(pieces), len(block.correct), pieces.shape[1])
+    right = prior.correct(rng, shape).astype(np.float64)
+    both = (right * pieces[:, None, :]) @ right.transpose(0, 2, 1)
+    alone = np.diagonal(both, axis1=1, axis2=2)
+    n11 = both[:, a, b]
+    right_a, right_b = alone[:, a], alone[:, b]
+    total = pieces.sum(axis=1, keepdims=True)
+    cells = np.stack([n11, right_a - n11, right_b - n11, total - right_a - right_b + n11], axis=-1)
+    # Differences of sums of the same pieces can fall a few ulp below 0.
+    return within(cells, high=np.inf, slack=ROUNDING * total[..., None])
+
+
+def units_of_trials(
+    own: list[Block], units: list[NDArray[np.intp]] | None, patterns: bool
+) -> tuple[NDArray[np.intp], list[Block], list[NDArray[np.intp]]]:
+    """Number of units of each kind, blocks of these, and the unit of each of their trials.
+
+    Without units, each trial is a unit; trials with the same pattern for all pairs are one kind.
+    """
+    if units is not None:
+        used, every = np.unique(np.concatenate(units), return_inverse=True)
+        members = np.split(every, np.cumsum([len(u) for u in units])[:-1])
+        return np.ones(len(used), dtype=np.intp), own, members
+    (block,) = own
+    n_trials = block.correct.shape[1]
+    if not patterns or not n_trials:
+        return np.ones(n_trials, dtype=np.intp), own, [np.arange(n_trials)]
+    alike = block.correct if block.crossed else block.codes()
+    _, first, counts = np.unique(alike, axis=1, return_index=True, return_counts=True)
+    return counts, [block._replace(correct=block.correct[:, first])], [np.arange(len(counts))]
+
+
+def _unit_weights(
+    counts: NDArray[np.intp], size: int, rng: np.random.Generator
+) -> NDArray[np.float32]:
+    """How often kinds of trials that occur ``counts`` times are drawn with replacement."""
+    total = int(counts.sum())
+    # A binomial costs about as much as twenty uniform integers.
+    if 20 * len(counts) < total:
+        return rng.multinomial(total, counts / total, size=size).astype(np.float32)
+    owner = np.repeat(np.arange(len(counts)), counts)
+    drawn = owner[rng.integers(0, total, size=(size, total), dtype=np.int32)]
+    drawn += len(counts) * np.arange(size)[:, None]
+    weights = np.bincount(drawn.ravel(), minlength=size * len(counts))
+    return weights.reshape(size, len(counts)).astype(np.float32)
 
 
 def bca_interval(
@@ -147,80 +286,3 @@ def _bca(
         level = special.ndtr(bias + shifted / (1 - acceleration[pair] * shifted))
         bounds[pair] = np.quantile(defined, level)
     return bounds
-
-
-def _bootstrap_blocks(
-    own: list[Block],
-    units: list[NDArray[np.intp]] | None,
-    metric: Metric,
-    n_resamples: int,
-    kind: Literal["trial", "bayesian"],
-    seed: np.random.SeedSequence,
-) -> list[NDArray[np.float32]]:
-    """Replicates of groups whose trials are resampled together: (resample, pair) of each."""
-    chosen, design = own[0].chosen, own[0]
-    patterns = metric.counts == "correctness" and not chosen
-    counts, own, members = units_of_trials(own, units, patterns)
-    rng = np.random.default_rng(seed)
-    out = [np.full((n_resamples, len(block.a)), np.nan, dtype=np.float32) for block in own]
-    ready = [
-        (values, evaluator(block, metric), member)
-        for values, block, member in zip(out, own, members, strict=True)
-        if len(member)
-    ]
-    if not ready:
-        return out
-    generalize_to: Population = "pool" if design.generalize_to == "pool" else "images"
-    weights: NDArray[np.floating]
-    step = max(1, CHUNK // (int(counts.sum()) + max(each.width for _, each, _ in ready)))
-    for start in range(0, n_resamples, step):
-        size = min(step, n_resamples - start)
-        if chosen:
-            # Images that a plan chose: its weights, resampled with the design.
-            weights = multiplicities(design.inclusion, size, generalize_to, rng)
-        else:
-            weights = _unit_weights(counts, size, kind, rng)
-        for values, each, member in ready:
-            values[start : start + size] = each.values(weights[:, member])
-    return out
-
-
-def units_of_trials(
-    own: list[Block], units: list[NDArray[np.intp]] | None, patterns: bool
-) -> tuple[NDArray[np.intp], list[Block], list[NDArray[np.intp]]]:
-    """Number of units of each kind, blocks of these, and the unit of each of their trials.
-
-    Without units, each trial is a unit; trials with the same pattern for all pairs are one kind.
-    """
-    if units is not None:
-        used, every = np.unique(np.concatenate(units), return_inverse=True)
-        members = np.split(every, np.cumsum([len(u) for u in units])[:-1])
-        return np.ones(len(used), dtype=np.intp), own, members
-    (block,) = own
-    n_trials = block.correct.shape[1]
-    if not patterns or not n_trials:
-        return np.ones(n_trials, dtype=np.intp), own, [np.arange(n_trials)]
-    alike = block.correct if block.crossed else block.codes()
-    _, first, counts = np.unique(alike, axis=1, return_index=True, return_counts=True)
-    return counts, [block._replace(correct=block.correct[:, first])], [np.arange(len(counts))]
-
-
-def _unit_weights(
-    counts: NDArray[np.intp],
-    size: int,
-    kind: Literal["trial", "bayesian"],
-    rng: np.random.Generator,
-) -> NDArray[np.float32]:
-    """Weights of exchangeable kinds of trials that occur ``counts`` times each."""
-    total = int(counts.sum())
-    if kind == "bayesian":
-        # Not normalized: every estimand is free of scale.
-        return rng.standard_gamma(counts, size=(size, len(counts)), dtype=np.float32)
-    # A binomial costs about as much as twenty uniform integers.
-    if 20 * len(counts) < total:
-        return rng.multinomial(total, counts / total, size=size).astype(np.float32)
-    owner = np.repeat(np.arange(len(counts)), counts)
-    drawn = owner[rng.integers(0, total, size=(size, total), dtype=np.int32)]
-    drawn += len(counts) * np.arange(size)[:, None]
-    weights = np.bincount(drawn.ravel(), minlength=size * len(counts))
-    return weights.reshape(size, len(counts)).astype(np.float32)

@@ -16,6 +16,7 @@ References
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
@@ -24,7 +25,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import ROUNDING, Floats, within
-from alikely.metrics.cells import divide
+from alikely.metrics.cells import as_numbers, divide
+from alikely.metrics.gradients import complex_step
 from alikely.metrics.metric import Metric, register
 
 __all__ = [
@@ -33,13 +35,12 @@ __all__ = [
     "check_how",
     "coarse_scores",
     "margin_consistency",
-    "margin_influence",
+    "margin_moments",
     "model_margin",
     "normal_scores",
     "repeated",
     "scores_of_probabilities",
     "spearman_brown",
-    "weighted_consistency",
 ]
 
 How = Literal["mean", "mean_probability"]
@@ -155,57 +156,32 @@ def _score_matrix(scores: ArrayLike, name: str, zeros: bool = False) -> Floats:
     return s
 
 
-def margin_consistency(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Compute decision-margin consistency: correlation of margins over items."""
-    a, b = _centred(x, y)
-    scale = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
-    return within(divide((a * b).sum(axis=-1), scale), -1)
+def margin_moments(x: ArrayLike, y: ArrayLike) -> Floats:
+    """Compute moments of two systems' margins on their common items: features (..., 6, item)."""
+    both = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    common = np.isfinite(both[0]) & np.isfinite(both[1])
+    n = common.sum(axis=-1, keepdims=True)
+    if (n < FEWEST_ITEMS).any():
+        raise ValueError(
+            f"a correlation over items needs at least {FEWEST_ITEMS} common items, got {n.min()}"
+        )
+    centered = (z - np.where(common, z, 0).sum(axis=-1, keepdims=True) / n for z in both)
+    shown = (np.where(common, z, 0) for z in centered)
+    a, b = (z / np.maximum(np.abs(z).max(axis=-1, keepdims=True), 1e-300) for z in shown)
+    return np.stack([common.astype(np.float64), a, b, a * a, b * b, a * b], axis=-2)
 
 
-def margin_influence(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Compute the influence of each item on decision-margin consistency."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        u, v = (z / np.sqrt((z**2).mean(axis=-1, keepdims=True)) for z in _centred(x, y))
-    r = margin_consistency(x, y)[..., None]
-    return np.asarray(u * v - r * (u**2 + v**2) / 2)
-
-
-def weighted_consistency(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> Floats:
-    """Compute decision-margin consistency over weighted items, such as resampled ones."""
-    a, b = (z / max(np.abs(z).max(), 1e-300) for z in _centred(x, y))
-    w = np.asarray(weights, dtype=np.float64)
-    moments = w @ np.stack([np.ones(a.shape), a, b, a * a, b * b, a * b], axis=1)
-    total, sums = moments[:, :1], moments[:, 1:]
-    moments = np.divide(sums, total, out=np.zeros_like(sums), where=total > 0)
-    mean_a, mean_b = moments[:, 0], moments[:, 1]
-    return _correlation(
-        moments[:, 2] - mean_a**2, moments[:, 3] - mean_b**2, moments[:, 4] - mean_a * mean_b
-    )
-
-
-def _correlation(square_a: Floats, square_b: Floats, product: Floats) -> Floats:
+def margin_consistency(moments: ArrayLike) -> Floats:
+    """Compute decision-margin consistency, the correlation of margins, from sums of moments."""
+    sums = as_numbers(moments)
+    mean_a, mean_b, *squares, product = np.moveaxis(divide(sums[..., 1:], sums[..., :1]), -1, 0)
+    square_a, square_b = squares[0] - mean_a**2, squares[1] - mean_b**2
+    smaller = np.minimum(square_a.real, square_b.real)
     # Rounding errors of a constant are not variance.
-    defined = (square_a > 1e-14) & (square_b > 1e-14)
-    scale = np.sqrt(np.where(defined, square_a * square_b, np.nan))
+    scale = np.sqrt(np.where(smaller > 1e-14, square_a * square_b, np.nan))
     # Moments are differences of numbers up to 1: relative rounding errors grow as they shrink.
-    smaller = np.minimum(square_a, square_b)
-    return within(product / scale, -1, 1, ROUNDING / np.where(defined, smaller, np.nan))
-
-
-def _centred(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.shape[-1:] != b.shape[-1:] or a.ndim == 0:
-        raise ValueError(
-            f"both systems need a margin for each item, got shapes {a.shape} and {b.shape}"
-        )
-    if a.shape[-1] < FEWEST_ITEMS:
-        raise ValueError(
-            f"a correlation over items needs at least {FEWEST_ITEMS} common items, got "
-            f"{a.shape[-1]}"
-        )
-    if np.isnan(a).any() or np.isnan(b).any():
-        raise ValueError("margins must not be NaN; leave out items that a system was not shown")
-    return a - a.mean(axis=-1, keepdims=True), b - b.mean(axis=-1, keepdims=True)
+    slack = ROUNDING / np.where(smaller > 1e-14, smaller, np.nan)
+    return within((product - mean_a * mean_b) / scale, -1, 1, slack)
 
 
 def spearman_brown(r: ArrayLike, factor: float = 2) -> Floats:
@@ -239,17 +215,16 @@ def spearman_brown(r: ArrayLike, factor: float = 2) -> Floats:
     return np.asarray(factor * value / (1 + (factor - 1) * value))
 
 
-def _reason(x: Any, y: Any, weights: Any) -> NDArray[Any]:
-    constant = np.ptp(x) == 0 or np.ptp(y) == 0
-    return np.full(len(weights), CONSTANT if constant else "", dtype=object)
+def _reason(moments: Floats) -> NDArray[Any]:
+    return np.where(np.isfinite(margin_consistency(moments)), "", CONSTANT)
 
 
 DECISION_MARGIN_CONSISTENCY = register(
     Metric(
         "decision_margin_consistency",
-        weighted_consistency,
+        margin_consistency,
         "margins",
-        gradient=margin_influence,
+        gradient=functools.partial(complex_step, margin_consistency),
         reason=_reason,
         label="decision-margin consistency",
         short="DMC",

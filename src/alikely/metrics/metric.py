@@ -119,7 +119,6 @@ class Metric:
         - ``"readings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
         - ``"rows"``: both observers' errors, their true classes and the number of classes
-        - ``"margins"``: both margins (item) and weights (draw, item)
     features : str or callable
         Quantities that are summed over trials:
 
@@ -128,14 +127,14 @@ class Metric:
         - ``"labels"``: label statistics of joint errors (`errors.label_statistics`)
         - ``"readings"``: ratings of readers
         - ``"rows"``: error rows of both observers
-        - ``"margins"``: both margins of each item
+        - ``"margins"``: moments of both margins, ``1, a, b, a^2, b^2, a b``
         - ``"options"``, ``"probabilities"``: responses among options
         - a function of `alikely.metrics.Answers`, arrays (pair, trial), that returns features
           (pair, trial, K)
     gradient : callable, optional
-        Function of sums that returns the derivative of the value by each sum; for ``"margins"``
-        the influence of each item. Default: complex step, or central differences if the value
-        does not accept complex numbers. Required if the value has a kink.
+        Function of sums that returns the derivative of the value by each sum. Default: complex
+        step, or central differences if the value does not accept complex numbers. Required if the
+        value has a kink.
     reason : callable, optional
         Function of sums that returns strings ``(...)``: why the value is undefined, or empty.
     label : str

@@ -27,7 +27,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from alikely._base.arrays import ROUNDING, Floats, within
 from alikely._base.notes import note
@@ -43,7 +43,6 @@ __all__ = [
     "KRIPPENDORFF_ALPHA",
     "RAW_AGREEMENT",
     "Readings",
-    "readings",
 ]
 
 
@@ -57,32 +56,6 @@ class Readings(NamedTuple):
     paired: Floats
     given: Floats
     n_classes: NDArray[Any]
-
-
-def readings(codes: ArrayLike, n_classes: int | None = None) -> Readings:
-    """Count the ratings of readers."""
-    array = np.asarray(codes)
-    if array.ndim != 2 or len(array) < 2:
-        raise ValueError(
-            f"codes must be a table (reader, item) of two readers or more, got shape {array.shape}"
-        )
-    k = int(array.max(initial=-1)) + 1 if n_classes is None else n_classes
-    if array.max(initial=-1) >= k:
-        raise ValueError(f"codes must be at most {k - 1} with {k} classes, got {array.max()}")
-    each = (array[..., None] == np.arange(k)).astype(np.float64)
-    counts = each.sum(axis=0)
-    number = counts.sum(axis=-1)
-    many = number > 1
-    equal = divide((counts * (counts - 1)).sum(axis=-1)[many], (number * (number - 1))[many])
-    return Readings(
-        np.asarray(many.sum(), np.float64),
-        np.asarray(equal.sum()),
-        np.asarray((number[many] * equal).sum()),
-        (counts / np.maximum(number, 1)[:, None]).sum(axis=0),
-        counts[many].sum(axis=0),
-        each.sum(axis=1),
-        np.asarray(k),
-    )
 
 
 def _corrected(observed: Floats, expected: Floats) -> Floats:
