@@ -41,22 +41,17 @@ WITHOUT_DRAWS = "without draws"
 # The expansion serves tables whose cells, with their prior, are all at least so large; the others
 # are integrated.
 LEAST = 5.5
-# Points of each of the three shares, in the expansion.
-NODES = 5
+# Points in the expansion of each of three shares, and of the share of equal joint errors.
+NODES = (5, 3)
 # Points of the accuracy and of one share in the integral, evenly spread over so many standard
 # deviations of a normal law; and of the other share's distribution, between the tails left out.
 OF_P, OF_U, REACH = 64, 32, 4.8
 GRID, LEFT_OUT = 1_024, 1e-10
 # Answers of a pair to a question, the last two with both wrong.
 FIVE_CELLS = ("both right", "first right", "second right", "same", "different")
-# Nodes of the quadrature over each of four independent probabilities: kappa_p is linear in the
-# last.
-OPTION_NODES = (5, 5, 5, 3)
 # With fewer in a cell the expansion fails, and draws take its place: with so many the tails of 95 %
 # limits have a standard error of 0.0008.
 FEWEST, N_DRAWS = 5, 40_000
-# Pairs at a time.
-CHUNK = 20_000
 # Tables held at a time by one worker, and integrated.
 BLOCK, TOGETHER = 65_536, 64
 # Counts below this are packed four to a number.
@@ -116,33 +111,32 @@ def _expand(
     block: NDArray[np.integer], prior: Floats, levels: Floats
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Limits of tables with large cells, and the other distinct tables."""
+    cells = block + prior
+    first, second = cells[:, 1], cells[:, 2]
+    exchanged = (first > second) == (cells[:, 0] > cells[:, 3])
+    both = np.where(exchanged, second, first), np.where(exchanged, first, second)
+    five = np.stack([cells[:, 0], *both, cells[:, 3], np.zeros(len(block))], axis=1)
+    served = (cells.min(axis=1) >= LEAST) & (block.max(axis=1) > 0)
+    limits = _expansion(five, np.ones(len(block)), served, levels)
+    tables = _turned(block[_small(block, prior)], prior)
+    _, distinct = np.unique(_keys(tables, wide=True), return_index=True)
+    return limits, tables[distinct]
+
+
+def _expansion(cells: Floats, f: Floats, served: NDArray[np.bool_], levels: ArrayLike) -> Floats:
+    """Quantiles of kappa_p, for errors equal by chance with probability f; NaN if not served.
+
+    The Cornish-Fisher expansion [CF38]_ gives nodes of the logit of each share, and the quantiles.
+    """
     from alikely.inference.cell_loops import expanded
 
-    limits = np.full((len(block), len(levels)), np.nan)
-    every = np.ascontiguousarray(block, dtype=np.int64)
-    expanded(every, prior, LEAST, *normal_nodes(NODES), special.ndtri(levels), limits)
-    tables = _turned(block[_small(block, prior)], prior)
-    _, first = np.unique(_keys(tables, wide=True), return_index=True)
-    return limits, tables[first]
-
-
-def _logit_shares(a: Floats, b: Floats, nodes: Floats) -> Floats:
-    """Points of Beta(a, b) by the cumulants of its logit: (table, node)."""
-    mean = special.psi(a) - special.psi(b)
-    second, third, fourth = (
-        special.polygamma(order, a) + (-1) ** (order + 1) * special.polygamma(order, b)
-        for order in (1, 2, 3)
-    )
-    sd = np.sqrt(second)
-    skew, excess = third / (second * sd), fourth / second**2
-    wide = _cornish_fisher(nodes, skew[:, None], excess[:, None])
-    return np.asarray(special.expit(mean[:, None] + sd[:, None] * wide))
-
-
-def _cornish_fisher(z: Floats, skew: Floats, excess: Floats) -> Floats:
-    """Deviates of a distribution with these standardized cumulants [CF38]_."""
-    first = z + skew * (z**2 - 1) / 6
-    return first + excess * (z**3 - 3 * z) / 24 - skew**2 * (2 * z**3 - 5 * z) / 36
+    z = special.ndtri(np.asarray(levels, dtype=np.float64))
+    limits = np.full((len(cells), len(z)), np.nan)
+    (nodes, w), (more_nodes, more) = (normal_nodes(n) for n in NODES)
+    cube = np.multiply.outer(np.multiply.outer(w, w), w)
+    weights = cube.ravel(), np.multiply.outer(cube, more).ravel()
+    expanded(cells, f, served, (nodes, more_nodes), weights, z, limits)
+    return limits
 
 
 def _turned(tables: NDArray[Any], prior: Floats) -> NDArray[Any]:
@@ -320,60 +314,22 @@ def option_limits(
     if ((options == 2) & (counts[..., 4] > 0)).any():
         raise ValueError("with two options joint errors must be the same; got different ones")
     own = cell_prior(prior).cells("limits without draws")
-    deviates = special.ndtri(np.asarray(probabilities, dtype=np.float64))
     flat, of = counts.reshape(-1, 5), 1 / (options.reshape(-1) - 1)
-    out = np.empty((len(flat), len(deviates)))
     few = (flat[:, :4].min(axis=1) < FEWEST) | ((of < 1) & (flat[:, 4] < FEWEST))
-    many = np.flatnonzero(~few)
-    for start in range(0, len(many), CHUNK):
-        part = many[start : start + CHUNK]
-        out[part] = _option_quantiles(flat[part] + _five(own, of[part]), of[part], deviates)
+    out = _expansion(flat + _five(own, of), of, ~few, probabilities)
     tables, again = np.unique(np.column_stack([flat, of])[few], axis=0, return_inverse=True)
     drawn = [
         _by_draws(table[:5] + _five(own, table[5]), table[5], probabilities) for table in tables
     ]
     if drawn:
         out[few] = np.stack(drawn)[again]
-    return out.reshape(*counts.shape[:-1], len(deviates))
+    return out.reshape(*counts.shape[:-1], out.shape[1])
 
 
 def _five(prior: Floats, f: Floats) -> Floats:
     """Parameters of the prior of five cells: (..., 5)."""
     n11, n10, n01, n00 = (np.broadcast_to(own, np.shape(f)) for own in prior)
     return np.stack([n11, n10, n01, n00 * f, n00 * (1 - f)], axis=-1)
-
-
-def _option_quantiles(cells: Floats, f: Floats, deviates: Floats) -> Floats:
-    both, first, second, same, different = cells.T
-    # Of two options joint errors are always the same.
-    other = np.where(f < 1, different, 1.0)
-    parameters = (
-        (both + first, second + same + different), (both, first), (second, same + different),
-        (same, other),
-    )  # fmt: skip
-    rules = [normal_nodes(number) for number in OPTION_NODES]
-    p, u, v, s = (
-        _logit_shares(*ab, nodes) for ab, (nodes, _) in zip(parameters, rules, strict=True)
-    )
-    s = np.where((f < 1)[:, None], s, 1.0)
-    pn, un = p[:, :, None, None, None], u[:, None, :, None, None]
-    vn, sn = v[:, None, None, :, None], s[:, None, None, None, :]
-    of_b, others = pn * un + (1 - pn) * vn, 1 - f[:, None, None, None, None]
-    # Disagreement, seen and by chance, as sums: kappa is 1 less their ratio, and z its arctanh.
-    seen = pn * (1 - un) + (1 - pn) * (vn + (1 - vn) * (1 - sn))
-    by_chance = pn * (1 - of_b) + (1 - pn) * (of_b + (1 - of_b) * others)
-    z = (np.log(2 * by_chance - seen) - np.log(seen)).reshape(len(cells), -1) / 2
-    weight = np.einsum("i,j,k,l->ijkl", *(w for _, w in rules)).ravel()
-    mean = z @ weight
-    z -= mean[:, None]
-    variance, third, fourth = ((z**power) @ weight for power in (2, 3, 4))
-    return np.tanh(
-        mean[:, None]
-        + np.sqrt(variance)[:, None]
-        * _cornish_fisher(
-            deviates, (third / variance**1.5)[:, None], (fourth / variance**2 - 3)[:, None]
-        )
-    )
 
 
 def _by_draws(cells: Floats, f: float, probabilities: Sequence[float]) -> Floats:

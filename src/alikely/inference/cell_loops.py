@@ -23,27 +23,29 @@ STILL = 1e-3
 
 
 @compiled
-def expanded(cells, prior, least, nodes, weights, z, limits):  # type: ignore[no-untyped-def]
-    """Limits of tables with large cells (with the prior); others are unchanged."""
-    shares = np.empty((3, len(nodes)))
-    theta = np.empty(len(nodes) ** 3)
-    for row in range(len(cells)):
-        n11, n10 = cells[row, 0] + prior[0], cells[row, 1] + prior[1]
-        n01, n00 = cells[row, 2] + prior[2], cells[row, 3] + prior[3]
-        if min(n11, n10, n01, n00) < least or not cells[row].any():
-            continue
-        if (n10 > n01) == (n11 > n00):
-            n10, n01 = n01, n10
-        logit_shares(n11 + n10, n01 + n00, nodes, shares[0])
-        logit_shares(n11, n10, nodes, shares[1])
-        logit_shares(n01, n00, nodes, shares[2])
-        limits_of_points(shares, weights, z, theta, limits[row])
+def expanded(cells, f, served, nodes, weights, z, limits):  # type: ignore[no-untyped-def]
+    """Limits of tables of five cells (with the prior) that are served; others are unchanged."""
+    of_shares, of_same = nodes
+    shares = np.empty((3, len(of_shares)))
+    same, one = np.empty(len(of_same)), np.ones(1)
+    theta = np.empty(len(weights[1]))
+    for row in np.flatnonzero(served):
+        both, first, second, alike, unlike = cells[row]
+        logit_shares(both + first, second + alike + unlike, of_shares, shares[0])
+        logit_shares(both, first, of_shares, shares[1])
+        logit_shares(second, alike + unlike, of_shares, shares[2])
+        if f[row] < 1:
+            logit_shares(alike, unlike, of_same, same)
+            limits_of_points(shares, same, weights[1], f[row], z, theta, limits[row])
+        else:
+            # Of two options joint errors are always the same.
+            limits_of_points(shares, one, weights[0], 1.0, z, theta, limits[row])
 
 
 @compiled
-def limits_of_points(shares, weights, z, theta, limits):  # type: ignore[no-untyped-def]
+def limits_of_points(shares, same, weights, f, z, theta, limits):  # type: ignore[no-untyped-def]
     """Expansion of Fisher's z of kappa from its moments over all points."""
-    n = len(weights)
+    n, at = shares.shape[1], 0
     center = 0.0
     for i in range(n):
         p = shares[0, i]
@@ -53,23 +55,22 @@ def limits_of_points(shares, weights, z, theta, limits):  # type: ignore[no-unty
             for k in range(n):
                 v = shares[2, k]
                 b = p * u + q * v
-                apart = p + (q - p) * b
-                above = 2 * p * q * (u - v)
-                # 1 - kappa is the share that differs over that by chance.
-                value = 0.5 * math.log((apart + above) / (p * (1 - u) + q * v))
-                weight = weights[i] * weights[j] * weights[k]
-                theta[(i * n + j) * n + k] = value
-                center += weight * value
+                by_chance = p * (1 - b) + q * (b + (1 - b) * (1 - f))
+                known, rest = p * (1 - u) + q * v, q * (1 - v)
+                for s in range(len(same)):
+                    # 1 - kappa is the share that differs over that by chance.
+                    seen = known + rest * (1 - same[s])
+                    value = 0.5 * math.log((2 * by_chance - seen) / seen)
+                    theta[at] = value
+                    center += weights[at] * value
+                    at += 1
     second, third, fourth = 0.0, 0.0, 0.0
-    for i in range(n):
-        for j in range(n):
-            for k in range(n):
-                weight = weights[i] * weights[j] * weights[k]
-                away = theta[(i * n + j) * n + k] - center
-                square = away * away
-                second += weight * square
-                third += weight * square * away
-                fourth += weight * square * square
+    for k in range(at):
+        away = theta[k] - center
+        square = away * away
+        second += weights[k] * square
+        third += weights[k] * square * away
+        fourth += weights[k] * square * square
     sd = math.sqrt(second)
     skew, excess = third / (second * sd), fourth / (second * second) - 3
     for side in range(len(z)):

@@ -318,10 +318,12 @@ def _bin_limits(
     row = np.repeat(np.arange(len(k_a)), length)
     n11 = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length) + low[row]
     a, b = k_a[row], k_b[row]
-    cells = np.stack([n11, a - n11, b - n11, n - a - b + n11], axis=-1)
-    probability = mass[row] * np.exp(log_table_mass(cells))
-    agreement = _weighted_quantiles((cells[:, 0] + cells[:, 3]) / n, probability, levels)
-    kappa = consistency.error_consistency(cells)
+    cells = np.stack([n11, a - n11, b - n11, n - a - b + n11])
+    log_factorial = special.gammaln(np.arange(n + 1) + 1.0)
+    margins = log_factorial[[k_a, n - k_a, k_b, n - k_b]].sum(axis=0) - log_factorial[n]
+    probability = mass[row] * np.exp(margins[row] - log_factorial[cells].sum(axis=0))
+    agreement = _weighted_quantiles((cells[0] + cells[3]) / n, probability, levels)
+    kappa = consistency.error_consistency(cells.T)
     defined = ~np.isnan(kappa)
     return [*agreement, *_weighted_quantiles(kappa[defined], probability[defined], levels)]
 
