@@ -44,13 +44,11 @@ def form(trials: al.Trials, **options: Any) -> str:
         with pytest.raises(Built) as found:
             al.fit_cohort(trials, **options)
     names = found.value.args[0].named_vars
-    return "drawn" if "ability_sd" in names else "these" if "human_effect" in names else "alike"
+    return "drawn" if "ability_sd" in names else "alike"
 
 
 @pytest.mark.parametrize("accuracy", [UNLIKE, pytest.param(ALIKE, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    ("effects", "expected"), [(False, "alike"), (True, "these"), ("drawn",) * 2]
-)
+@pytest.mark.parametrize(("effects", "expected"), [(False, "alike"), ("drawn", "drawn")])
 def test_the_form_is_what_was_asked_for(accuracy: list[float], effects: Any, expected: str) -> None:
     """Whatever the data and the priors, and so is the default."""
     trials = observed(accuracy)
@@ -63,16 +61,15 @@ def test_the_form_is_what_was_asked_for(accuracy: list[float], effects: Any, exp
 
 
 def test_a_note_where_cochrans_q_contradicts_the_model() -> None:
-    note = note_on_alike(observed(UNLIKE), "human", "drawn")
+    note = note_on_alike(observed(UNLIKE), "human")
     assert note == (
         "Humans differ in accuracy (Cochran's Q, p < 0.001): intervals for new humans are too "
         "narrow. Use human_effects='drawn'."
     )
-    assert note_on_alike(observed(UNLIKE), "human", True).endswith("Use human_effects=True.")
-    assert note_on_alike(observed(ALIKE), "human", "drawn") == ""
-    assert note_on_alike(observed([0.7]), "human", "drawn") == ""
+    assert note_on_alike(observed(ALIKE), "human") == ""
+    assert note_on_alike(observed([0.7]), "human") == ""
     # Nothing divides the humans.
-    assert note_on_alike(al.Trials.from_correct([[1, 1], [1, 1], [0, 1]]), "human", "drawn") == ""
+    assert note_on_alike(al.Trials.from_correct([[1, 1], [1, 1], [0, 1]]), "human") == ""
 
 
 def test_conditions_are_taken_together() -> None:
@@ -81,7 +78,7 @@ def test_conditions_are_taken_together() -> None:
     table = al.benchmark.test_equal_accuracy(trials)
     assert table["p_value"].min() > 0.01
     p = stats.chi2.sf(table["q"].sum(), 4)
-    assert f"p = {p:.3f})" in note_on_alike(trials, "human", "drawn")
+    assert f"p = {p:.3f})" in note_on_alike(trials, "human")
 
 
 @pytest.mark.slow
@@ -106,9 +103,7 @@ def test_scores_with_new_humans_and_with_these(prior_chains: None) -> None:
     check = al.benchmark.cohort_check(tree, rng=1)
     assert check["n_right"].tolist() == sorted(set(check["n_right"]))
     assert check["n_answers"].sum() == 80
-    for effects, who in ((False, "alike"), (True, "these")):
-        plain = al.fit_cohort(trials, human_effects=effects, n_draws=400, rng=1)
-        assert (cohort_scores(plain)["humans"] == who).all()
-        differ = cohort_scores(plain)["note"].str.startswith("Humans differ in accuracy (Cochran's")
-        assert (differ == (effects is False)).all()
-        assert "ceiling_normalized_these" not in cohort_scores(plain)
+    plain = cohort_scores(al.fit_cohort(trials, human_effects=False, n_draws=400, rng=1))
+    assert (plain["humans"] == "alike").all()
+    assert plain["note"].str.startswith("Humans differ in accuracy (Cochran's").all()
+    assert "ceiling_normalized_these" not in plain

@@ -5,7 +5,6 @@ Parameters are recovered in the calibration of the catalog.
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import arviz_stats as azs
@@ -16,7 +15,7 @@ import pytest
 import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, special, stats
+from scipy import integrate, stats
 
 import alikely as al
 from alikely.benchmark.cohorts import cohort_draws, layout_of
@@ -66,8 +65,6 @@ def test_counts_by_hand() -> None:
         (1, 2, 2): (1, 1, 1),
     }
     assert counts["human_shown"].values.tolist() == [[3, 2], [3, 1], [3, 1]]
-    with pytest.raises(ValueError, match="human effects need all humans on all trials"):
-        al.models.cohort(counts, human_effects=True)
 
 
 @pytest.mark.slow
@@ -98,67 +95,6 @@ def test_human_likelihood_is_beta_binomial_and_its_consistency_that_of_pairs() -
         for s in range(5):
             posterior = stats.beta(mu[0] * phi + s, (1 - mu[0]) * phi + 4 - s)
             assert rows[5 * m + s] == pytest.approx(alone[m] + c[m] * posterior.mean())
-
-
-@pytest.mark.slow
-def test_rasch_population_against_brute_force() -> None:
-    """Human effects: P(s), which humans, and the expected answer, by summing over all patterns."""
-    rng = np.random.default_rng(2)
-    correct = rng.integers(0, 2, (4, 60))
-    trials = al.Trials.from_correct(correct, kind=["human"] * 3 + ["model"])
-    counts = cohort_counts(trials)
-    model = al.models.cohort(counts, human_effects=True)
-    point = {name: rng.normal(0, 0.5, np.shape(v)) for name, v in model.initial_point().items()}
-    wanted = [model[n] for n in ("human_level", "human_effect", "human_spread_condition",
-              "human_accuracy", "human_error_consistency", "right_alone", "copy_probability",
-              "row_probability", "error_consistency", "accuracy")]  # fmt: skip
-    fn = model.compile_fn(
-        model.replace_rvs_by_values(wanted), inputs=model.value_vars, on_unused_input="ignore"
-    )
-    level, effect, width, mu, ec, alone, c, rows, alike, acc = fn(point)
-    spread = np.exp(width[0])
-    intercept = level[0] * np.sqrt(1 + 0.346 * spread**2)
-
-    def expect(f: Any) -> float:
-        return float(integrate.quad(lambda z: f(z) * stats.norm.pdf(z), -8, 8, limit=200)[0])
-
-    def p(h: int, z: float) -> float:
-        return float(special.expit(intercept + effect[h] + spread * z))
-
-    accuracies = [expect(lambda z, h=h: p(h, z)) for h in range(3)]
-    assert mu[0] == pytest.approx(np.mean(accuracies), abs=1e-5)
-    kappas = []
-    for i, j in itertools.combinations(range(3), 2):
-        cov = expect(lambda z, i=i, j=j: p(i, z) * p(j, z)) - accuracies[i] * accuracies[j]
-        chance = accuracies[i] * (1 - accuracies[j]) + accuracies[j] * (1 - accuracies[i])
-        kappas.append(2 * cov / chance)
-    assert ec[0] == pytest.approx(np.mean(kappas), abs=1e-5)
-    evaluated = []
-    for h in range(3):
-        cov = c[0] * (
-            expect(lambda z, h=h: np.mean([p(i, z) for i in range(3)]) * p(h, z))
-            - mu[0] * accuracies[h]
-        )
-        evaluated.append(2 * cov / (accuracies[h] * (1 - acc[0]) + acc[0] * (1 - accuracies[h])))
-    assert alike[0] == pytest.approx(np.mean(evaluated), abs=1e-5)
-
-    log_likelihood = 0.0
-    total, by_s = np.zeros(4), np.zeros(4)
-    for pattern in itertools.product([0, 1], repeat=3):
-
-        def of(z: float, pattern: Any = pattern) -> float:
-            return float(np.prod([p(h, z) if x else 1 - p(h, z) for h, x in enumerate(pattern)]))
-
-        probability = expect(of)
-        total[sum(pattern)] += probability
-        by_s[sum(pattern)] += expect(lambda z, of=of: of(z) * np.mean([p(h, z) for h in range(3)]))
-        n = int((pattern == correct[:3].T).all(axis=1).sum())
-        log_likelihood += n * np.log(probability)
-    np.testing.assert_allclose(rows, alone[0] + c[0] * by_s / total, atol=1e-5)
-    seen = counts["n_trials"].values
-    combinations = special.gammaln(61) - special.gammaln(seen + 1).sum()
-    parts = model.compile_logp(vars=[model["human_counts_3"], model["who_was_right"]])(point)
-    assert parts == pytest.approx(log_likelihood + combinations, abs=1e-4)
 
 
 @pytest.mark.slow

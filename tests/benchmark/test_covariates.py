@@ -118,29 +118,6 @@ def test_effects_add_to_the_log_odds_ratio_and_the_level(table: pd.DataFrame) ->
 
 
 @pytest.mark.slow
-def test_covariates_of_humans_move_their_effects() -> None:
-    counts = al.data.cohort_counts(al.load_example())
-    people = pd.DataFrame({"age": [20, 30, 40, 60]}, index=counts["person"].values)
-    model = al.models.cohort(counts, human_effects=True, covariates={"human": people})
-    names = ["human_effect", "human_effect_sd", "human_deviate", "human_effect_age"]
-    effect, sd, deviate, age = values_at(model, names).values()
-    wanted = sd * (deviate - deviate.mean()) + age * (people["age"].to_numpy() - 37.5)
-    np.testing.assert_allclose(effect, wanted)
-
-
-def test_what_divides_data_sets_but_not_their_humans_is_refused() -> None:
-    trials = al.Trials.from_correct(
-        np.random.default_rng(1).integers(0, 2, (4, 40)),
-        kind=["human"] * 3 + ["model"],
-        dataset=np.repeat(["here", "there"], 20),
-    )
-    counts = al.data.cohort_counts(trials)
-    people = pd.DataFrame({"lab": np.repeat(["a", "b"], 3)}, index=counts["person"].values)
-    with pytest.raises(ValueError, match="'lab' of human is constant within data sets"):
-        al.models.cohort(counts, human_effects=True, covariates={"human": people})
-
-
-@pytest.mark.slow
 def test_contrasts_exchange_the_effect_and_keep_accuracies(tree: xr.DataTree) -> None:
     """Each model as a member of either family, its table found anew; means by hand."""
     posterior, layout = tree["posterior"].to_dataset(), layout_of(tree)
@@ -215,7 +192,6 @@ def put(column: str, values: Any) -> Callable[[pd.DataFrame], Any]:
         (put("year", 2012), "'year' of model is 2012.0 for all; leave it out"),
         (put("born", pd.Timestamp("2020")), "must be numbers, text, categories or booleans"),
         (lambda t: {"model": t.rename(columns={"year": "sd"})}, "'sd' of model would be named"),
-        (lambda t: {"human": t}, "covariates of human need human_effects=True"),
     ],
 )  # fmt: skip
 def test_bad_tables(table: pd.DataFrame, given: Any, message: str) -> None:

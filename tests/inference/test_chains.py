@@ -96,8 +96,8 @@ def experiment(seed: int) -> al.Trials:
     )
 
 
-def cohort(seed: int, human_effects: bool = False) -> pm.Model:
-    return al.models.cohort(cohort_counts(experiment(seed)), human_effects=human_effects)
+def cohort(seed: int) -> pm.Model:
+    return al.models.cohort(cohort_counts(experiment(seed)))
 
 
 def people(seed: int) -> pm.Model:
@@ -129,7 +129,6 @@ ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {
     "observer_margins": observers,
     "paired_errors": paired,
     "cohort": cohort,
-    "cohort, human effects": lambda seed: cohort(seed, human_effects=True),
     "cohort, people": people,
 }
 # Models that work out numbers from their data: other data, another model.

@@ -49,17 +49,13 @@ def counts(by_person: bool = False) -> xr.Dataset:
     return cohort_counts(trials, who_was_right=by_person)
 
 
-def of_cohort(human_effects: bool) -> dict[str, pd.DataFrame]:
+def of_cohort() -> dict[str, pd.DataFrame]:
     """Covariates of all that has effects."""
     labels = counts()
-    tables = {
+    return {
         "model": pd.DataFrame({"year": [2012, 2020]}, index=labels["model"].values),
         "condition": pd.DataFrame({"strength": [0.0, 5.0]}, index=labels["condition"].values),
     }
-    if human_effects:
-        people = {"site": list("xyx"), "age": [20, 30, 50]}
-        tables["human"] = pd.DataFrame(people, index=labels["person"].values)
-    return tables
 
 
 A = al.models
@@ -78,9 +74,7 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
     "paired_errors": CASES["paired_errors"].example,
     "cohort, alike": lambda: A.cohort(counts(), human_effects=False),
     "cohort, people": lambda: A.cohort(counts(True), human_effects="drawn"),
-    "cohort, human effects, covariates": lambda: A.cohort(
-        counts(), human_effects=True, saturated=True, covariates=of_cohort(True)
-    ),
+    "cohort, covariates": lambda: A.cohort(counts(), covariates=of_cohort()),
     **{
         f"item_margins, {words}, {link}, {law}": functools.partial(
             OF_ITEMS, *given, link=link, law=law

@@ -194,9 +194,8 @@ def test_who_was_right_is_drawn_as_often_as_it_is_probable() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"saturated": True}, "human_effects='drawn' has no saturated=True"),
         ({"covariates": {"model": {}}}, "human_effects='drawn' has no covariates"),
-        ({"human_effects": "fixed"}, "human_effects must be True, False or 'drawn', got 'fixed'"),
+        ({"human_effects": "fixed"}, "human_effects must be one of False, 'drawn'; got 'fixed'"),
     ],
 )
 def test_bad_options(given: dict[str, Any], message: str) -> None:

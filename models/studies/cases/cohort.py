@@ -40,11 +40,10 @@ def _cohort_counts(n_models: int, n_conditions: int, by_person: bool = False) ->
 
 def _design(
     size: tuple[int, int] = SMALL,
-    human_effects: bool | Literal["drawn"] = False,
-    saturated: bool = False,
+    human_effects: Literal["drawn", False] = False,
 ) -> pm.Model:
     counts = _cohort_counts(*size, human_effects == "drawn")
-    return models.cohort(counts, human_effects=human_effects, saturated=saturated)
+    return models.cohort(counts, human_effects=human_effects)
 
 
 def _data(truth: Values, rng: np.random.Generator, size: tuple[int, int] = SMALL) -> Values:
@@ -58,32 +57,6 @@ def _data(truth: Values, rng: np.random.Generator, size: tuple[int, int] = SMALL
         return rng.beta(alpha[condition] + k, beta[condition] + N_HUMANS - k, n)
 
     return {"human_data_4": counts, **_models(truth, counts, again, size, rng)}
-
-
-def _data_of_humans(
-    truth: Values, rng: np.random.Generator, size: tuple[int, int] = SMALL
-) -> Values:
-    """Trials with separate easiness, and humans with different abilities."""
-    spread = np.exp(truth["human_spread_condition"])
-    # Averaging over trials flattens a logistic curve; levels refer to accuracies.
-    level = truth["human_level"] * np.sqrt(1 + 0.346 * spread**2)
-    ease = rng.normal(size=(len(level), N_TRIALS, 1))
-    right = _logistic(level[:, None, None] + spread[:, None, None] * ease + truth["human_effect"])
-    answers = rng.random(right.shape) < right
-    counts = _by_number(answers.sum(axis=-1))
-
-    def again(condition: int, k: int, n: int) -> Floats:
-        """Mean over humans at possible easiness values of trials with k correct responses."""
-        logits = level[condition] + spread[condition] * EASE
-        right = _logistic(logits[:, None] + truth["human_effect"])
-        weight = np.exp(-(EASE**2) / 2) * _chance_of(right)[:, k]
-        return right.mean(axis=-1)[rng.choice(len(EASE), n, p=weight / weight.sum())]
-
-    return {
-        "human_data_4": counts,
-        "human_totals": answers.sum(axis=1),
-        **_models(truth, counts, again, size, rng),
-    }
 
 
 def _data_of_people(
@@ -139,16 +112,6 @@ def _logistic(x: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
-def _chance_of(right: Floats) -> Floats:
-    """Probability of each number of correct humans, added one human at a time."""
-    chance = np.eye(1, right.shape[-1] + 1)[0] + np.zeros((len(right), right.shape[-1] + 1))
-    for p in right.T:
-        one_more = np.zeros_like(chance)
-        one_more[:, 1:] = chance[:, :-1]
-        chance = (1 - p)[:, None] * chance + p[:, None] * one_more
-    return chance
-
-
 def _models(
     truth: Values,
     counts: NDArray[np.int64],
@@ -165,9 +128,6 @@ def _models(
     for row, entry in enumerate(layout["entry_of_row"]):
         own, copied = truth["right_alone"][entry], truth["copy_probability"][entry]
         p = own + copied * again(condition[row], number[row], shown[row])
-        if "departure" in truth:
-            # Deviation of the row from the linear model: all its trials have the same probability.
-            p = np.full(shown[row], truth["row_probability"][row])
         right.append((rng.random(shown[row]) < p).sum())
     return {"shown": shown, "right": np.array(right)}
 
@@ -187,7 +147,6 @@ MAIN = Case(
     target_accept=SHORT_STEPS,
 )
 SPREADS = ("human_spread_mean", "human_spread_sd", "human_spread_dataset_share")
-OF_HUMANS = (*SPREADS, "human_effect_sd", "human_effect")
 OF_PEOPLE = (
     *SPREADS, "ability_sd", "ability", "loading_sd", "loading", "human_error_consistency_these",
     "following_mean", "following_sd", "following_model_sd", "following_condition_sd", "following",
@@ -209,12 +168,6 @@ def _sized(words: str, size: tuple[int, int], target_accept: float = SHORT_STEPS
 
 CASE = MAIN._replace(
     branches={
-        "human_effects": MAIN.branch(
-            f"{MAIN.words}; humans differ",
-            functools.partial(_design, human_effects=True),
-            simulate=_data_of_humans,
-            quantities=OF_HUMANS + OF_MANY,
-        ),
         "people": MAIN.branch(
             f"{MAIN.words}; humans and their population",
             functools.partial(_design, human_effects="drawn"),
@@ -223,11 +176,6 @@ CASE = MAIN._replace(
             target_accept=LONG_STEPS,
             # Draws are less correlated.
             thin=5,
-        ),
-        "saturated": MAIN.branch(
-            f"{MAIN.words}; departures from the line",
-            functools.partial(_design, saturated=True),
-            quantities=(*MAIN.quantities, "departure_sd", "row_probability"),
         ),
         "few_levels": _sized("1 model, 2 conditions", (1, 2))._replace(
             quantities=tuple(q for q in MAIN.quantities if q not in GIVEN)

@@ -73,7 +73,7 @@ QUANTITIES = {
 # Suffix of variables for the observed humans, where they differ from those for new humans.
 THESE = "_these"
 # Humans that scores describe, by the form of the model.
-WHO = {"drawn": "new", 0: "alike", 1: "these"}
+WHO = {"drawn": "new", 0: "alike"}
 
 
 def fit_cohort(
@@ -82,8 +82,7 @@ def fit_cohort(
     models: str = "model",
     humans: str = "human",
     no_response: Literal["error", "drop"] = "error",
-    human_effects: bool | Literal["drawn"] = "drawn",
-    saturated: bool = False,
+    human_effects: Literal["drawn", False] = "drawn",
     covariates: Covariates | None = None,
     priors: Priors | None = None,
     model: AskedModel = "cohort",
@@ -103,23 +102,20 @@ def fit_cohort(
         Kinds of the observers.
     no_response : {"error", "drop"}
         As in `alikely.data.joint_correctness`.
-    human_effects : {"drawn", False, True}, default "drawn"
+    human_effects : {"drawn", False}, default "drawn"
         How humans differ, see `alikely.models.cohort`. It never depends on the data, priors or
         covariates.
 
         - ``"drawn"``: a sample from a population whose members differ in accuracy and in the images
           that they find difficult. Scores are given for a new human and for these humans. It is the
           default because real humans differ. In simulated benchmarks of heterogeneous humans,
-          coverage was 0.93 to 0.97 (nominal 0.95). It has no covariates and is not saturated.
+          coverage was 0.93 to 0.97 (nominal 0.95). It has no covariates.
         - ``False``: exchangeable humans, the fastest form. `cohort_scores` has a note if Cochran's
           Q contradicts it (`alikely.benchmark.test_equal_accuracy`, all conditions, p below 0.01).
-        - ``True``: these humans, who differ in accuracy.
-    saturated : bool
-        As in `alikely.models.cohort`.
     covariates : mapping of str to table, optional
-        Covariates of each ``"model"``, ``"condition"`` (``dataset | condition``) or, with human
-        effects, ``"human"`` (``dataset | observer``), such as its family. As in
-        `alikely.models.cohort`; `alikely.benchmark.cohort_contrasts` estimates their effects.
+        Covariates of each ``"model"`` or ``"condition"`` (``dataset | condition``), such as its
+        family. As in `alikely.models.cohort`; `alikely.benchmark.cohort_contrasts` estimates their
+        effects.
     priors : mapping, optional
         Priors of the model's variables by name, as in `alikely.models.cohort`.
     model : "cohort" or pymc.Model
@@ -139,8 +135,8 @@ def fit_cohort(
     -------
     xarray.DataTree
         As returned by `alikely.inference.nuts`. With covariates it has the group ``covariates``,
-        with their columns (model, condition or person). Its attributes include ``human_effects``
-        (0, 1 or ``"drawn"``), ``saturated`` and ``note``.
+        with their columns (model or condition). Its attributes include ``human_effects`` (0 or
+        ``"drawn"``) and ``note``.
 
     Raises
     ------
@@ -173,21 +169,16 @@ def fit_cohort(
     # The form of a custom model follows from its variables.
     if own is not None:
         refuse_options(model, {"human_effects": human_effects != "drawn"})
-        people = f"error_consistency{THESE}" in own
-        human_effects = "drawn" if people else "human_effect" in own
+        human_effects = "drawn" if f"error_consistency{THESE}" in own else False
     drawn = human_effects == "drawn"
-    options: dict[str, Any] = {"saturated": saturated, "priors": priors}
-    refuse_options(model, options | {"covariates": covariates is not None})
+    refuse_options(model, {"priors": priors, "covariates": covariates is not None})
     counts = cohort_counts(
         trials, models=models, humans=humans, no_response=no_response, who_was_right=drawn
     )
     refuse_own_names("model", counts["model"].values.tolist(), (HUMANS,))
     refuse_own_names("data set", counts["dataset"].values.tolist(), (OVERALL,))
     layout = cohort_layout(counts)
-    dims = {
-        kind: (dim, counts[dim].values.tolist())
-        for kind, dim in (("model", "model"), ("condition", "condition"), ("human", "person"))
-    }
+    dims = {kind: (kind, counts[kind].values.tolist()) for kind in ("model", "condition")}
     n_rows = counts.sizes["stratum"] * counts.sizes["model"]
     if drawn and n_rows > MANY_ROWS:
         LOG.warning(
@@ -200,7 +191,7 @@ def fit_cohort(
         model,
         {
             "cohort": lambda: cohort(
-                counts, human_effects=human_effects, covariates=tables, **options
+                counts, human_effects=human_effects, covariates=tables, priors=priors
             )
         },
         QUANTITIES,
@@ -218,14 +209,9 @@ def fit_cohort(
     with_constants(tree, xr.Dataset(known, layout["coords"]))
     if tables:
         tree["covariates"] = covariates_dataset(tables, dims)
-    note = ""
-    if human_effects is False:
-        instead = True if saturated or covariates else "drawn"
-        note = note_on_alike(trials, humans, instead)
-    form = "drawn" if drawn else int(human_effects)
-    missing = missing_note_of(trials.data, no_response, models, humans)
-    note = "; ".join(filter(None, [note, missing]))
-    tree.attrs |= {"human_effects": form, "saturated": int(saturated), "note": note}
+    notes = ["" if drawn else note_on_alike(trials, humans)]
+    notes.append(missing_note_of(trials.data, no_response, models, humans))
+    tree.attrs |= {"human_effects": "drawn" if drawn else 0, "note": "; ".join(filter(None, notes))}
     return tree
 
 
@@ -294,8 +280,7 @@ def cohort_scores(
         - ``copy_probability``, ``error_consistency``, ``ceiling_normalized``: posterior means and
           bounds; where they differ, also those for the observed humans
         - ``humans``: the humans that these columns describe: ``"new"`` (new humans from a
-          heterogeneous population), ``"alike"`` (new humans, if all are equally accurate), or
-          ``"these"`` (the observed humans)
+          heterogeneous population) or ``"alike"`` (new humans, if all are equally accurate)
         - ``note``: the number of missing responses, and whether Cochran's Q contradicts the model
 
     Raises
@@ -471,13 +456,8 @@ def cohort_effects(
     """
     column = covariate_values(tree, covariate)
     posterior = tree["posterior"].to_dataset()
-    of_humans = column.dims == ("person",)
-    effect = posterior[f"{'human_effect' if of_humans else 'log_odds_ratio'}_{covariate}"]
-    chosen = chosen_values(effect, column, values)
-    if of_humans:
-        found = {"human_effect": effect_at(effect, column, chosen)}
-    else:
-        found = _standardised(tree, posterior, column, chosen)
+    chosen = chosen_values(posterior[f"log_odds_ratio_{covariate}"], column, values)
+    found = _standardised(tree, posterior, column, chosen)
     return xr.Dataset(
         {name: (("chain", "draw", covariate), draws) for name, draws in found.items()},
         coords={"chain": posterior["chain"], "draw": posterior["draw"], covariate: chosen},

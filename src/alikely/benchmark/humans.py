@@ -231,7 +231,7 @@ def test_equal_accuracy(trials: Trials, *, humans: str = "human") -> pd.DataFram
     return pd.DataFrame(rows)
 
 
-def note_on_alike(trials: Trials, humans: str, instead: bool | str) -> str:
+def note_on_alike(trials: Trials, humans: str) -> str:
     """Return a note if Cochran's Q of all conditions contradicts exchangeable humans."""
     try:
         table = test_equal_accuracy(of_type(trials, Trials, MAKE), humans=humans)
@@ -245,5 +245,5 @@ def note_on_alike(trials: Trials, humans: str, instead: bool | str) -> str:
     number = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
     return (
         f"Humans differ in accuracy (Cochran's Q, {number}): intervals for new humans are too "
-        f"narrow. Use human_effects={instead!r}."
+        "narrow. Use human_effects='drawn'."
     )

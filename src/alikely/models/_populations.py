@@ -1,4 +1,4 @@
-"""Response models of humans: exchangeable, with individual accuracies, or a random sample.
+"""Response models of humans: exchangeable, or a random sample.
 
 References
 ----------
@@ -6,7 +6,6 @@ References
    ability. In: Lord, Novick, Statistical theories of mental test scores.
 .. [BA81] Bock, Aitkin (1981). Marginal maximum likelihood estimation of item parameters:
    application of an EM algorithm. doi:10.1007/BF02293801
-.. [R60] Rasch (1960). Probabilistic models for some intelligence and attainment tests.
 .. [S48] Skellam (1948). A probability distribution derived from the binomial distribution by
    regarding the probability of success as variable between the sets of trials.
    doi:10.1111/j.2517-6161.1948.tb00014.x
@@ -16,7 +15,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.arrays import normal_nodes, within
+from alikely._base.arrays import normal_nodes
 from alikely.data.blocks import LEFT_OUT
 from alikely.models._parts import TINY, averages, informed, log_odds, spread, sums, tensor_within
 
@@ -39,13 +38,10 @@ __all__ = [
     "dispersion",
     "drawn",
     "exchangeable",
-    "individual",
     "kappas",
     "over_images",
 ]
 
-# An even grid, exact for smooth curves: steps of a sixth of the items' spread, out to five of it.
-NODES = np.linspace(-5, 5, 61)
 # A logistic curve is nearly a normal one of 1.7 times the width: 1 / 1.7**2.
 FLATTENING = 0.346
 # Logits of items spread by w have error consistency r with r / (1 - r) about w**2 / ICC.
@@ -202,179 +198,6 @@ def exchangeable(counts: xr.Dataset) -> Population:
     here = counts["stratum_condition"].values
     expected = (alpha[here] + counts["n_right"].values) / (phi[here] + counts["n_humans"].values)
     return Population(mu, expected, consistency, _shares(counts))
-
-
-def individual(counts: xr.Dataset, known: Sequence[Any] = ()) -> Population:
-    """Humans with individual accuracies: a Rasch model of humans and items [R60]_."""
-    people = _persons(counts)
-    shares = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
-    n_conditions = counts.sizes["condition"]
-    seen = _seen(counts)
-    # Of a normal ease in logits: its share of the variance, the rest being logistic.
-    wide = (seen.consistency + np.log(ICC)) / 2, 4 * seen.consistency_information
-    width_of_items = pt.exp(_by_dataset("human_spread", (np.log(2), 0.5), counts, *wide))
-    # Averaging over items flattens a logistic curve about so much; accuracy and spread then part.
-    level = _levels(seen.level, seen.level_information, n_conditions) * pt.sqrt(
-        1 + FLATTENING * width_of_items**2
-    )
-    deviate = pm.Normal("human_deviate", 0, 1, dims="person")
-    sd = pm.HalfNormal("human_effect_sd", 0.5)
-    dataset = np.unique(counts["person_dataset"].values, return_inverse=True)[1]
-    same = (dataset[:, None] == dataset).astype(float)
-    of_dataset = same / same.sum(axis=1, keepdims=True)
-    centered = deviate - of_dataset @ deviate
-    told = (shift - of_dataset @ shift for shift in known)
-    effect = pm.Deterministic("human_effect", sum(told, sd * centered), dims="person")
-
-    # By condition: answers of its humans at every node, all in one frame of at most H humans.
-    width = max(len(rows) for rows in people)
-    there = np.array([[h < len(rows) for h in range(width)] for rows in people])
-    who = np.array([list(rows) + [0] * (width - len(rows)) for rows in people])
-    log_odds = (
-        level[:, None, None] + effect[who][:, :, None] + width_of_items[:, None, None] * NODES
-    )
-    right = pm.math.invlogit(log_odds)
-    size = there.sum(axis=1)
-    mean_right = (right * there[:, :, None]).sum(axis=1) / size[:, None]
-    all_wrong = -(pt.softplus(log_odds) * there[:, :, None]).sum(axis=1)
-    own = (right * shares).sum(axis=-1)
-    mu = pm.Deterministic("human_accuracy", (mean_right * shares).sum(axis=-1), dims="condition")
-
-    pairs = np.array(
-        [(d, i, j) for d in range(n_conditions) for i in range(size[d]) for j in range(i)]
-    )
-    d, i, j = pairs.T
-    covariance = ((right[d, i] * right[d, j]) * shares).sum(axis=-1) - own[d, i] * own[d, j]
-    kappa = 2 * covariance / (own[d, i] * (1 - own[d, j]) + own[d, j] * (1 - own[d, i]))
-    mean_of = (d == np.arange(n_conditions)[:, None]) / np.bincount(d)[:, None]
-    pm.Deterministic("human_error_consistency", mean_of @ kappa, dims="condition")
-
-    log_symmetric = _log_symmetric(effect[who], there, width)
-
-    # Log weight of node z when s are right; constant in z where it cancels.
-    s_all = np.arange(width + 1)
-    log_joint = (
-        s_all[None, :, None] * (level[:, None, None] + width_of_items[:, None, None] * NODES)
-        + all_wrong[:, None, :]
-        + np.log(shares)
-    )
-    log_total = pt.logsumexp(log_joint, axis=-1)
-
-    def log_share(conditions: NDArray[np.intp], n: int) -> Any:
-        return (log_symmetric + log_total)[conditions, : n + 1]
-
-    n_by_right = _count_likelihood(counts, seen, log_share)
-    _who_was_right(counts, effect, np.where(there, who, -1), n_by_right)
-    place, n_right = counts["stratum_condition"].values, counts["n_right"].values
-    posterior = pt.exp(log_joint - log_total[:, :, None])
-    expected = (posterior * mean_right[:, None, :]).sum(axis=-1)[place, n_right]
-
-    def consistency(at: NDArray[np.intp], copying: Any, accuracy: Any) -> Any:
-        shared = ((mean_right[:, None, :] * right) * shares).sum(axis=-1) - mu[:, None] * own
-        q = accuracy[:, None]
-        chance = own[at] * (1 - q) + (1 - own[at]) * q
-        kappa = 2 * copying[:, None] * shared[at] / chance
-        return (kappa * there[at]).sum(axis=1) / size[at]
-
-    return Population(mu, expected, consistency, _shares(counts))
-
-
-def _log_symmetric(log_odds: Any, there: Any, width: int) -> Any:
-    """Log of the sum, over sets of s correct humans, of the product of their odds."""
-    odds = pt.exp(log_odds) * there
-    nobody = pt.zeros_like(odds[..., :1])
-    symmetric = pt.concatenate([nobody + 1, pt.zeros_like(odds)], axis=-1)
-    for h in range(width):
-        symmetric += odds[..., h : h + 1] * pt.concatenate([nobody, symmetric[..., :-1]], axis=-1)
-    return pt.log(symmetric + (np.arange(width + 1) > there.sum(axis=-1)[..., None]))
-
-
-def _who_was_right(
-    counts: xr.Dataset, effect: Any, seats: NDArray[np.int64], n_by_right: Any
-) -> None:
-    """Which humans were correct, given their number: conditional likelihood of their effects."""
-    width = seats.shape[-1]
-
-    def logp(value: Any, effect: Any, seats: Any, n_by_right: Any) -> Any:
-        everywhere = effect + pt.zeros((seats.shape[0], 1))
-        seated = pt.take_along_axis(everywhere, pt.maximum(seats, 0), axis=-1)
-        ways = _log_symmetric(seated, seats >= 0, width)
-        found = (value * effect).sum(axis=-1) - (n_by_right * ways).sum(axis=-1)
-        n_right = (n_by_right * pt.arange(n_by_right.shape[-1])).sum(axis=-1)
-        return pt.switch(pt.eq(value.sum(axis=-1), n_right), found, -np.inf)
-
-    dims = ("condition", "person")
-    pm.CustomDist(
-        "who_was_right",
-        effect,
-        seats,
-        n_by_right,
-        logp=logp,
-        random=drawn_totals,
-        signature="(person),(seat),(right)->(person)",
-        dtype="int64",
-        class_name="WhoWasRight",
-        observed=pm.Data("human_totals", counts["human_right"].values.T, dims=dims),
-        dims=dims,
-    )
-
-
-def drawn_totals(
-    effect: NDArray[np.floating],
-    seats: NDArray[np.integer],
-    n_by_right: NDArray[np.integer],
-    rng: np.random.Generator,
-    size: Any = None,
-) -> NDArray[np.int64]:
-    """Draw each human's number of correct responses, given the counts of correct humans."""
-    batch = np.broadcast_shapes(effect.shape[:-1], seats.shape[:-1], n_by_right.shape[:-1])
-    shape = batch if size is None else tuple(size)
-    effect, seats, left = (
-        np.broadcast_to(part, shape + part.shape[-1:]) for part in (effect, seats, n_by_right)
-    )
-    there, at = seats >= 0, np.maximum(seats, 0)
-    odds = np.exp(np.take_along_axis(effect, at, axis=-1)) * there
-    symmetric = [np.eye(1, left.shape[-1])[0] + np.zeros(left.shape)]
-    for h in range(seats.shape[-1]):
-        above = symmetric[-1].copy()
-        above[..., 1:] += odds[..., h, None] * symmetric[-1][..., :-1]
-        symmetric.append(above)
-    totals = np.zeros(effect.shape, dtype=np.int64)
-    for h in reversed(range(seats.shape[-1])):
-        with_h = odds[..., h, None] * symmetric[h][..., :-1]
-        share = np.zeros(left.shape)
-        np.divide(with_h, symmetric[h + 1][..., 1:], out=share[..., 1:], where=with_h > 0)
-        right = rng.binomial(left, within(share))
-        person = at[..., h, None]
-        own = np.take_along_axis(totals, person, axis=-1) + right.sum(axis=-1, keepdims=True)
-        np.put_along_axis(totals, person, own, axis=-1)
-        left = left - right
-        left[..., :-1] += right[..., 1:]
-    return totals
-
-
-def _persons(counts: xr.Dataset) -> list[NDArray[np.intp]]:
-    """Persons of each condition, all of whom must have responded to each trial."""
-    shown = counts["human_shown"].values
-    trials = np.zeros(counts.sizes["condition"], dtype=np.int64)
-    np.add.at(trials, counts["stratum_condition"].values, counts["n_trials"].values)
-    out = []
-    for d, name in enumerate(counts["condition"].values.tolist()):
-        rows = np.flatnonzero(shown[:, d])
-        lacking = rows[shown[rows, d] != trials[d]]
-        if len(lacking):
-            person = counts["person"].values[lacking[0]]
-            raise ValueError(
-                f"human effects need all humans on all trials; {person!r} answered "
-                f"{shown[lacking[0], d]} of {trials[d]} trials of {name!r}: count missing "
-                "responses as errors, or use human_effects=False"
-            )
-        if len(rows) < 2:
-            raise ValueError(
-                f"human effects need at least 2 humans in each condition, {name!r} has {len(rows)}"
-            )
-        out.append(rows)
-    return out
 
 
 class _Layout(NamedTuple):

@@ -16,7 +16,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -26,10 +25,10 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.checks import one_of
 from alikely.data.blocks import LEFT_OUT
 from alikely.models._given_priors import Priors, with_priors
 from alikely.models._parts import (
-    DIMS,
     averages,
     effects,
     informed,
@@ -49,7 +48,6 @@ from alikely.models._populations import (
     dispersion,
     drawn,
     exchangeable,
-    individual,
     kappas,
     over_images,
 )
@@ -75,8 +73,7 @@ PLACES = {
 def cohort(
     counts: xr.Dataset,
     *,
-    human_effects: bool | Literal["drawn"] = False,
-    saturated: bool = False,
+    human_effects: Literal["drawn", False] = False,
     covariates: Covariates | None = None,
     priors: Priors | None = None,
 ) -> pm.Model:
@@ -91,27 +88,18 @@ def cohort(
     ----------
     counts : xarray.Dataset
         Counts, as returned by `alikely.data.cohort_counts`.
-    human_effects : bool or "drawn"
+    human_effects : {False, "drawn"}
         How humans differ:
 
         - False: humans are exchangeable
-        - True: humans differ in accuracy. The easiness of trials is logit-normal, and effects of
-          humans on log odds sum to zero in each data set. A model copies each human with equal
-          probability; its error consistency is that with these humans.
         - ``"drawn"``: humans are a sample from a population whose members differ in accuracy and in
           what they find difficult. Models depend on the same easiness, each with a slope
           ``following``. Error consistency is given for a new member of the population and for these
           humans. Counts must have ``who_was_right``.
-    saturated : bool
-        Let a model's probability of a correct response, given the number of correct humans, depart
-        from the line that copying implies. Departures are normal on the logit scale with estimated
-        spread ``departure_sd``. For comparison with the default.
     covariates : mapping of str to table, optional
         Covariates of each ``"model"`` or ``"condition"`` (family, year). They affect ``level``, the
-        logit accuracy of models, and their ``log_odds_ratio``. With human effects also covariates
-        of each ``"human"``, named as the ``person`` of the counts, which affect ``human_effect``.
-        A pandas, polars or pyarrow table has one row for each, identified by a column of that name
-        or by the index.
+        logit accuracy of models, and their ``log_odds_ratio``. A pandas, polars or pyarrow table
+        has one row for each, identified by a column of that name or by the index.
 
         - Numeric columns such as ``year`` are centered and have a coefficient per unit,
           ``log_odds_ratio_year``.
@@ -146,10 +134,9 @@ def cohort(
     ------
     ValueError
         If the counts contain no model.
-        With human effects, if a human lacks trials.
-        With humans drawn, if the counts lack ``who_was_right``, a condition has one human, or the
-        model is saturated or has covariates.
-        If covariates of a model, condition or human are missing, or a row matches none.
+        With humans drawn, if the counts lack ``who_was_right``, a condition has one human, or there
+        are covariates.
+        If covariates of a model or condition are missing, or a row matches none.
         If a covariate is constant, has a group for each row, is a linear combination of others, or
         has a name of the model.
         For priors as in `alikely.models.with_priors`.
@@ -188,19 +175,21 @@ def cohort(
     ('family',)
     """
     layout = cohort_layout(counts)
-    if human_effects == "drawn":
-        _refuse_with_people(saturated, covariates)
-    elif not isinstance(human_effects, bool):
-        raise ValueError(f"human_effects must be True, False or 'drawn', got {human_effects!r}")
-    tables = _tables(covariates, counts, human_effects is True)
+    one_of("human_effects", human_effects, (False, "drawn"))
+    if human_effects and covariates:
+        raise ValueError(
+            "human_effects='drawn' has no covariates, since models have no log odds ratio; use "
+            "human_effects=False"
+        )
+    of_models = ("level", "log_odds_ratio")
+    tables = tables_for(
+        covariates,
+        {kind: counts[kind].values.tolist() for kind in ("model", "condition")},
+        {"model": of_models, "condition": of_models},
+        lambda: cohort(counts),
+    )
     with pm.Model(coords=layout["coords"]) as model:
-        by_human = {"human": np.arange(counts.sizes["person"])}
-        known = effects("human_effect", tables, by_human, 0.5)
-        humans: Population | People
-        if human_effects == "drawn":
-            humans = drawn(counts)
-        else:
-            humans = individual(counts, known) if human_effects else exchangeable(counts)
+        humans = drawn(counts) if human_effects else exchangeable(counts)
         shown = pm.Data("shown", layout["shown"], dims="row")
         right = pm.Data("right", layout["right"], dims="row")
         seen = _seen_of_entries(layout, counts, humans.share, shown, right)
@@ -210,10 +199,6 @@ def cohort(
         else:
             probability = _copiers(layout, seen, humans, level, tables)
         probability = SURE + (1 - 2 * SURE) * probability
-        if saturated:
-            spread = pm.HalfNormal("departure_sd", 0.5)
-            departure = pm.Normal("departure", 0, 1, dims="row")
-            probability = pm.math.invlogit(pm.math.logit(probability) + spread * departure)
         pm.Deterministic("row_probability", probability, dims="row")
         for name, dim in PLACES.items():
             pm.Data(name, layout[name], dims=dim)
@@ -424,39 +409,6 @@ def _named(counts: xr.Dataset, stratum: NDArray[np.intp]) -> list[str]:
         return [names[s] for s in stratum]
     number, of = counts["n_right"].values[stratum], counts["n_humans"].values[stratum]
     return [f"{s} of {h}" for s, h in zip(number, of, strict=True)]
-
-
-def _refuse_with_people(saturated: bool, covariates: Covariates | None) -> None:
-    if saturated or covariates:
-        given = "saturated=True" if saturated else "covariates"
-        raise ValueError(
-            f"human_effects='drawn' has no {given}, since models have no log odds ratio; use "
-            "human_effects=False or True"
-        )
-
-
-def _tables(
-    covariates: Covariates | None, counts: xr.Dataset, human_effects: bool
-) -> dict[str, pd.DataFrame]:
-    """Tables of covariates of models, conditions and humans."""
-    if isinstance(covariates, Mapping) and "human" in covariates and not human_effects:
-        raise ValueError(
-            "covariates of human need human_effects=True: exchangeable humans have no effects"
-        )
-    of_models = ("level", "log_odds_ratio")
-    tables = tables_for(
-        covariates,
-        {kind: counts[DIMS[kind]].values.tolist() for kind in DIMS},
-        {"model": of_models, "condition": of_models, "human": ("human_effect",)},
-        lambda: cohort(counts, human_effects=human_effects, saturated=True),
-    )
-    for name, column in tables.get("human", pd.DataFrame()).items():
-        if (column.groupby(counts["person_dataset"].values, sort=False).nunique() == 1).all():
-            raise ValueError(
-                f"covariate {name!r} of human is constant within data sets, where effects of "
-                "humans sum to zero; leave it out"
-            )
-    return tables
 
 
 def _joint_probability(p: Any, q: Any, odds_ratio: Any) -> Any:
