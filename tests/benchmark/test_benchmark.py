@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scored import covariance
 
 import alikely as al
 from alikely.benchmark.decomposition import added_count, fieller_interval
@@ -76,8 +77,7 @@ def test_image_variance_agrees_with_the_bootstrap(scores: al.Result) -> None:
     names = scores.estimates["system"].values
     # What is added to the cells is not resampled.
     matrix = (
-        scores.data["covariance/covariance"].sel(generalize_to="images", level="overall").values
-        - level_parts(scores)["pseudocount_variance"].values
+        covariance(scores, "images").values - level_parts(scores)["pseudocount_variance"].values
     )
     se = np.sqrt(np.diag(matrix))
     # 10,000 replicates, and the delta method's own error at 160 trials a condition.
@@ -95,7 +95,7 @@ def test_human_variance_of_models_is_that_of_a_mean(scores: al.Result) -> None:
     frame = table[["observer_a", "observer_b"]].to_dataframe().assign(estimate=value)
     per_human = frame.groupby(["observer_b", "observer_a"])["estimate"].mean().unstack()
     expected = per_human.var(axis=1, ddof=1) / per_human.shape[1]
-    matrix = scores.data["covariance/covariance"].sel(generalize_to="observers", level="overall")
+    matrix = covariance(scores, "observers")
     for model in scores.observers:
         value = float(matrix.sel(system=model, system_other=model))
         assert value == pytest.approx(expected[model], rel=1e-9)
@@ -113,7 +113,7 @@ def test_human_variance_of_the_human_row_is_the_jackknife(scores: al.Result) -> 
     full = mean_without(None)
     shifts = np.array([mean_without(h) - full for h in humans])
     expected = (len(humans) - 1) / len(humans) * (shifts**2).sum()
-    matrix = scores.data["covariance/covariance"].sel(generalize_to="observers", level="overall")
+    matrix = covariance(scores, "observers")
     value = float(matrix.sel(system="human-human", system_other="human-human"))
     assert value == pytest.approx(expected, rel=1e-9)
 
@@ -172,9 +172,7 @@ def test_fieller_equals_its_definition_and_covers() -> None:
 
 def test_posterior_carries_the_joint_draws_through_the_nesting(scores: al.Result) -> None:
     draws = scores.draws("posterior")
-    se = np.sqrt(
-        np.diag(scores.data["covariance/covariance"].sel(generalize_to="images", level="overall"))
-    )
+    se = np.sqrt(np.diag(covariance(scores, "images")))
     # Same data, same population: spreads agree up to Monte Carlo error and the prior's two trials.
     np.testing.assert_allclose(draws.std(axis=0), se, rtol=4 / np.sqrt(8000) + 0.05)
     estimate = scores.estimates["estimate"].sel(level="overall").values
@@ -184,7 +182,7 @@ def test_posterior_carries_the_joint_draws_through_the_nesting(scores: al.Result
 def test_differences_use_the_covariance(scores: al.Result) -> None:
     table = al.benchmark.differences(scores, "images", intervals="all")
     assert len(table) == 15
-    matrix = scores.data["covariance/covariance"].sel(generalize_to="images", level="overall")
+    matrix = covariance(scores, "images")
     row = table.iloc[3]
     v = [
         float(matrix.sel(system=a, system_other=b))
@@ -213,12 +211,7 @@ def test_p_values_agree_with_the_intervals_beside_them(scores: al.Result) -> Non
 def test_simultaneous_intervals_hold_for_all_pairs_at_once(scores: al.Result) -> None:
     """Draw new estimates from the fitted normal and count how often any interval misses."""
     models = scores.observers
-    matrix = (
-        scores.data["covariance/covariance"]
-        .sel(generalize_to="images", level="overall")
-        .sel(system=models, system_other=models)
-        .values
-    )
+    matrix = covariance(scores, "images").sel(system=models, system_other=models).values
     table = al.benchmark.differences(scores, "images", intervals="all")
     half = (table["simultaneous_ci95_ub"] - table["interval_center"]).to_numpy()
     rng = np.random.default_rng(3)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from scored import covariance
 
 import alikely as al
 from alikely.data.trials import Trials
@@ -73,9 +74,7 @@ def test_draws_are_combined_one_by_one(scores: al.Result) -> None:
     n = float(scores.estimates["n_images"].sel(level="overall"))
     spread = (scores.draws("bootstrap", "images") @ w).std() * np.sqrt(n / (n - 1))
     assert table.loc["bootstrap", "se"] == pytest.approx(spread, rel=1e-9)
-    matrix = (
-        scores.data["covariance/covariance"].sel(generalize_to="images", level="overall").values
-    )
+    matrix = covariance(scores, "images").values
     assert table.loc["analytic", "se"] == pytest.approx(np.sqrt(w @ matrix @ w), rel=1e-9)
 
 

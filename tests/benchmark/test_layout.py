@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from scored import covariance
 
 import alikely as al
 from alikely.benchmark.decomposition import added_count, decompositions, joint_covariance
@@ -144,9 +145,7 @@ def test_errors_of_directed_metrics(trials: Trials) -> None:
     """Over images as the bootstrap of the same entries, over humans the jackknife by hand."""
     humans, models = names_of(trials)
     scores = al.benchmark_scores(trials, metric=CP, n_resamples=4000, n_draws=400, rng=1)
-    se = np.sqrt(
-        np.diag(scores.data["covariance/covariance"].sel(generalize_to="images", level="overall"))
-    )
+    se = np.sqrt(np.diag(covariance(scores, "images")))
     spread = scores.draws("bootstrap", "images").std(axis=0)
     # Monte Carlo error of a standard deviation, and the delta method's own at 160 trials.
     np.testing.assert_allclose(spread, se, rtol=4 / np.sqrt(8000) + 2 / 160)
@@ -164,11 +163,7 @@ def test_errors_of_directed_metrics(trials: Trials) -> None:
     shifts = np.array([mean_without(name) for name in humans]) - mean_without(None)
     expected = (len(humans) - 1) / len(humans) * (shifts**2).sum()
     own = {"system": "human-human", "system_other": "human-human"}
-    assert float(
-        scores.data["covariance/covariance"]
-        .sel(generalize_to="observers", level="overall")
-        .sel(own)
-    ) == pytest.approx(expected, rel=1e-9)
+    assert float(covariance(scores, "observers").sel(own)) == pytest.approx(expected, rel=1e-9)
 
 
 def test_alignment_of_a_directed_metric_leaves_the_others_alone(trials: Trials) -> None:
@@ -200,11 +195,7 @@ def test_parts_of_any_level(trials: Trials) -> None:
         alone = benchmark(trials.select(condition=place))
         np.testing.assert_allclose(scores[d], alone.estimates["estimate"].sel(level="all"))
         for population in ("images", "observers", "both"):
-            expected = (
-                alone.data["covariance/covariance"]
-                .sel(generalize_to=population, level="overall")
-                .values
-            )
+            expected = covariance(alone, population).values
             own = joint_covariance(found[d], population)  # type: ignore[arg-type]
             np.testing.assert_allclose(own, expected, rtol=1e-9, atol=1e-15)
 

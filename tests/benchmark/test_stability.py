@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scored import covariance
 
 import alikely as al
 from alikely.benchmark.humans import noise_ceilings
@@ -112,10 +113,8 @@ def test_groups_are_means_with_their_covariance(scores: al.Result) -> None:
     row = al.benchmark.differences(scores, "images", groups=families).iloc[0]
     values = scores.estimates["estimate"].sel(level="overall", system=scores.observers).values
     weights = np.repeat([1 / 3, -1 / 3], 3)
-    matrix = (
-        scores.data["covariance/covariance"]
-        .sel(generalize_to="images", level="overall")
-        .sel(system=scores.observers, system_other=scores.observers)
+    matrix = covariance(scores, "images").sel(
+        system=scores.observers, system_other=scores.observers
     )
     assert row["difference"] == pytest.approx(weights @ values)
     assert row["se"] == pytest.approx(np.sqrt(weights @ matrix.values @ weights))

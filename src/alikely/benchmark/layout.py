@@ -408,14 +408,17 @@ def checked_labels(
     one_of("item_scope", items, tuple(SAME_IMAGE))
     _check_truths(trials, cast("Items", items))
     said = human_ids or trials.data.attrs.get(HUMAN_IDS)
-    if said is None:
-        name, places = _most_places(trials, humans)
-        if places > 1:
-            raise ValueError(
-                f"label {name!r} occurs in {places} data sets, one person or several? Set "
-                "human_ids='shared' if a label identifies the same person in all data sets, "
-                "human_ids='per_dataset' if each data set has different people"
-            )
+    data, own = trials.data, np.flatnonzero(trials.data["kind"].values == humans)
+    number = pd.factorize(data["dataset"].values)[0]
+    shown = data["correct"].values[own] != NOT_SHOWN
+    places = [len(np.unique(number[row])) for row in shown]
+    if said is None and max(places, default=0) > 1:
+        name = str(data["observer"].values[own[np.argmax(places)]])
+        raise ValueError(
+            f"label {name!r} occurs in {max(places)} data sets, one person or several? Set "
+            "human_ids='shared' if a label identifies the same person in all data sets, "
+            "human_ids='per_dataset' if each data set has different people"
+        )
     return cast("People", said or "shared"), cast("Items", items)
 
 
@@ -429,37 +432,21 @@ def _check_truths(trials: Trials, item_scope: Items) -> None:
         {name: data[name].values for name in ("dataset", "condition", "item", "truth")}
     )
     first = frame.groupby(keys, sort=False)["truth"].transform("first")
-    odd = np.flatnonzero(frame["truth"] != first)
-    if not len(odd):
+    odd = frame[frame["truth"] != first]
+    if odd.empty:
         return
-    here = frame.iloc[odd[0]]
+    here = odd.iloc[0]
     other = frame[(frame[keys] == here[keys]).all(axis=1)].iloc[0]
-    names = data["class"].values
     said = [
-        f"{names[row['truth']]!r} in condition {row['condition']!r} of data set {row['dataset']!r}"
+        f"{data['class'].values[row['truth']]!r} in condition {row['condition']!r} of data set "
+        f"{row['dataset']!r}"
         for row in (other, here)
     ]
-    ways = {
-        "label": "pass item_scope='dataset' or 'condition' if labels are reused, or ",
-        "dataset": "pass item_scope='condition' if labels are reused, or ",
-        "condition": "",
-    }
+    finer = "pass item_scope='condition' if labels are reused, or "
     raise ValueError(
         f"item {here['item']!r} has the true class {said[0]}, and {said[1]}, but an image has one: "
-        f"{ways[item_scope]}give each image a unique label"
+        f"{finer * (item_scope != 'condition')}give each image a unique label"
     )
-
-
-def _most_places(trials: Trials, humans: str) -> tuple[str, int]:
-    """The human whose label occurs in most data sets, and the number of data sets."""
-    data = trials.data
-    own = np.flatnonzero(data["kind"].values == humans)
-    shown = data["correct"].values[own] != NOT_SHOWN
-    number, names = pd.factorize(data["dataset"].values)
-    places = np.array([len(np.unique(number[row])) for row in shown])
-    if not len(names) or not len(own):
-        return "", 0
-    return str(data["observer"].values[own[places.argmax()]]), int(places.max())
 
 
 def image_numbers(
@@ -531,26 +518,20 @@ def by_level(layout: Layout, scores: Floats) -> Floats:
 def _mean(scores: Floats) -> Floats:
     """Mean over parts, (draw, part, system) to (draw, system)."""
     # A part without this system is skipped; one undefined replicate makes the mean undefined.
-    absent = np.isnan(scores).all(axis=0)
-    filled = np.where(absent, 0.0, scores)
-    count = (~absent).sum(axis=0)
-    mean = np.full((len(scores), scores.shape[2]), np.nan)
-    np.divide(filled.sum(axis=1), count, out=mean, where=count > 0)
-    return mean
+    there = ~np.isnan(scores).all(axis=0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(there, scores, 0.0).sum(axis=1) / there.sum(axis=0))
 
 
 def undefined_entries(layout: Layout, value: Floats) -> NDArray[np.int64]:
     """Number of undefined pairs of each score."""
-    hole = np.isnan(value)
-    counts = np.zeros((len(layout.parts), len(layout.systems)), dtype=np.int64)
-    for d, part in enumerate(layout.parts):
-        humans = int((hole[part.alike] & (part.alike >= 0)).sum())
-        counts[d, HUMAN_ROW] = humans
-        if len(part.models):
-            counts[d, CEILING_ROW] = humans
-            counts[d, part.models] = (hole[part.mixed] & (part.mixed >= 0)).sum(axis=(0, 1))
-    levels = [counts[own].sum(axis=0) for own in layout.levels.values()]
-    return np.stack([*levels, counts.sum(axis=0)])
+    every, counts = np.ones(len(value), dtype=bool), []
+    for part in layout.parts:
+        used = _weights(layout, part, every, np.ones(part.n_humans)) > 0
+        counts.append((used & np.isnan(value)).sum(axis=1))
+    of_part = np.stack(counts)
+    levels = [of_part[own].sum(axis=0) for own in layout.levels.values()]
+    return np.stack([*levels, of_part.sum(axis=0)])
 
 
 def _weights(layout: Layout, part: Part, defined: NDArray[np.bool_], times: Floats) -> Floats:
@@ -585,18 +566,9 @@ def human_shifts(
     full = _weights(layout, part, defined, np.ones(part.n_humans))
     others = 1.0 - np.eye(part.n_humans)
     left = np.stack([_weights(layout, part, defined, times) - full for times in others])
-    lost = np.isnan(left).any(axis=(0, 2))
-    if part.n_humans < FEWEST_PEOPLE:
-        lost[:] = True
+    takes_part = (left != 0).any(axis=2)
+    lost = np.isnan(left).any(axis=(0, 2)) | (part.n_humans < FEWEST_PEOPLE)
     left[:, lost] = 0.0
-    takes_part = np.zeros(left.shape[:2], dtype=bool)
-    mixed = ((part.mixed >= 0) & defined[part.mixed]).any(axis=0)
-    takes_part[:, part.models] = mixed
-    alike = ((part.alike >= 0) & defined[part.alike]).any(axis=0)
-    for side in (part.i, part.j):
-        takes_part[side[alike], HUMAN_ROW] = True
-    if len(part.models):
-        takes_part[:, CEILING_ROW] = takes_part[:, HUMAN_ROW]
     n_humans = np.maximum(takes_part.sum(axis=0), 1)
     left *= np.sqrt((n_humans - 1) / n_humans)[:, None]
     return full, left, lost, takes_part
