@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import one_of
 from alikely._base.frames import ROWS, Columns, with_columns
 from alikely._base.intervals import CiKind, Intervals
 from alikely._base.names import counted, listed, nearest
@@ -28,12 +27,11 @@ from alikely.benchmark.decomposition import (
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
 from alikely.benchmark.levels import (
     BY,
+    Level,
     dataset_names,
     human_kind,
     is_analytic,
     level_draws,
-    level_parts,
-    level_scores,
     model_names,
     require_analytic,
     system_names,
@@ -64,20 +62,14 @@ __all__ = [
 BOTH = (*BY, "system_other")
 type Schema = Mapping[str, Mapping[str, tuple[str, ...] | None]]
 
+OF_LEVELS = (
+    "n_humans", "n_humans_paired", "min_resampled_humans", "fewest_humans", "n_images",
+    *tables.CONSENSUS,
+)  # fmt: skip
 OF_TRIALS: Schema = {
     "estimates": {
         **dict.fromkeys(("estimate", "undefined_entries", *tables.ACCURACIES), BY),
-        **dict.fromkeys(
-            (
-                "n_humans",
-                "n_humans_paired",
-                "min_resampled_humans",
-                "fewest_humans",
-                "n_images",
-                *tables.CONSENSUS,
-            ),
-            ("level",),
-        ),
+        **dict.fromkeys(OF_LEVELS, ("level",)),
     },
     "decomposition": {
         **dict.fromkeys(("interval_center", "df_humans"), BY),
@@ -110,7 +102,7 @@ def draws(
     scores: Result, method: str, generalize_to: Population | None = None, level: str = OVERALL
 ) -> NDArray[np.floating]:
     """Bootstrap replicates for a population, or posterior draws: (draw, system)."""
-    tables.population_of(scores, generalize_to)
+    Level(scores, generalize_to, level)
     if method == "posterior" and generalize_to not in (None, "images"):
         raise ValueError(
             f"the posterior generalizes only to new images, got generalize_to={generalize_to!r}; "
@@ -150,19 +142,14 @@ def summary(
     columns: Columns,
 ) -> pd.DataFrame:
     """Tabulate scores of one or all levels, one row per level and system with a score."""
-    generalize_to = tables.population_of(scores, generalize_to)
-    methods = tables.methods_shown(scores, generalize_to, intervals)
-    named = intervals not in (None, "all")
-    levels = [*dataset_names(scores), OVERALL] if level is None else [level]
-    frames = []
-    for name in levels:
-        one_of("level", name, (*dataset_names(scores), OVERALL))
-        make = tables.score_rows if is_analytic(scores) else tables.posterior_rows
-        frames.append(make(scores, generalize_to, name, ci_prob, ci_kind, methods, named))
+    at = Level(scores, generalize_to, OVERALL if level is None else level)
+    methods, named = tables.methods_shown(at, intervals), intervals not in (None, "all")
+    make = tables.score_rows if at.analytic else tables.posterior_rows
+    names = [*dataset_names(scores), OVERALL] if level is None else [level]
+    levels = [Level(scores, generalize_to, name) for name in names]
+    frames = [make(each, ci_prob, ci_kind, methods, named) for each in levels]
     table = pd.concat(frames, ignore_index=True)
-    absent = (
-        "" if named or not is_analytic(scores) else tables.absent_posterior(scores, generalize_to)
-    )
+    absent = "" if named or not at.analytic else tables.absent_posterior(at)
     stored = ["; ".join(filter(None, [text, absent])) for text in table["note"]]
     table["note_codes"] = [" ".join(codes(text)) for text in stored]
     table["note"] = [in_kinds(told(text), human_kind(scores)) for text in stored]
@@ -180,27 +167,24 @@ def sentence(
     digits: int,
 ) -> str:
     """Write the scores, and how many of their differences are significant, as a sentence."""
-    target = tables.population_of(scores, generalize_to)
-    chosen = method(scores, interval, generalize_to)
+    at, chosen = Level(scores, generalize_to, level), method(scores, interval, generalize_to)
     frame = scores.summary(
         generalize_to, level, intervals=[chosen] if chosen else [], columns="all", ci_prob=ci_prob,
         ci_kind=ci_kind,
     )  # fmt: skip
     say = words.Phrases(scores.metric, chosen, ci_prob, ci_kind, digits)
-    judged = words.judged(scores, frame, target, level)
     apart = None
-    if judged:
-        apart = tables.all_differences(scores, None, generalize_to, level, ci_prob, ci_kind)
-    text = words.score_sentence(scores, frame, say, target, level, apart)
-    return in_kinds(text, human_kind(scores))
+    if words.judged(at, frame):
+        apart = tables.all_differences(at, None, ci_prob, ci_kind)
+    return in_kinds(words.score_sentence(at, frame, say, apart), human_kind(scores))
 
 
 def method(
     scores: Result, interval: str | None = None, generalize_to: Population | None = None
 ) -> str:
     """Choose the method whose interval a page shows."""
-    target = tables.population_of(scores, generalize_to)
-    shown = tables.methods_shown(scores, target, None if interval is None else [interval])
+    asked = None if interval is None else [interval]
+    shown = tables.methods_shown(Level(scores, generalize_to), asked)
     return (*shown, "")[0]
 
 
@@ -253,10 +237,11 @@ def contrast(
     intervals: Intervals,
 ) -> pd.DataFrame:
     """Tabulate the difference of two scores, or the mean of several, one row per method."""
-    weights = tables.contrast_weights(scores, first, second)
-    return tables.contrast_table(
-        scores, weights, generalize_to, level, rope, ci_prob, ci_kind, intervals
+    weights, at = (
+        tables.contrast_weights(scores, first, second),
+        Level(scores, generalize_to, level),
     )
+    return tables.contrast_table(at, weights, rope, ci_prob, ci_kind, intervals)
 
 
 # Functions of scores
@@ -337,8 +322,8 @@ def differences(
             intervals=intervals, columns=columns, ci_prob=prob, ci_kind=kind,
         )  # fmt: skip
         return found
-    table, _ = _compared(scores, groups, generalize_to, level, ci_prob, ci_kind)
-    valid = not (is_analytic(scores) and tables.not_valid(scores.metric))
+    table, at, _ = _compared(scores, groups, generalize_to, level, ci_prob, ci_kind)
+    valid = not (at.analytic and tables.not_valid(scores.metric))
     return tables.differences_shown(table, intervals, columns, valid=valid)
 
 
@@ -349,10 +334,11 @@ def _compared(
     level: str,
     ci_prob: float | None,
     ci_kind: CiKind | None = None,
-) -> tuple[pd.DataFrame, float]:
-    """Tabulate all differences of models or groups; also return the probability of intervals."""
+) -> tuple[pd.DataFrame, Level, float]:
+    """Tabulate all differences of models or groups, with the level and probability of intervals."""
     prob, kind = of_kind(scores, "model").interval_options(ci_prob, ci_kind)
-    return tables.all_differences(scores, groups, generalize_to, level, prob, kind), prob
+    at = Level(scores, generalize_to, level)
+    return tables.all_differences(at, groups, prob, kind), at, prob
 
 
 def test_equality(
@@ -383,7 +369,7 @@ def test_equality(
         As in `differences`, or if all responses are identical.
     """
     require_analytic(of_kind(scores, "model"), "tests")
-    table, _ = _compared(scores, groups, generalize_to, level, None)
+    table, _, _ = _compared(scores, groups, generalize_to, level, None)
     return tables.equality_test(table, tables.not_valid(scores.metric))
 
 
@@ -429,12 +415,10 @@ def test_difference(
     Error consistency with the humans, model_1 minus model_2: ...
     """
     require_analytic(of_kind(scores, "model"), "tests")
-    table, prob = _compared(scores, groups, generalize_to, level, ci_prob)
+    table, at, prob = _compared(scores, groups, generalize_to, level, ci_prob)
     row = tables.one_difference(table, first, second)
-    if reason := tables.not_valid(scores.metric):
-        row["note"] = reason
-    target = tables.population_of(scores, generalize_to)
-    text = words.difference_sentence(scores, row, table, target, level, prob)
+    row["note"] = tables.not_valid(scores.metric) or row["note"]
+    text = words.difference_sentence(at, row, table, prob)
     row["n_differences"], row["sentence"] = len(table), in_kinds(text, human_kind(scores))
     return row
 
@@ -543,13 +527,10 @@ def ceilings(
         If `generalize_to` or a column is unknown.
     """
     require_analytic(of_kind(scores, "model"), "ceilings")
-    generalize_to = tables.population_of(scores, generalize_to)
     estimates, systems = scores.estimates, system_names(scores)
     weights = np.eye(len(systems))[[systems.index(HUMANS)]]
     levels = estimates["level"].values.tolist()
-    rows = pd.concat(
-        [tables.analytic_rows(scores, weights, generalize_to, name) for name in levels]
-    )
+    rows = pd.concat([Level(scores, generalize_to, name).sums(weights) for name in levels])
     frame = pd.DataFrame(
         {
             "level": levels,
@@ -616,18 +597,18 @@ def ranks(
             "ranks", generalize_to=generalize_to, level=level, ci_prob=prob, rng=rng
         )
         return of_groups
-    generalize_to, models = tables.population_of(scores, generalize_to), model_names(scores)
-    if len(models) < 2:
+    at = Level(scores, generalize_to, level)
+    if len(models := at.models) < 2:
         raise ValueError(f"ranks need at least two models, got {listed(models) or 'none'}")
-    names, weights = tables.compared(scores, generalize_to, level)
-    if not is_analytic(scores):
-        drawn = tables.drawn_sums(scores, "posterior", weights, generalize_to, level)
+    names, weights = tables.compared(at)
+    if not at.analytic:
+        drawn = at.draws("posterior", weights)
         center = np.median(drawn, axis=0)
         return ranking.rank_sets(
             center, np.cov(drawn.T), names, ci_prob=prob, deviations=drawn - center
         )
-    parts, at = level_parts(scores, level), list(range(len(models)))
-    alike = spread(parts, pair_contrasts(len(names)) @ weights, generalize_to)["alike"].to_numpy()
+    own, target = list(range(len(models))), at.population
+    alike = spread(at.parts, pair_contrasts(len(names)) @ weights, target)["alike"].to_numpy()
     if alike.any():
         j, k = (side[alike][0] for side in np.triu_indices(len(names), 1))
         raise ValueError(
@@ -635,12 +616,12 @@ def ranks(
             "responses are identical; leave one of them out"
         )
     found = ranking.rank_sets(
-        level_scores(scores, level)[at],
-        joint_covariance(parts, generalize_to, at),
+        at.estimate[own],
+        joint_covariance(at.parts, target, own),
         models,
         ci_prob=prob,
         rng=rng,
-        deviates=normal_deviates(parts, at, generalize_to),
+        deviates=normal_deviates(at.parts, own, target),
     )
     reason = tables.not_valid(scores.metric)
     return found.assign(note=reason) if reason else found

@@ -1,28 +1,48 @@
-"""Names, scores and draws of results of scores, at each level (a data set, or all of them)."""
+"""Scores of results at each level (a data set, or all of them), for each population."""
 
 from __future__ import annotations
 
+import functools
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import one_of
-from alikely.benchmark.layout import CEILING, HUMAN, HUMANS, OVERALL
+from alikely._base.notes import note
+from alikely.benchmark.decomposition import spread, weighted_sums
+from alikely.benchmark.layout import (
+    CEILING,
+    FEWEST_HUMANS,
+    FEWEST_PEOPLE,
+    HUMAN,
+    HUMANS,
+    OVERALL,
+    POPULATIONS,
+    Population,
+    in_kinds,
+)
 from alikely.estimates.result import Result
+from alikely.inference.intervals import two_factor_variance, variance_of_defined
+from alikely.metrics.cell_priors import cell_prior
 
 __all__ = [
     "BY",
     "SOURCES",
+    "Level",
     "Method",
     "dataset_names",
+    "few_notes",
     "human_kind",
     "is_analytic",
     "level_draws",
     "level_parts",
     "level_scores",
+    "levels_met",
     "model_names",
+    "population_of",
     "require_analytic",
     "system_names",
 ]
@@ -34,6 +54,8 @@ SOURCES = {
     "bootstrap": "pass n_resamples=10_000 to benchmark_scores",
     "posterior": "pass n_draws=4_000 to benchmark_scores",
 }
+# Up to this many humans, the variance over humans is estimated poorly.
+FEW_HUMANS = 6
 
 
 def is_analytic(scores: Result) -> bool:
@@ -70,6 +92,14 @@ def dataset_names(scores: Result) -> list[str]:
     return [str(name) for name in scores.estimates["level"].values if name != OVERALL]
 
 
+def levels_met(scores: Result) -> list[str]:
+    """Levels with models; others have only humans."""
+    names = dataset_names(scores)
+    known = scores.estimates["estimate"].sel(level=names, system=model_names(scores))
+    met = known.notnull().any("system").values
+    return [name for name, there in zip(names, met, strict=True) if there]
+
+
 def level_scores(scores: Result, level: str = OVERALL) -> Floats:
     """Scores of all systems at one level, shape (system,)."""
     one_of("level", level, (*dataset_names(scores), OVERALL))
@@ -96,3 +126,135 @@ def level_draws(
     one_of("level", level, (*dataset_names(scores), OVERALL))
     values = scores.data[method].to_dataset()[variable].sel(level=level)
     return np.asarray(values.values, np.float64).reshape(-1, values.sizes["system"])
+
+
+def population_of(scores: Result, generalize_to: Population | None) -> Population:
+    """Return the population that intervals generalize to. Default: new images and new humans."""
+    if generalize_to is not None:
+        one_of("generalize_to", generalize_to, POPULATIONS)
+    if is_analytic(scores):
+        return generalize_to or "both"
+    if generalize_to is not None:
+        raise ValueError(
+            "generalize_to= cannot be set for scores made from a result, which determines what "
+            "intervals generalize to; leave it out"
+        )
+    return "images"
+
+
+class Level:
+    """Weighted sums of the scores of one level by every method, for one population."""
+
+    def __init__(
+        self, scores: Result, generalize_to: Population | None = None, level: str = OVERALL
+    ) -> None:
+        self.population = population_of(scores, generalize_to)
+        self.estimate = level_scores(scores, level)
+        self.scores, self.level, self.analytic = scores, level, is_analytic(scores)
+        self.at = scores.estimates.sel(level=level)
+        self.systems, self.models = system_names(scores), model_names(scores)
+
+    @functools.cached_property
+    def parts(self) -> xr.Dataset:
+        """Variance components of the analytic intervals."""
+        return level_parts(self.scores, self.level)
+
+    @property
+    def drawn_methods(self) -> list[Method]:
+        """Methods whose draws generalize to the population."""
+        found: list[Method] = ["bootstrap"]
+        found += ["posterior"] if self.population == "images" else []
+        return [method for method in found if method in self.scores.data.children]
+
+    def sums(self, weights: Floats) -> pd.DataFrame:
+        """Estimates, centers and standard errors of weighted sums, with degrees of freedom."""
+        found = spread(self.parts, weights, self.population)
+        return pd.DataFrame(
+            {
+                "estimate": weighted_sums(self.estimate, weights),
+                "interval_center": weighted_sums(self.parts["interval_center"].values, weights),
+                "se": np.sqrt(found["variance"]),
+                "df": found["df"],
+                "alike": found["alike"],
+            }
+        )
+
+    def draws(self, method: Method, weights: Floats, population: str = "") -> Floats:
+        """Weighted sums of scores in each replicate or draw: (draw, sum)."""
+        variable = population or (self.population if method == "bootstrap" else "score")
+        return weighted_sums(level_draws(self.scores, method, variable, self.level), weights)
+
+    def bootstrap_se(self, weights: Floats) -> Floats:
+        """Standard errors of weighted sums from replicates, corrected for small samples."""
+        if self.level == OVERALL and self.scores.data.attrs.get("drawn") != "together":
+            levels = [Level(self.scores, self.population, n) for n in dataset_names(self.scores)]
+            present = np.stack([np.isfinite(each.estimate) for each in levels])
+            # Weight of each data set in the mean over data sets.
+            own = [weights / np.maximum(present.sum(axis=0), 1) * there for there in present]
+            pairs = zip(levels, own, strict=True)
+            return np.sqrt(
+                sum(np.where(w.any(axis=1), a.bootstrap_se(w), 0) ** 2 for a, w in pairs)
+            )
+        n_humans = int(self.at["min_resampled_humans"])
+        n_images = max(int(self.at["n_images"]), 2)
+        if self.population != "images" and n_humans < FEWEST_HUMANS:
+            return np.full(len(weights), np.nan)
+        v = {
+            name: variance_of_defined(self.draws("bootstrap", weights, name), ddof=0)
+            for name in POPULATIONS
+        }
+        if self.population == "both":
+            of_both = v["both"], v["observers"], v["images"]
+            return np.sqrt(two_factor_variance(*of_both, n_humans, n_images))
+        n = n_images if self.population == "images" else n_humans
+        return np.asarray(np.sqrt(v[self.population] * n / (n - 1)))
+
+    def prior_shift(self) -> Floats:
+        """Shift of joint posterior means by the prior of single pairs, in posterior SDs."""
+        scores, zero = self.scores, np.zeros(len(self.systems))
+        drawn = "posterior" in scores.data.children and scores.metric.draws == "cells"
+        # Priors set by the user are meant to have an effect.
+        if not drawn or not self.analytic or scores.prior != cell_prior(None):
+            return zero
+        draws = level_draws(scores, "posterior", level=self.level)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shift = draws.mean(axis=0) - self.parts["interval_center"].values
+            shift = shift / draws.std(axis=0)
+        models = shift[: len(self.models)]
+        if np.isfinite(models).any():
+            models[:] = models[np.isfinite(models)].mean()
+        return np.nan_to_num(shift)
+
+    def fewest_humans(self, alone: bool = False) -> int:
+        """Fewest humans of any level: every one needs enough for a mean over levels."""
+        met = [] if alone or self.level != OVERALL else levels_met(self.scores)
+        return int(self.scores.estimates["fewest_humans"].sel(level=met or [self.level]).min())
+
+    def human_notes(self, *, alone: bool = False) -> list[str]:
+        """Note if there are too few humans to generalize to other humans."""
+        if self.population == "images":
+            return []
+        paired = not alone and self.level == OVERALL and levels_met(self.scores)
+        n_humans = int(self.at["n_humans_paired" if paired else "n_humans"])
+        return few_notes(self.fewest_humans(alone), n_humans)
+
+    def too_few_humans(self) -> str:
+        """Reason why scores have no variance for new humans, and the fix; else empty."""
+        if not self.analytic or self.population == "images":
+            return ""
+        if (fewest := self.fewest_humans()) >= FEWEST_PEOPLE:
+            return ""
+        return in_kinds(
+            f"only {fewest} humans: results for new humans need at least {FEWEST_PEOPLE} humans in "
+            "each data set; pass generalize_to='images' to treat these humans as fixed",
+            human_kind(self.scores),
+        )
+
+
+def few_notes(fewest: int, n_humans: int) -> list[str]:
+    """Note on the effect of few humans; empty if there are enough."""
+    if fewest < FEWEST_PEOPLE:
+        return [note("too-few-humans", n=fewest)]
+    if fewest < FEWEST_HUMANS:
+        return [note("few-humans-bootstrap", n=fewest)]
+    return [note("few-humans", n=n_humans)] if n_humans <= FEW_HUMANS else []

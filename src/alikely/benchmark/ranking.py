@@ -37,8 +37,10 @@ from alikely.estimates.result import Result
 
 __all__ = [
     "kendall_tau",
+    "largest_difference",
     "latent_columns",
     "latent_correlation",
+    "normal_draws",
     "percentile_ranks",
     "probability_greater",
     "rank_correlations",
@@ -75,10 +77,7 @@ def significantly_greater(
             "estimates and covariance must be finite; leave out systems whose score is undefined"
         )
     if deviations is None:
-        values, vectors = np.linalg.eigh(sigma)
-        root = vectors * np.sqrt(np.maximum(values, 0))
-        normal = np.random.default_rng(seed_sequence(rng)).standard_normal((n_draws, len(x)))
-        deviations = normal @ root.T
+        deviations = normal_draws(sigma, n_draws, rng)
     normal, n = np.asarray(deviations, dtype=np.float64), len(x)
     if len(normal) < FEWEST_DRAWS:
         raise ValueError(f"ranks need at least {FEWEST_DRAWS} draws, got {len(normal)}; draw more")
@@ -102,7 +101,7 @@ def significantly_greater(
     greater = np.zeros((n, n), dtype=bool)
     playing = np.ones(len(j), dtype=bool)
     while playing.any():
-        largest = _largest_difference(normal, j[playing], k[playing], sd[playing])
+        largest = largest_difference(normal, j[playing], k[playing], sd[playing])
         declared = playing & (statistic > np.quantile(largest, ci_prob))
         if not declared.any():
             break
@@ -111,15 +110,21 @@ def significantly_greater(
     return greater
 
 
-def _largest_difference(
-    normal: NDArray[np.float64],
-    j: NDArray[np.intp],
-    k: NDArray[np.intp],
-    sd: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    largest = np.empty(len(normal))
-    step = max(1, CHUNK // len(j))
-    for start in range(0, len(normal), step):
+def normal_draws(covariance: Floats, n_draws: int, rng: RandomState) -> Floats:
+    """Draw from a normal distribution with mean 0: (draw, system)."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    generator = np.random.default_rng(seed_sequence(rng))
+    return np.asarray(generator.standard_normal((n_draws, len(root))) @ root.T)
+
+
+def largest_difference(
+    normal: Floats, j: NDArray[np.intp], k: NDArray[np.intp], sd: Floats
+) -> Floats:
+    """Compute the largest of some standardized differences in each draw; 0 if there are none."""
+    largest = np.zeros(len(normal))
+    step = max(1, CHUNK // max(len(j), 1))
+    for start in range(0, len(normal) * bool(len(j)), step):
         part = normal[start : start + step]
         largest[start : start + step] = ((part[:, j] - part[:, k]) / sd).max(axis=1)
     return largest

@@ -10,20 +10,8 @@ import pandas as pd
 from alikely._base.intervals import CiKind, bound_names, percent
 from alikely._base.names import counted, number, p_number, p_words
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population
-from alikely.benchmark.levels import (
-    dataset_names,
-    is_analytic,
-    level_draws,
-    model_names,
-)
-from alikely.benchmark.tables import (
-    drawn_methods,
-    is_plug_in,
-    levels_met,
-    not_valid,
-    too_few_humans,
-)
-from alikely.estimates.result import Result
+from alikely.benchmark.levels import Level, dataset_names, level_draws, levels_met
+from alikely.benchmark.tables import is_plug_in, not_valid
 from alikely.estimates.sentences import (
     Phrases,
     capital,
@@ -67,56 +55,46 @@ TEMPLATES = {
 }
 
 
-def _speaks(scores: Result, generalize_to: Population) -> str:
+def _speaks(at: Level) -> str:
     """Population that intervals generalize to, with new clusters where these are resampled."""
-    cluster = scores.data.attrs.get("cluster", "")
+    cluster = at.scores.data.attrs.get("cluster", "")
     new = f"new clusters of images ({cluster})" if cluster else "new images"
-    return SPEAKS[generalize_to].replace("new images", new)
+    return SPEAKS[at.population].replace("new images", new)
 
 
-def judged(scores: Result, frame: pd.DataFrame, generalize_to: Population, level: str) -> bool:
+def judged(at: Level, frame: pd.DataFrame) -> bool:
     """Whether a sentence reports the number of significant differences."""
-    if is_analytic(scores):
-        few = too_few_humans(scores, generalize_to, level)
-        valid = not is_plug_in(scores.metric) and not few
+    if at.analytic:
+        valid = not is_plug_in(at.scores.metric) and not at.too_few_humans()
     else:
-        valid = bool(scores.data.attrs["joint"])
-    models = frame["system"].isin(model_names(scores))
+        valid = bool(at.scores.data.attrs["joint"])
+    models = frame["system"].isin(at.models)
     return valid and int(frame.loc[models, "estimate"].notna().sum()) > 1
 
 
 def score_sentence(
-    scores: Result,
-    frame: pd.DataFrame,
-    say: Phrases,
-    generalize_to: Population,
-    level: str,
-    differences: pd.DataFrame | None,
+    at: Level, frame: pd.DataFrame, say: Phrases, differences: pd.DataFrame | None
 ) -> str:
     """Write the scores of a benchmark as a sentence."""
-    method, prob = say.method, say.prob
-    models = frame[frame["system"].isin(model_names(scores))]
-    attrs = scores.data.attrs
-    few = too_few_humans(scores, generalize_to, level) if is_analytic(scores) else ""
-    if is_analytic(scores):
-        n_humans, fewest, n_images = _behind(scores, level)
-        parts = [_scores(say, models, counted(n_humans, "human"), _where(scores, level))]
+    method, prob, attrs = say.method, say.prob, at.scores.data.attrs
+    models = frame[frame["system"].isin(at.models)]
+    if at.analytic:
+        n_humans, ground = _ground(at)
+        parts = [_scores(say, models, counted(n_humans, "human"), _where(at))]
         known = frame[frame["estimate"].notna()].set_index("system")
         # The reference: humans paired with models, if there are any.
         for name in [name for name in (CEILING, HUMANS) if name in known.index][:1]:
             parts.append(TEMPLATES["humans"].format(reached=_reached(say, known.loc[name])))
-        ground = _images_words(scores, level, n_humans, fewest, n_images)
-        target = _speaks(scores, generalize_to)
+        target = _speaks(at)
     else:
-        parts = [_scores(say, models, str(attrs["reference"]), _where(scores, level))]
-        entries = [int(models["n_entries"].min()), int(models["n_entries"].max())]
-        fewest_entries = "" if entries[0] == entries[1] else f"{entries[0]} to "
-        ground = f"{fewest_entries}{counted(entries[1], 'comparison')} of the result"
-        ground += " each" if len(models) > 1 else ""
-        target = population_words(scores.metric, "posterior", attrs)
+        parts = [_scores(say, models, str(attrs["reference"]), _where(at))]
+        least, most = int(models["n_entries"].min()), int(models["n_entries"].max())
+        ground = f"{least} to " * (least < most) + counted(most, "comparison") + " of the result"
+        ground += " each" * (len(models) > 1)
+        target = population_words(at.scores.metric, "posterior", attrs)
     # Two humans do not generalize to others, so there are no intervals to describe.
-    if method and not few:
-        how = _method(scores, method, generalize_to, say.kind)
+    if method and not at.too_few_humans():
+        how = _method(at, method, say.kind)
         if method == "analytic" and not np.allclose(models["interval_center"], models["estimate"]):
             how += ", with pseudocounts in the cells of each pair"
         parts.append(TEMPLATES["intervals"].format(method=how, ground=ground, generalize_to=target))
@@ -156,62 +134,54 @@ def _scores(say: Phrases, models: pd.DataFrame, reference: str, where: str) -> s
     return capital(TEMPLATES["range"].format(**known, over=over, least=ends[0], most=ends[1]))
 
 
-def _images_words(scores: Result, level: str, n_humans: int, fewest: int, n_images: int) -> str:
-    """Write the images and humans that scores are based on."""
+def _ground(at: Level) -> tuple[int, str]:
+    """Humans paired with models; and in words the images and humans that scores are based on."""
+    met = levels_met(at.scores) if at.level == OVERALL else []
+    n_humans, fewest, n_images = (
+        int(at.at[name]) for name in ("n_humans", "fewest_humans", "n_images")
+    )
+    if met and len(met) < len(dataset_names(at.scores)):
+        parts = at.scores.estimates.sel(level=met)
+        n_humans, fewest = int(at.at["n_humans_paired"]), int(parts["fewest_humans"].min())
+        n_images = int(parts["n_images"].sum())
     ground = counted(n_images, "image")
-    if level == OVERALL and len(levels_met(scores)) > 1:
+    if len(met) > 1:
         # Over all levels, the number is their sum.
         ground += ", the sum over data sets of the mean number in a condition"
-        ground += "," if fewest < n_humans else ""
+        ground += "," * (fewest < n_humans)
     else:
         ground += " per condition on average"
     if fewest < n_humans:
         ground += f" and at least {counted(fewest, 'human')} in each"
-    return ground
+    return n_humans, ground
 
 
-def _method(scores: Result, method: str, generalize_to: Population, kind: CiKind) -> str:
+def _method(at: Level, method: str, kind: CiKind) -> str:
     """Write how the interval of a method was computed."""
     if method == "analytic":
         return "analytic, Student's t"
-    own, variable = next(
-        (own, variable) for own, variable in drawn_methods(scores, generalize_to).items()
-        if own == method
-    )  # fmt: skip
-    n = len(level_draws(scores, own, variable))
+    variable = at.population if method == "bootstrap" else "score"
+    n = len(level_draws(at.scores, method, variable))
     if method == "bootstrap":
-        name = "bootstrap" if kind == "hdi" else "percentile bootstrap"
-        return f"{name}, {counted(n, 'replicate')}"
+        return f"{'percentile ' * (kind == 'eti')}bootstrap, {counted(n, 'replicate')}"
     name = "posterior"
-    if model := str(scores.data.attrs.get("model", "")).replace("_", " "):
+    if model := str(at.scores.data.attrs.get("model", "")).replace("_", " "):
         name += f" of the generative model '{model}'"
-    return f"{name}, {'equal-tailed, ' if kind == 'eti' else ''}{counted(n, 'draw')}"
+    return f"{name}, {'equal-tailed, ' * (kind == 'eti')}{counted(n, 'draw')}"
 
 
-def _where(scores: Result, level: str) -> str:
+def _where(at: Level) -> str:
     """Write the data set of a level, or the number of data sets averaged."""
-    if level != OVERALL:
-        return f" in {level}"
-    n = len(dataset_names(scores))
+    n, met = len(dataset_names(at.scores)), levels_met(at.scores)
+    if at.level != OVERALL:
+        return f" in {at.level}"
     if n < 2:
         return ""
-    met = levels_met(scores)
     if len(met) == n:
         return f" (means over {n} data sets)"
     if len(met) == 1:
         return f" (in {met[0]}, the only one of {n} data sets with models)"
     return f" (means over the {len(met)} of {n} data sets with models)"
-
-
-def _behind(scores: Result, level: str) -> tuple[int, int, int]:
-    """Humans paired with models, the fewest in any part, and images per condition."""
-    at = scores.estimates.sel(level=level)
-    own = levels_met(scores) if level == OVERALL else []
-    if not own or len(own) == len(dataset_names(scores)):
-        return int(at["n_humans"]), int(at["fewest_humans"]), int(at["n_images"])
-    parts = scores.estimates.sel(level=own)
-    images = int(parts["n_images"].sum())
-    return int(at["n_humans_paired"]), int(parts["fewest_humans"].min()), images
 
 
 def _told(n: int, of: int, prob: float) -> str:
@@ -228,24 +198,17 @@ def _told(n: int, of: int, prob: float) -> str:
 # One difference
 
 
-def difference_sentence(
-    scores: Result,
-    row: pd.Series,
-    table: pd.DataFrame,
-    generalize_to: Population,
-    level: str,
-    prob: float,
-) -> str:
+def difference_sentence(at: Level, row: pd.Series, table: pd.DataFrame, prob: float) -> str:
     """Write one of the differences of a table with its unadjusted and adjusted tests."""
-    where = "" if level == OVERALL else f" in {level}"
-    head = f"{scores.metric.label} with the humans{where}, {row['system']} minus {row['other']}"
+    where, metric = "" if at.level == OVERALL else f" in {at.level}", at.scores.metric
+    head = f"{metric.label} with the humans{where}, {row['system']} minus {row['other']}"
     if np.isnan(row["se"]):
         text = TEMPLATES["identical"].format(head=capital(head))
     else:
         text = TEMPLATES["verdict"].format(
             head=capital(head),
             difference=_plain(row["difference"]),
-            generalize_to=_speaks(scores, generalize_to),
+            generalize_to=_speaks(at),
             **_tested(row, "p_value", "pointwise", prob),
         )
         if len(table) > 1:
@@ -254,7 +217,7 @@ def difference_sentence(
         undecided = (table["p_value_simultaneous"].dropna() > 1 - prob).all()
         text += TEMPLATES["above"].format(p=_probability(row["prob_positive"]))
         text += f"{TEMPLATES['undecided'] if undecided else ''}."
-    reason = not_valid(scores.metric)
+    reason = not_valid(metric)
     return f"{text} Caution: {reason}." if reason else text
 
 

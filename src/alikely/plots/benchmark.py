@@ -15,16 +15,16 @@ from matplotlib.ticker import MaxNLocator
 from alikely._base.intervals import percent
 from alikely._base.random import RandomState
 from alikely.benchmark import ranking
-from alikely.benchmark.benchmark import ranks
+from alikely.benchmark.benchmark import method, ranks
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population
 from alikely.benchmark.levels import (
     is_analytic,
     level_draws,
     level_scores,
     model_names,
+    population_of,
     system_names,
 )
-from alikely.benchmark.tables import methods_shown, population_of
 from alikely.estimates.result import Result, of_kind
 from alikely.estimates.sentences import bounds_of
 from alikely.metrics import get_metric
@@ -132,14 +132,12 @@ def _scores(
     """Models by score with intervals, and the human ceiling as a band."""
     drawn = not is_analytic(scores)
     prob, kind = scores.interval_options(None, None)
-    target = population_of(scores, generalize_to)
-    methods, middle = (
-        methods_shown(scores, target, None),
-        "posterior_median" if drawn else "estimate",
-    )
-    frame = scores.summary(generalize_to, level, intervals=methods).set_index("system")
+    target, chosen = population_of(scores, generalize_to), method(scores, None, generalize_to)
+    middle = "posterior_median" if drawn else "estimate"
+    shown = [chosen] if chosen else []
+    frame = scores.summary(generalize_to, level, intervals=shown).set_index("system")
     # If no method is valid, points have no intervals.
-    lower, upper = bounds_of(methods[0], kind, prob) if methods else (middle, middle)
+    lower, upper = bounds_of(chosen, kind, prob) if chosen else (middle, middle)
     models = frame.loc[[m for m in model_names(scores) if m in frame.index]].sort_values(middle)
     n = len(models)
     shown, height = rows_shown(n, top, 0.24)
@@ -152,7 +150,7 @@ def _scores(
     human = HUMANS if drawn else CEILING
     if human in frame.index:
         ceiling = frame.loc[human]
-        band = f" (band: its {percent(prob)} interval)" if methods else ""
+        band = f" (band: its {percent(prob)} interval)" if chosen else ""
         ax.axvspan(ceiling[lower], ceiling[upper], color="#009E73", alpha=0.2, linewidth=0)
         line = ax.axvline(ceiling[middle], color="#009E73", label=f"{CEILINGS[human]}{band}")
         legend(ax, [line], at="above")

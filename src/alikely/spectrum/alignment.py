@@ -39,7 +39,7 @@ from alikely.benchmark.layout import (
     system_labels,
     undefined_entries,
 )
-from alikely.benchmark.tables import few_notes
+from alikely.benchmark.levels import few_notes
 from alikely.data.blocks import Block, blocks
 from alikely.data.repeats import condition_labels, presented
 from alikely.data.summaries import missing_note_of
