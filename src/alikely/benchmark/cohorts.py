@@ -12,7 +12,6 @@ References
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -218,36 +217,29 @@ def fit_cohort(
 def cohort_draws(tree: xr.DataTree) -> xr.Dataset:
     """Compute draws of the scores of a cohort model: means over conditions, then data sets."""
     layout, posterior = layout_of(tree), tree["posterior"].to_dataset()
-    models = list(dict.fromkeys(layout["model"].values.tolist()))
     of_condition = layout["dataset_of_condition"].values
     datasets = list(dict.fromkeys(of_condition.tolist()))
-    entry_dataset = layout["dataset"].values
-    member = layout["model"].values == np.array(models, object)[:, None]
-    here = entry_dataset == np.array(datasets, object)[:, None]
-    by_dataset = _shares(here[:, None, :] & member[None, :, :])
+    models, weights = _nested_weights(layout, datasets)
+    present = weights.any(axis=2)
     humans = _shares(of_condition == np.array(datasets, object)[:, None])
-    taking_part = here.any(axis=1)
-    shape = tuple(posterior.sizes[name] for name in ("chain", "draw"))
-    absent = by_dataset.sum(axis=2) == 0
+    met = present[:-1].any(axis=1)
+    # Overall, the mean over all data sets, and over those with models.
+    humans = np.concatenate([humans, [humans.mean(axis=0)]])
+    ceiling = np.concatenate([humans[:-1], [humans[:-1][met].mean(axis=0)]])
 
-    def at_levels(name: str) -> NDArray[np.float64]:
-        """Means of entries by level and system; the last system is for the humans."""
-        values = np.full((*shape, len(datasets) + 1, len(models) + 1), np.nan)
-        means = np.einsum("cde,lme->cdlm", posterior[name].values, by_dataset)
-        means[..., absent] = np.nan
-        values[..., :-1, :-1] = means
-        values[..., -1, :-1] = np.nanmean(means[..., taking_part, :], axis=2)
-        return values
+    def with_humans(values: Floats, human: Floats | float) -> Floats:
+        """Scores by level and system; the last system is for the humans."""
+        means = np.einsum("cde,lme->cdlm", values, weights)
+        last = np.broadcast_to(human, means.shape[:3])[..., None]
+        return np.concatenate([np.where(present, means, np.nan), last], axis=-1)
 
-    out = {"copy_probability": at_levels("copy_probability")}
+    out = {"copy_probability": with_humans(posterior["copy_probability"].values, np.nan)}
     for end in ("", THESE) if f"error_consistency{THESE}" in posterior else ("",):
-        score = out[f"error_consistency{end}"] = at_levels(f"error_consistency{end}")
-        human = posterior[f"human_error_consistency{end}"].values @ humans.T
-        score[..., :-1, -1], score[..., -1, -1] = human, human.mean(axis=-1)
-        there = human[..., taking_part].mean(axis=-1, keepdims=True)
-        ceiling_normalized = score / np.concatenate([human, there], axis=-1)[..., None]
-        ceiling_normalized[..., -1] = np.nan
-        out[f"ceiling_normalized{end}"] = ceiling_normalized
+        values = posterior[f"error_consistency{end}"].values
+        human = posterior[f"human_error_consistency{end}"].values
+        score = out[f"error_consistency{end}"] = with_humans(values, human @ humans.T)
+        share = out[f"ceiling_normalized{end}"] = score / (human @ ceiling.T)[..., None]
+        share[..., -1] = np.nan
     return xr.Dataset(
         {name: (("chain", "draw", "level", "system"), values) for name, values in out.items()},
         coords={"level": [*datasets, OVERALL], "system": [*models, HUMANS]},
@@ -300,19 +292,17 @@ def cohort_scores(
     known = draws["level"].values.tolist()
     if level is not None:
         one_of("level", level, tuple(known))
-    frames = []
-    for name in known if level is None else [level]:
-        part = draws.sel(level=name)
-        frame = pd.DataFrame({"level": name, "system": part["system"].values})
-        for variable in draws.data_vars:
-            values = part[variable].values.reshape(-1, part.sizes["system"])
-            bounds = interval(values, ci_prob, ci_kind)
-            frame[variable] = values.mean(axis=0)
-            frame = frame.assign(**bound_columns(str(variable), ci_kind, ci_prob, bounds))
-        frame["humans"] = WHO.get(tree.attrs.get("human_effects", ""), "")
-        frame["note"] = tree.attrs.get("note", "")
-        frames.append(frame[frame["error_consistency"].notna()])
-    return pd.concat(frames, ignore_index=True)
+        draws = draws.sel(level=[level])
+    stacked = draws.stack(sample=("chain", "draw"), row=("level", "system"))
+    frame = pd.DataFrame(stacked["row"].values.tolist(), columns=["level", "system"])
+    for variable, values in stacked.data_vars.items():
+        table = values.transpose("sample", "row").values
+        bounds = interval(table, ci_prob, ci_kind)
+        frame[variable] = table.mean(axis=0)
+        frame = frame.assign(**bound_columns(str(variable), ci_kind, ci_prob, bounds))
+    frame["humans"] = WHO.get(tree.attrs.get("human_effects", ""), "")
+    frame["note"] = tree.attrs.get("note", "")
+    return frame[frame["error_consistency"].notna()].reset_index(drop=True)
 
 
 def cohort_check(
@@ -365,36 +355,22 @@ def cohort_check(
     generator = np.random.default_rng(seed_sequence(rng))
     shown = layout["shown"].values
     replicated = generator.binomial(shown, probability)
-    entry = layout["entry_of_row"].values
-    frame = pd.DataFrame(
-        {
-            "group": "all" if by == "all" else layout[by].values[entry],
-            "n_humans": layout["n_humans"].values,
-            "n_right": layout["n_right"].values,
-            "shown": shown,
-            "right": layout["right"].values,
-        }
-    )
-    keys = ["group", "n_humans", "n_right"]
-    number = frame.groupby(keys, sort=True).ngroup().to_numpy()
-    table = frame.groupby(keys, sort=True, as_index=False)[["shown", "right"]].sum()
-    order = np.argsort(number, kind="stable")
-    starts = np.searchsorted(number[order], np.arange(len(table)))
-    right = np.add.reduceat(replicated[:, order], starts, axis=1)
-    seen = table["shown"].to_numpy() > 0
-    table, right = table[seen].reset_index(drop=True), right[:, seen]
-    n = table["shown"].to_numpy()
-    observed = table["right"].to_numpy()
+    frame = layout[["n_humans", "n_right", "shown", "right"]].to_dataframe()
+    frame["group"] = "all" if by == "all" else layout[by].values[layout["entry_of_row"].values]
+    groups = frame[shown > 0].groupby(["group", "n_humans", "n_right"])
+    table = groups[["shown", "right"]].sum().reset_index()
+    member = np.eye(len(table))[groups.ngroup()]
+    n, observed = table["shown"].to_numpy(), table["right"].to_numpy()
+    right = replicated[:, shown > 0] @ member
     bounds = interval(right / n, ci_prob, "eti")
-    above = (right >= observed).mean(axis=0)
-    below = (right <= observed).mean(axis=0)
-    return table[keys].assign(
+    tails = [(right >= observed).mean(axis=0), (right <= observed).mean(axis=0)]
+    return table.drop(columns=["shown", "right"]).assign(
         n_answers=n,
         observed=observed / n,
         predicted=(right / n).mean(axis=0),
         lower=bounds[:, 0],
         upper=bounds[:, 1],
-        p_value=np.minimum(2 * np.minimum(above, below), 1.0),
+        p_value=np.minimum(2 * np.min(tails, axis=0), 1.0),
     )
 
 
@@ -509,23 +485,21 @@ def cohort_contrasts(
     chosen = draws[covariate].values.tolist()
     if len(chosen) < 2:
         raise ValueError(f"a contrast needs at least 2 values of {covariate!r}, got {chosen}")
-    rows = []
+    one, other = np.triu_indices(len(chosen), 1)
+    frames = []
     for name, quantity in draws.data_vars.items():
         flat = quantity.values.reshape(-1, len(chosen))
-        for i, j in itertools.combinations(range(len(chosen)), 2):
-            difference = flat[:, i] - flat[:, j]
-            bounds = interval(difference[:, None], ci_prob, ci_kind)[0]
-            rows.append(
-                {
-                    "quantity": name,
-                    "value": chosen[i],
-                    "other": chosen[j],
-                    "difference": difference.mean(),
-                    **bound_columns("", ci_kind, ci_prob, bounds),
-                    "prob_positive": np.mean(difference > 0),
-                }
-            )
-    return pd.DataFrame(rows)
+        difference = flat[:, one] - flat[:, other]
+        columns = {
+            "quantity": name,
+            "value": [chosen[i] for i in one],
+            "other": [chosen[j] for j in other],
+            "difference": difference.mean(axis=0),
+            **bound_columns("", ci_kind, ci_prob, interval(difference, ci_prob, ci_kind)),
+            "prob_positive": (difference > 0).mean(axis=0),
+        }
+        frames.append(pd.DataFrame(columns))
+    return pd.concat(frames, ignore_index=True)
 
 
 def covariate_values(tree: xr.DataTree, covariate: str) -> xr.DataArray:
@@ -580,7 +554,9 @@ def _standardised(
     layout = layout_of(tree)
     kind = column.dims[0]
     row = pd.Index(column[kind].values).get_indexer(layout[kind].values)
-    weight = _nested_weights(layout)
+    weight = _nested_weights(layout, np.unique(layout["dataset"].values).tolist())[1][-1].mean(
+        axis=0
+    )
     level, ratio = (posterior[f"{name}_{column.name}"] for name in ("level", "log_odds_ratio"))
     own = column.values[row]
     accuracy, odds = posterior["accuracy"].values, posterior["log_odds_ratio"].values
@@ -589,23 +565,18 @@ def _standardised(
     mu = posterior["human_accuracy"].values[..., layout["condition_of_entry"].values]
     # At given accuracies, error consistency is proportional to the copy probability.
     per_copy = posterior["error_consistency"].values / posterior["copy_probability"].values
-    found: dict[str, list[Floats]] = {}
-    at_value = zip(
-        np.moveaxis(effect_at(ratio, column, chosen), -1, 0),
-        np.moveaxis(effect_at(level, column, chosen), -1, 0),
-        strict=True,
+    of_ratio, of_level = (
+        np.moveaxis(effect_at(e, column, chosen), -1, 0)[..., None] for e in (ratio, level)
     )
-    for of_ratio, of_level in at_value:
-        moved = odds + of_ratio[..., None]
-        copying = _copy_probability(mu, accuracy, moved)
-        for name, draws in (
-            ("log_odds_ratio", moved),
-            ("copy_probability", copying),
-            ("error_consistency", copying * per_copy),
-            ("accuracy", special.expit(bare + of_level[..., None])),
-        ):
-            found.setdefault(name, []).append(draws @ weight)
-    return {name: np.stack(draws, axis=-1) for name, draws in found.items()}
+    moved = odds + of_ratio
+    copying = _copy_probability(mu, accuracy, moved)
+    found = {
+        "log_odds_ratio": moved,
+        "copy_probability": copying,
+        "error_consistency": copying * per_copy,
+        "accuracy": special.expit(bare + of_level),
+    }
+    return {name: np.moveaxis(draws @ weight, 0, -1) for name, draws in found.items()}
 
 
 def _copy_probability(mu: Floats, accuracy: Floats, log_odds_ratio: Floats) -> Floats:
@@ -632,9 +603,11 @@ def _joint_probability(p: Floats, q: Floats, log_odds_ratio: Floats) -> Floats:
     )
 
 
-def _nested_weights(layout: xr.Dataset) -> NDArray[np.float64]:
-    """Weights of entries: equal for conditions in a data set, then data sets, then models."""
-    frame = layout[["model", "dataset"]].to_dataframe()
-    per_dataset = frame.groupby(["model", "dataset"])["model"].transform("size")
-    n_datasets = frame.groupby("model")["dataset"].transform("nunique")
-    return np.asarray(1 / (per_dataset * n_datasets * frame["model"].nunique()), dtype=np.float64)
+def _nested_weights(layout: xr.Dataset, datasets: Sequence[str]) -> tuple[list[str], Floats]:
+    """Models, and weights of entries: (data set or all, model, entry), equal for conditions."""
+    models = list(dict.fromkeys(layout["model"].values.tolist()))
+    member = layout["model"].values == np.array(models, object)[:, None]
+    here = layout["dataset"].values == np.array(datasets, object)[:, None]
+    weights = _shares(here[:, None, :] & member)
+    n_datasets = weights.any(axis=2).sum(axis=0)[:, None]
+    return models, np.concatenate([weights, [weights.sum(axis=0) / n_datasets]])
