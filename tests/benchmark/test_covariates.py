@@ -206,7 +206,7 @@ def test_bad_tables(table: pd.DataFrame, given: Any, message: str) -> None:
     ("covariate", "values", "message"),
     [
         ("familyy", None, "no covariate 'familyy'; it has family, year, large; did you mean"),
-        ("family", ["vit", "rnn"], "'family' has the groups cnn, vit, mlp; got 'rnn'"),
+        ("family", ["vit", "rnn"], "no group of 'family' is named 'rnn'; there are cnn, vit, mlp"),
         ("family", ["vit"], "a contrast needs at least 2 values of 'family'"),
         ("year", ["old", "new"], "'year' is numeric; values must be finite numbers"),
     ],

@@ -88,7 +88,7 @@ def test_a_level_with_a_condition_of_too_few_humans_says_so() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"levels": {"all:clean": "easy"}}, r"condition 'all:blur' has no level \(2 without\)"),
+        ({"levels": {"all:clean": "easy"}}, r"'all:blur' has no level \(2 without\)"),
         ({"levels": dict.fromkeys(REGIMES, "overall")}, "overall"),
     ],
 )

@@ -102,7 +102,7 @@ def test_coverage_of_within_minus_between(
     ("between", "message"),
     [
         ("familyy", r"between must be a label of the observers \(.*family\), got 'familyy'; did"),
-        ({"observer_0": "a"}, "observer 'observer_1' has no group"),
+        ({"observer_0": "a"}, "'observer_1' has no group"),
         (
             "kind",
             "between must give at least two groups, one with at least two observers, got observer",

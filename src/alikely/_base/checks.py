@@ -18,6 +18,7 @@ __all__ = [
     "known_kind",
     "of_type",
     "one_of",
+    "require_names",
 ]
 
 # Double precision rounds a sum by less than 1e-15; numbers printed with seven digits, of a few
@@ -59,6 +60,16 @@ def one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
     if value not in allowed:
         options = listed(map(repr, allowed))
         raise ValueError(f"{name} must be one of {options}; got {value!r}{nearest(value, allowed)}")
+
+
+def require_names(what: str, names: Iterable[object], known: Iterable[object]) -> None:
+    """Raise an error for the first name that is unknown."""
+    there = list(known)
+    for name in names:
+        if name not in there:
+            raise ValueError(
+                f"no {what} is named {name!r}; there are {listed(there)}{nearest(name, there)}"
+            )
 
 
 def _tolerance(dtype: np.dtype[Any]) -> float:

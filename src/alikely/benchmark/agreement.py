@@ -21,7 +21,7 @@ import xarray as xr
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import of_type
+from alikely._base.frames import groups_of
 from alikely._base.intervals import bound_columns, check_interval
 from alikely._base.names import counted, listed
 from alikely._base.random import RandomState, seed_sequence
@@ -256,10 +256,8 @@ def agreement_regression(
     if n_draws < 2:
         raise ValueError(f"n_draws must be at least 2, got {n_draws}")
     table, names = agreement_table(matrix), matrix.observers
-    of_type(labels, Mapping, "give the family of each observer, such as {'gpt-4': 'openai'}")  # type: ignore[type-abstract]
-    if missing := [name for name in names if name not in labels or pd.isna(labels[name])]:
-        raise ValueError(f"labels have no family for {listed(missing)}; give one for each observer")
-    regression, coords = _regression(table, names, labels, ACCURACIES)
+    labels = dict(zip(names, groups_of(names, labels, "family"), strict=True))
+    regression, coords = _regression(table, labels, ACCURACIES)
     generator = np.random.default_rng(seed_sequence(rng))
     with step(f"regression of {len(table):,} pairs"):
         posterior = regression.draws(n_draws, generator)
@@ -286,16 +284,13 @@ def agreement_regression(
 
 
 def _regression(
-    table: pd.DataFrame, names: Sequence[str], family: Mapping[str, Any], predictors: Sequence[str]
+    table: pd.DataFrame, family: Mapping[str, str], predictors: Sequence[str]
 ) -> tuple[PairRegression, dict[str, Any]]:
     """Regression of the pairs, and coordinates of predictors, observers and families."""
     if len(table) < 3 or table["estimate"].std() == 0:
         raise ValueError("a regression needs at least 3 pairs with different estimates")
-    position = {name: k for k, name in enumerate(names)}
-    first, second = (
-        table[name].map(position).to_numpy(np.intp) for name in ("observer_a", "observer_b")
-    )
-    code = np.array([str(family[name]) for name in names], dtype=object)
+    first, second = (pd.Index(family).get_indexer(table[f"observer_{side}"]) for side in "ab")
+    code = np.array([*family.values()], dtype=object)
     equal = code[first] == code[second]
     # Families with one observer have no pairs and no effect.
     groups, number_of = np.unique(code[first][equal].astype(str), return_inverse=True)
@@ -309,7 +304,7 @@ def _regression(
             raise ValueError(f"{title} is the same for all pairs; leave it out")
     if np.linalg.matrix_rank(x / np.linalg.norm(x, axis=0)) < len(titles):
         raise ValueError(f"predictors are collinear: {listed(titles[1:])}; leave one of them out")
-    coords = {"predictor": titles, "observer": list(names), "group": groups.astype(object)}
+    coords = {"predictor": titles, "observer": [*family], "group": groups.astype(object)}
     value, se = (table[name].to_numpy(np.float64) for name in ("estimate", "se"))
     of_family = np.zeros(len(groups), dtype=np.intp)
     return PairRegression(value, se, x, first, second, of_pair[None], of_family), coords

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import require_names
 from alikely._base.frames import ROWS, Columns, with_columns
 from alikely._base.intervals import CiKind, Intervals
-from alikely._base.names import counted, listed, nearest
+from alikely._base.names import counted, listed
 from alikely._base.notes import codes, told
 from alikely._base.random import RandomState
 from alikely.benchmark import ranking, tables, words
@@ -119,9 +120,7 @@ def select(scores: Result, labels: Mapping[str, Any]) -> xr.DataTree:
     given = labels["system"]
     names = [given] if isinstance(given, str) else list(given)
     known = model_names(scores)
-    for name in names:
-        if name not in known:
-            raise ValueError(f"no model {name!r}; models are {listed(known)}{nearest(name, known)}")
+    require_names("model", names, known)
     kept = [*names, *(name for name in system_names(scores) if name not in known)]
     tree = scores.data.copy()
     for name, node in scores.data.children.items():

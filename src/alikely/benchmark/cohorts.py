@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats, within
-from alikely._base.checks import one_of
+from alikely._base.checks import one_of, require_names
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
@@ -522,12 +522,7 @@ def chosen_values(
     if name in effect.dims:
         known = effect[name].values.tolist()
         chosen = known if values is None else [label(value) for value in values]
-        unknown = [value for value in chosen if value not in known]
-        if unknown:
-            raise ValueError(
-                f"{name!r} has the groups {listed(known)}; got {unknown[0]!r}"
-                f"{nearest(unknown[0], known)}"
-            )
+        require_names(f"group of {name!r}", chosen, known)
         return chosen
     if values is None:
         return [float(column.max()), float(column.min())]

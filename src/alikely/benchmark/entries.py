@@ -18,7 +18,8 @@ from scipy import special
 
 import alikely
 from alikely._base.arrays import Floats, within
-from alikely._base.names import listed, nearest
+from alikely._base.checks import require_names
+from alikely._base.names import listed
 from alikely._base.notes import note
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, refuse_own_names
 from alikely.benchmark.levels import BY
@@ -166,12 +167,7 @@ def _entries(
             "name the observers that systems are scored against, reference=[...], from "
             f"{listed(everybody)}; for margins these are the groups of humans"
         )
-    for name in names:
-        if name not in everybody:
-            raise ValueError(
-                f"no observer of this result is named {name!r}; there are {listed(everybody)}"
-                f"{nearest(name, everybody)}"
-            )
+    require_names("observer of this result", names, everybody)
     a, b = (pairs[f"observer_{side}"] for side in "ab")
     one, other = a.isin(names), b.isin(names)
     pairs["system"] = np.where(one & other, HUMANS, np.where(one, b, a))

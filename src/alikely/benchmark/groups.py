@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from alikely._base import notes
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
-from alikely._base.frames import ROWS, Columns, with_columns
+from alikely._base.frames import ROWS, Columns, groups_of, with_columns
 from alikely._base.intervals import CiKind, Intervals, bound_names
 from alikely._base.names import MISSING, counted, listed, nearest, number, span
 from alikely._base.random import RandomState, seed_sequence
@@ -302,17 +302,8 @@ def _groups(trials: Trials, between: str | Mapping[str, str]) -> dict[str, str]:
                 f"between must be a label of the observers ({listed(known)}), got {between!r}"
                 f"{nearest(between, known)}; or give a mapping of names to groups"
             )
-        group = dict(zip(names, trials.data[between].values.astype(str).tolist(), strict=True))
-    else:
-        if not isinstance(between, Mapping):
-            raise TypeError(
-                f"between must be a label of the observers, or the group of each by name; got "
-                f"{type(between).__name__}"
-            )
-        missing = [name for name in names if name not in between]
-        if missing:
-            raise ValueError(f"observer {missing[0]!r} has no group; give one for every observer")
-        group = {name: str(between[name]) for name in names}
+        between = dict(zip(names, trials.data[between].values.astype(str).tolist(), strict=True))
+    group = dict(zip(names, groups_of(names, between, "group"), strict=True))
     sizes = pd.Series(group).value_counts()
     if len(sizes) < 2 or sizes.max() < 2:
         raise ValueError(

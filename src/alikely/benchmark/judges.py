@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats, within
+from alikely._base.checks import require_names
 from alikely._base.intervals import bound_names
-from alikely._base.names import listed, nearest
+from alikely._base.names import listed
 from alikely.benchmark.trees import require_symmetric
 from alikely.estimates.matrix_result import (
     cluster_column,
@@ -139,10 +140,7 @@ def _by_judge(scores: Any) -> dict[str, dict[str, float]]:
 def _of_judge(
     matrix: Result, judge: str, scores: dict[str, float], prob: float
 ) -> dict[str, object]:
-    names = matrix.observers
-    for name in (judge, *scores):
-        if name not in names:
-            raise ValueError(f"no observer {name!r} in this matrix{nearest(name, names)}")
+    require_names("observer of this matrix", (judge, *scores), matrix.observers)
     candidates = [name for name in scores if name != judge]
     score = pd.to_numeric(pd.Series([scores[n] for n in candidates]), errors="coerce").to_numpy()
     if not np.isfinite(score).all():

@@ -24,7 +24,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats, within
-from alikely._base.checks import known_kind, of_type, one_of
+from alikely._base.checks import known_kind, of_type, one_of, require_names
+from alikely._base.frames import Groups, groups_of
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import cluster_numbers, linked
 from alikely.data.columns import HUMAN_IDS
@@ -165,7 +166,7 @@ def laid_out(
     labels: bool | Literal["options", "any"] = False,
     both_orders: bool = False,
     level: Level = "dataset",
-    groups: Mapping[str, str] | None = None,
+    groups: Groups | None = None,
     repeats: Repeats = "crossed",
 ) -> tuple[xr.Dataset, Layout]:
     """Count pairs of humans, and of humans with models, and lay them out."""
@@ -251,7 +252,7 @@ def layout_of(
     level: Level = "dataset",
     *,
     both_orders: bool = False,
-    groups: Mapping[str, str] | None = None,
+    groups: Groups | None = None,
 ) -> Layout:
     """Find the pairs of each part."""
     frame = pd.DataFrame(
@@ -270,15 +271,11 @@ def layout_of(
     return Layout(parts, list(models), part_of_entry, _grouped(names, groups))
 
 
-def _grouped(names: Sequence[str], groups: Mapping[str, str] | None) -> dict[str, list[int]]:
+def _grouped(names: Sequence[str], groups: Groups | None) -> dict[str, list[int]]:
     """Parts of each level, in order of first appearance."""
-    label = {name: name for name in names} if groups is None else groups
-    lacking = [name for name in names if name not in label]
-    if lacking:
-        raise ValueError(
-            f"condition {lacking[0]!r} has no level ({len(lacking)} without); give it one, or "
-            "leave it out with exclude= or trials.select(...)"
-        )
+    label = dict(zip(names, names, strict=True))
+    if groups is not None:
+        label = dict(zip(names, groups_of(list(names), groups, "level"), strict=True))
     levels: dict[str, list[int]] = {}
     for number, name in enumerate(names):
         levels.setdefault(str(label[name]), []).append(number)
@@ -615,13 +612,8 @@ def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
     for dataset, labels in rules.items():
         here = datasets == dataset
         wanted = {normalize_condition(label) for label in labels}
-        missing = sorted(wanted - set(conditions[here])) if here.any() else []
-        if missing and not isinstance(exclude, str):
-            there = sorted(set(conditions[here]))
-            raise ValueError(
-                f"data set {dataset!r} has no condition {missing[0]!r} to exclude; there are: "
-                f"{listed(there)}{nearest(missing[0], there)}"
-            )
+        if here.any() and not isinstance(exclude, str):
+            require_names(f"condition of data set {dataset!r}", sorted(wanted), {*conditions[here]})
         drop |= here & np.isin(conditions, list(wanted))
     if drop.all():
         raise ValueError("exclude removes every condition; keep at least one")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.arrays import Floats
-from alikely._base.frames import Groups, group_mapping
+from alikely._base.frames import Groups
 from alikely._base.notes import note
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import options, resolve
@@ -274,7 +274,7 @@ def _laid_out(
         labels=metric.labels,
         both_orders=not metric.symmetric,
         level="dataset" if levels is None else "condition",
-        groups=None if levels is None else group_mapping(levels),
+        groups=levels,
     )
     refuse_own_names("model", layout.models, (HUMANS, CEILING))
     refuse_own_names("data set" if levels is None else "level", layout.levels, (OVERALL,))

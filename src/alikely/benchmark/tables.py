@@ -21,9 +21,10 @@ import xarray as xr
 from scipy import special, stats
 
 from alikely._base.arrays import Floats, within
+from alikely._base.checks import require_names
 from alikely._base.frames import Columns, with_columns, with_notes
 from alikely._base.intervals import CiKind, Intervals, bound_columns, bound_names, chosen_methods
-from alikely._base.names import listed, nearest
+from alikely._base.names import listed
 from alikely._base.notes import note, told
 from alikely._base.random import RandomState
 from alikely.benchmark.decomposition import (
@@ -237,7 +238,7 @@ def contrast_weights(
     weights = np.zeros(len(known))
     for sign, given in ((1.0, first), (-1.0, second)):
         names = [] if given is None else [given] if isinstance(given, str) else list(given)
-        _known_systems(names, known)
+        require_names("system", names, known)
         if given is not None and not 0 < len(names) == len(set(names)):
             raise ValueError(f"each side of a contrast must name systems, each once; got {names}")
         weights[[known.index(name) for name in names]] += sign / max(len(names), 1)
@@ -246,14 +247,6 @@ def contrast_weights(
     if (weights != 0).sum() > 1:
         _require_joint(scores)
     return weights[None]
-
-
-def _known_systems(names: Sequence[str], known: Sequence[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise ValueError(
-                f"no system is named {name!r}; systems are {listed(known)}{nearest(name, known)}"
-            )
 
 
 def _require_joint(scores: Result) -> None:
@@ -373,7 +366,7 @@ def compared(at: Level, groups: str | Mapping[str, str] | None = None) -> tuple[
                 f"({listed(label_names)}), got {groups!r}"
             )
         groups = dict(zip(names, labels[groups].sel(system=names).values.tolist(), strict=True))
-    _known_systems(list(groups), names)
+    require_names("system", groups, names)
     labels_ = list(dict.fromkeys(groups.values()))
     if len(labels_) < 2:
         raise ValueError(f"a comparison of groups needs at least two, got {listed(labels_)}")
@@ -562,12 +555,7 @@ def differences_shown(
 def one_difference(differences: pd.DataFrame, first: str, second: str) -> pd.Series:
     """Return the row of a difference, with the sign of first minus second."""
     names = list(dict.fromkeys([*differences["system"], *differences["other"]]))
-    for name in (first, second):
-        if name not in names:
-            raise ValueError(
-                f"no model with a score is named {name!r}; models are {listed(names)}"
-                f"{nearest(name, names)}; for other rows, see alikely.difference"
-            )
+    require_names("model with a score", (first, second), names)
     if first == second:
         raise ValueError(f"first and second are the same ({first!r}); their difference is 0")
     ends = differences["system"], differences["other"]

@@ -25,7 +25,7 @@ from scipy.cluster import hierarchy
 from scipy.special import comb
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import of_type
+from alikely._base.frames import groups_of
 from alikely._base.intervals import bound_names
 from alikely._base.names import listed
 from alikely._base.parallel import in_parallel
@@ -362,12 +362,9 @@ def block_means(
     [['human', 'human', 0.441], ['human', 'model', 0.267], ['model', 'model', 0.423]]
     """
     names = of_kind(matrix, "matrix").observers
-    of_type(by, Mapping, "give the group of each observer, such as {'anna': 'human'}")  # type: ignore[type-abstract]
-    if missing := [name for name in names if name not in by]:
-        raise ValueError(f"by has no group for {listed(missing)}; name each observer of the matrix")
     members: dict[str, list[str]] = {}
-    for name in names:
-        members.setdefault(str(by[name]), []).append(name)
+    for name, group in zip(names, groups_of(names, by, "group"), strict=True):
+        members.setdefault(group, []).append(name)
     if len(members) < 2:
         raise ValueError(f"by must have at least two groups, got {listed(members)}")
     prob, kind = matrix.interval_options(ci_prob, None)

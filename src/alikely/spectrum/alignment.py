@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import known_kind
-from alikely._base.frames import Groups, group_mapping, with_notes
+from alikely._base.frames import Groups, groups_of, with_notes
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.notes import told
 from alikely._base.parallel import in_parallel
@@ -322,14 +322,8 @@ def took_part(alignment: xr.Dataset) -> NDArray[np.bool_]:
 
 def condition_groups(names: Iterable[str], labels: Groups) -> dict[str, str]:
     """Label of each of some conditions."""
-    given, wanted = group_mapping(labels), [str(name) for name in names]
-    missing = [name for name in wanted if name not in given]
-    if missing:
-        raise ValueError(
-            f"condition {missing[0]!r} has no label ({len(missing)} without); give it one, or "
-            "choose conditions with alignment.sel(condition=[...])"
-        )
-    return {name: given[name] for name in wanted}
+    wanted = [str(name) for name in names]
+    return dict(zip(wanted, groups_of(wanted, labels, "label"), strict=True))
 
 
 def alignment_table(
