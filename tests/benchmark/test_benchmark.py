@@ -322,7 +322,7 @@ def test_few_humans_are_refused_or_flagged() -> None:
     [
         (lambda t: al.benchmark_scores(drop_humans(t, 1)), "at least two observers of kind"),
         (lambda t: al.benchmark_scores(t, models="net"), "no observer is of kind 'net'; kinds are"),
-        (lambda t: al.exclude_conditions(t, {"all": ["fog"]}), "data set 'all' has no"),
+        (lambda t: al.exclude_conditions(t, {"all": ["fog"]}), "of data set 'all' is named 'fog'"),
         (lambda t: al.benchmark_scores(t).summary(level="edge"), "level must be one of 'all'"),
         (
             lambda t: al.benchmark_scores(t, n_draws=0).draws("posterior"),
