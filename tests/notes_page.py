@@ -8,9 +8,9 @@ from alikely._base.notes import NOTES
 
 NOTES_PAGE = Path(__file__).parents[1] / "docs" / "notes.md"
 INTRODUCTION = (
-    "The column `note` of a table says when a value is undefined or an interval is not reliable. "
-    '`summary(columns=["note_codes"])` adds the codes of these notes. Numbers and names stand in '
-    "braces."
+    "The column `note` of a table explains why a value is undefined or an interval is not "
+    'reliable. `summary(columns=["note_codes"])` adds the codes of these notes. Tables show '
+    "numbers or names instead of braces."
 )
 
 

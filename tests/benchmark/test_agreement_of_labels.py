@@ -91,7 +91,7 @@ def test_few_joint_errors_and_error_rows_say_so() -> None:
     assert scored(few)["note"].str.contains(told).all()
     assert not scored(many)["note"].str.contains("joint errors").any()
     rows = scored(many, "error_similarity")["note"]
-    assert rows.str.contains("few errors of a class move it more than intervals say").all()
+    assert rows.str.contains("the bias exceeds the interval").all()
     assert not scored(many, "error_consistency")["note"].str.contains("few").any()
 
 

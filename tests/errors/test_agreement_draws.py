@@ -138,10 +138,10 @@ def test_chosen_joint_errors_are_told_where_their_number_matters() -> None:
         result = al.misclassification_agreement(trials, n_resamples=0, n_draws=100, rng=5)
         return str(result.summary()["note"].iloc[0])
 
-    assert "may be 0.87" in note(pair_of(20, 19))
-    assert "may be 0.87" not in note(pair_of(20, 20))
+    assert "may be only 0.87" in note(pair_of(20, 19))
+    assert "may be only 0.87" not in note(pair_of(20, 20))
     example = al.load_example().select(condition="clean")
-    assert "may be 0.87" not in note(example)
+    assert "may be only 0.87" not in note(example)
 
 
 def test_undefined_says_so() -> None:

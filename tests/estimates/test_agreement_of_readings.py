@@ -53,7 +53,7 @@ def test_pairs_are_the_items_that_both_read_and_all_is_all(coefficient: str) -> 
         assert row.n_trials == both.shape[1]
         one = ((codes[[a, b]] >= 0).sum(axis=0) == 1).sum()
         assert row.n_missing == one
-        assert f"{one} items without a rating by both raters are excluded" in row.note
+        assert f"{one} items that were not rated by both raters are excluded" in row.note
     whole = al.agreement(trials, coefficient, readers="all", n_resamples=0, n_draws=0).summary()
     assert whole["estimate"][0] == pytest.approx(value_of(coefficient, codes), abs=1e-12)
     assert whole["n_readers"][0] == 3
@@ -143,4 +143,4 @@ def test_without_an_item_in_common(readers: str) -> None:
     assert "40 of 80 responses are missing and count as a class" in kept["note"][0]
     nobody = al.Trials.from_arrays([first, second, [None] * 40], truth)
     note = al.agreement(nobody, readers="all", n_resamples=0, n_draws=0).summary()["note"][0]
-    assert "no rating by observer_2" in note
+    assert "no ratings by observer_2" in note

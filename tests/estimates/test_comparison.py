@@ -91,11 +91,11 @@ def test_undefined_entries_say_so() -> None:
     assert np.isnan(table.loc["analytic", "estimate"])
     assert (
         table.loc["analytic", "note"]
-        == "a comparison is undefined (both observers always correct). Exclude it"
+        == "a comparison is undefined (both observers always correct). Exclude this comparison"
     )
     assert np.isfinite(table.loc["analytic", ["eti95_lb", "eti95_ub"]].astype(float)).all()
     note = table.loc["bootstrap", "note"]
-    assert note.startswith("about ")
+    assert note.startswith("few chance disagreements (about ")
     assert note.endswith("Report the analytic interval; no defined draws")
     assert np.isfinite(table.loc["posterior", "estimate"])
 

@@ -133,7 +133,7 @@ def test_intervals_that_do_not_cover_are_neither_computed_nor_shown(similarity: 
         assert not frame["note"].str.contains("coverage").any()
     named = similarity.summary(intervals=["analytic"])
     assert {"analytic_ci95_lb", "analytic_ci95_ub"} <= set(named)
-    assert named["note"].str.contains("coverage 0 to 0.96: .*Report the posterior").all()
+    assert named["note"].str.contains("coverage was 0 to 0.96, .*Report the posterior").all()
     factor = similarity.summary(columns=["log_bayes_factor"])
     assert factor["note"].str.contains("0.74 of unequal data sets. Use p_equal_adjusted").all()
     assert al.mean(similarity, intervals="all").index.tolist() == ["posterior"]
@@ -172,7 +172,9 @@ def test_sums_of_entries_with_few_errors_leave_out_what_is_wrong() -> None:
     assert al.mean(result).index.tolist() == ["analytic"]
     assert al.mean(result, intervals="all").index.tolist() == ["analytic"]
     named = al.mean(result, intervals=["bootstrap", "posterior"])
-    assert named.loc["bootstrap", "note"].startswith("about 5 chance disagreements in each of 12")
+    assert named.loc["bootstrap", "note"].startswith(
+        "few chance disagreements (about 5 in each of 12"
+    )
     assert named["note"].str.endswith("Report the analytic interval").all()
     # Notes have at most 20 words.
     assert named["note"].str.split().str.len().max() <= 20

@@ -24,21 +24,22 @@ class Note(NamedTuple):
 
 NOTES: dict[str, Note] = {
     "few-errors": Note(
-        "Fewer than {least} errors or correct responses: analytic and bootstrap intervals are too "
-        "narrow. Report the posterior interval",
-        "an observer of the pair has fewer than 10 errors, or fewer than 10 correct responses",
+        "Fewer than {least} errors or correct responses: analytic and bootstrap intervals are "
+        "too narrow. Report the posterior interval",
+        "an observer of the pair makes fewer than 10 errors, or gives fewer than 10 correct "
+        "responses",
         "Report the posterior interval, or collect more trials.",
     ),
     "few-errors-biased": Note(
         "Fewer than {least} errors: the pseudocount dominates the estimate. Compare divergence "
         "with expected_divergence",
-        "an observer has fewer than 10 errors, for error similarity",
+        "for error similarity, an observer makes fewer than 10 errors",
         "Compare `divergence` with `expected_divergence`.",
     ),
     "few-joint-errors": Note(
-        "Fewer than {least} joint errors: analytic and bootstrap intervals are too narrow. Report "
-        "the posterior interval",
-        "a pair has fewer than 40 joint errors, for metrics of labels",
+        "Fewer than {least} joint errors: analytic and bootstrap intervals are too narrow. "
+        "Report the posterior interval",
+        "for metrics of labels, a pair has fewer than 40 joint errors",
         "Report the posterior interval.",
     ),
     "too-few-joint-errors": Note(
@@ -47,21 +48,22 @@ NOTES: dict[str, Note] = {
         "Report no interval, or collect more trials.",
     ),
     "all-joint-errors": Note(
-        "Fewer than {least} trials, all of them joint errors: coverage of 95% intervals may be "
-        "0.87. Collect more trials",
+        "Fewer than {least} trials, all of them joint errors: the coverage of 95% intervals may "
+        "be only 0.87. Collect more trials",
         "all trials of a pair are joint errors, and there are fewer than 40",
         "Report the interval as approximate, or collect more trials.",
     ),
     "joint-errors-of-means": Note(
         "A pair has fewer than {least} joint errors: intervals may be too narrow. Exclude such "
         "pairs",
-        "a mean over pairs with fewer than 10 joint errors, or a difference with fewer than 40",
+        "a mean includes pairs with fewer than 10 joint errors, or a difference includes pairs "
+        "with fewer than 40",
         "Exclude such pairs, or report the interval as approximate.",
     ),
     "few-items": Note(
         "Fewer than {least} items: analytic and bootstrap intervals are too narrow. Report the "
         "posterior interval",
-        "a coefficient of agreement is based on fewer than 20 items",
+        "an agreement coefficient is based on fewer than 20 items",
         "Report the posterior interval.",
     ),
     "few-rare-ratings": Note(
@@ -97,29 +99,28 @@ NOTES: dict[str, Note] = {
         "Collect more trials, or items on which each observer makes some errors.",
     ),
     "few-draws": Note(
-        "Only {n} posterior draws: fewer than one lies beyond each limit. Increase n_draws",
-        "fewer than one posterior draw lies beyond a limit",
+        "Only {n} posterior draws: too few to estimate the limits. Increase n_draws",
+        "fewer than one posterior draw is expected beyond each limit",
         "Increase `n_draws`.",
     ),
     "few-limit-draws": Note(
-        "Fewer than 2.5 posterior draws beyond each limit: the interval is too narrow. Increase "
-        "n_draws",
-        "fewer than 2.5 draws lie beyond a limit, for error similarity",
+        "Too few posterior draws: the interval is too narrow. Increase n_draws",
+        "for error similarity, fewer than 2.5 posterior draws are expected beyond each limit",
         "Increase `n_draws`.",
     ),
     "chains-apart": Note(
         "MCMC chains differ (R-hat {r_hat}): the posterior is not reliable. Increase n_draws",
-        "R-hat of a pair is above 1.2, for error similarity",
+        "for error similarity, R-hat of a pair is above 1.2",
         "Increase `n_draws`.",
     ),
     "clusters": Note(
         "Responses within {column} are correlated (design effect {effect}). Pass cluster={column}",
-        "a column of items has a design effect above 1 with p < 0.01, by permutation",
+        "an item column has a design effect above 1 (permutation test, p < 0.01)",
         "Pass the column as `cluster=`.",
     ),
     "few-clusters": Note(
         "Only {n} clusters of {column}: the interval is approximate. Collect more clusters",
-        "fewer than 5 clusters",
+        "there are fewer than 5 clusters",
         "Collect more clusters, or report the interval as approximate.",
     ),
     "one-cluster": Note(
@@ -131,18 +132,20 @@ NOTES: dict[str, Note] = {
     "few-clusters-posterior": Note(
         "Only {n} effective clusters: the posterior may be too narrow. Report the analytic "
         "interval",
-        "fewer than 50 effective clusters",
+        "there are fewer than 50 effective clusters",
         "Report the analytic interval.",
     ),
     "clusters-ignored": Note(
-        "The posterior treats items of a cluster as independent. Report the analytic interval",
-        "the generative model of the posterior has no clusters",
+        "The posterior treats items in the same cluster as independent. Report the analytic "
+        "interval",
+        "the generative model of the posterior does not account for clusters",
         "Report the analytic interval.",
     ),
     "clusters-pairs": Note(
-        "The posterior includes clusters between pairs, not within them: it may be too narrow. "
-        "Report the analytic interval",
-        "the posterior is that of error similarity, and items are repeated",
+        "The posterior of each pair ignores clusters and may be too narrow. Report the analytic "
+        "interval",
+        "for error similarity, items are clustered or repeated, and the posterior includes "
+        "clusters only in the correlation between pairs",
         "Report the analytic interval.",
     ),
     "repeats-as-trials": Note(
@@ -160,7 +163,7 @@ NOTES: dict[str, Note] = {
         "An item label has several true classes: it denotes a different item in each condition. "
         "Use unique labels",
         "an item label has several true classes",
-        "Give items of different conditions different labels.",
+        "Use different item labels in different conditions.",
     ),
     "prior-alone": Note(
         "No trial distinguishes the comparisons: the interval reflects only the prior. Report "
@@ -171,104 +174,104 @@ NOTES: dict[str, Note] = {
     "prior-copying": Note(
         "A prior on copy_probability biases means and differences by an unknown amount. Report "
         "the analytic interval",
-        "a mean or difference of comparisons with a prior on the copy probability",
+        "a mean or difference includes comparisons with a prior on the copy probability",
         "Report the analytic interval, or state the prior on `p_a`, `u` and `v`.",
     ),
     "prior-biases": Note(
-        "About {n} chance disagreements in each of {entries} comparisons: the prior biases the "
-        "posterior. Report the analytic interval",
-        "a mean or difference of comparisons that have few errors each",
+        "Few chance disagreements (about {n} in each of {entries} comparisons): the prior "
+        "biases the posterior. Report the analytic interval",
+        "a mean or difference includes comparisons with few errors each",
         "Report the analytic interval.",
     ),
     "bootstrap-sums": Note(
-        "About {n} chance disagreements in each of {entries} comparisons: the bootstrap interval "
-        "is too narrow. Report the analytic interval",
+        "Few chance disagreements (about {n} in each of {entries} comparisons): the bootstrap "
+        "interval is too narrow. Report the analytic interval",
         "fewer than 17 disagreements are expected by chance in each comparison of a mean or "
         "difference",
         "Report the analytic interval.",
     ),
     "pair-by-pair": Note(
         "Posteriors of comparisons that share trials were drawn separately. Use sampler='exact' "
-        "with a prior symmetric in both observers",
-        "a mean or difference of comparisons whose posteriors were drawn separately",
+        "with the same prior for both observers",
+        "a mean or difference includes comparisons whose posteriors were drawn separately",
         "Use `sampler='exact'` with a prior that is the same for both observers, such as the "
         "default, or report the analytic interval.",
     ),
     "undefined-entry": Note(
-        "A comparison is undefined ({why}). Exclude it",
+        "A comparison is undefined ({why}). Exclude this comparison",
         "a mean or difference includes a comparison without an estimate",
         "Exclude the comparison.",
     ),
     "scales": Note(
         "Comparisons are on different scales ({scales}). Combine comparisons on one scale",
-        "a mean or difference includes noise-corrected margins on different scales",
+        "a mean or difference includes noise-corrected correlations on different scales",
         "Combine comparisons on one scale.",
     ),
     "missing-ratings": Note(
         "{n} of {total} ratings are missing",
-        "some raters did not rate some items",
+        "some raters did not rate all items",
         "Choose how missing ratings are treated with `no_response=`.",
     ),
     "missing-items": Note(
-        "{n} items without a rating by both raters are excluded",
+        "{n} items that were not rated by both raters are excluded",
         "a pair of raters did not rate the same items",
         "Choose how missing ratings are treated with `no_response=`.",
     ),
     "unmatched": Note(
         "{n} of {total} trials have a response by only one observer of the pair and are excluded",
         "the observers of a pair did not respond to the same trials",
-        "Check that both observers use the same names of items.",
+        "Check that both observers have the same item labels.",
     ),
     "no-ratings": Note(
-        "No rating by {who}",
-        "a rater has no rating in a condition",
+        "No ratings by {who}",
+        "a rater has no ratings in a condition",
         "Exclude the rater.",
     ),
     "one-class": Note(
         "Only one class is used by {who}",
-        "a rater names the same class for all items",
+        "a rater assigns the same class to all items",
         "Report the raw agreement.",
     ),
     "ec-undefined": Note(
         "Error consistency is undefined ({why})",
-        "error consistency is undefined in a table of coefficients of agreement",
-        "None.",
+        "error consistency is undefined in a table of agreement coefficients",
+        "No action is needed.",
     ),
     "no-probabilities": Note(
         "{n} questions without option probabilities are excluded",
-        "questions have no probabilities of options",
-        "See `Trials.with_probabilities`.",
+        "some questions have no option probabilities",
+        "Add probabilities with `Trials.with_probabilities`.",
     ),
     "trials-used": Note(
-        "Based on {n} of {total} trials",
-        "a comparison of a matrix uses fewer trials than both observers answered",
-        "None.",
+        "The estimate is based on {n} of {total} trials",
+        "a comparison in a matrix uses only some of the trials to which both observers responded",
+        "No action is needed.",
     ),
     "kink": Note(
-        "{kink} within 2 standard errors: the analytic interval is not valid there. Report the "
-        "posterior interval",
-        "a scaled metric is near a value where it has a kink",
+        "The data are within 2 standard errors of {kink}: the analytic interval is not valid. "
+        "Report the posterior interval",
+        "a normalized metric is close to a point where it has a kink",
         "Report the posterior interval.",
     ),
     "unreliable": Note(
         "{why}",
-        "an interval was requested by name that simulations show to be wrong",
+        "an interval was requested by name, although simulations show that its coverage is wrong",
         "Report the recommended interval.",
     ),
     "few-humans": Note(
         "Only {n} humans: the interval is approximate",
-        "intervals for new humans are based on 4 to 6 humans",
+        "an interval that generalizes to new humans is based on 4 to 6 humans",
         "Report the interval as approximate, or treat these humans as fixed.",
     ),
     "few-humans-bootstrap": Note(
         "Only {n} humans: the analytic interval is approximate, and no bootstrap interval is "
         "available",
-        "intervals for new humans are based on 3 humans",
+        "an interval that generalizes to new humans is based on 3 humans",
         "Report the interval as approximate, or use `generalize_to='images'`.",
     ),
     "too-few-humans": Note(
         "Only {n} humans: too few to generalize to new humans. Use generalize_to='images'",
-        "intervals for new humans need at least 3 humans",
+        "an interval that generalizes to new humans is based on fewer than 3 humans",
         "Use `generalize_to='images'`, or collect data from more humans.",
     ),
     "ceiling-zero": Note(
@@ -278,20 +281,20 @@ NOTES: dict[str, Note] = {
         "Report scores without ceiling normalization.",
     ),
     "ceiling-unclear": Note(
-        "Human-human consistency does not differ significantly from 0: ceiling-normalized scores "
-        "are approximate. Report scores",
-        "the Fieller interval of a ceiling-normalized score has no bounds",
+        "Human-human consistency does not differ significantly from 0: ceiling-normalized "
+        "scores are approximate. Report scores",
+        "the Fieller interval for a ceiling-normalized score is unbounded",
         "Report scores without ceiling normalization.",
     ),
     "above-ceiling": Note(
-        "The ceiling-normalized score exceeds 1: the model agrees more with the humans than they "
-        "agree with each other",
+        "The ceiling-normalized score exceeds 1: the model agrees more with the humans than "
+        "they agree with each other",
         "the ceiling-normalized score is above 1",
-        "None.",
+        "No action is needed.",
     ),
     "estimate-outside": Note(
-        "The estimate lies outside its interval, which pseudocounts shift where errors are few. "
-        "Report interval_center",
+        "The estimate lies outside its interval, because pseudocounts shift the interval if "
+        "there are few errors. Report interval_center",
         "pseudocounts move the center of the analytic interval away from the estimate",
         "Report `interval_center` with the interval.",
     ),
@@ -299,15 +302,15 @@ NOTES: dict[str, Note] = {
         "Given the accuracies, error consistency cannot exceed {most}. Compare ranks across "
         "metrics with al.benchmark.rank_by_metric",
         "the maximum possible mean error consistency is below 0.5, given the accuracies",
-        "Compare metrics by `al.benchmark.rank_by_metric`.",
+        "Compare ranks across metrics with `al.benchmark.rank_by_metric`.",
     ),
     "entries-excluded": Note(
         "{n} undefined comparisons are excluded from the estimate",
         "some pairs or conditions of a score have no estimate",
-        "None.",
+        "No action is needed.",
     ),
     "bootstrap-off": Note(
-        "The bootstrap center is {away} standard errors from the analytic one: the bootstrap "
+        "The bootstrap center is {away} standard errors from the analytic center: the bootstrap "
         "interval is too narrow. Report the analytic interval",
         "pseudocounts move the analytic center by more than 0.5 standard errors",
         "Report the analytic interval.",
@@ -315,30 +318,32 @@ NOTES: dict[str, Note] = {
     "bootstrap-scores": Note(
         "Coverage of the bootstrap interval was 0.64 to 0.98 in simulations (nominal 0.95). "
         "Report the analytic interval",
-        "the bootstrap interval of a benchmark score was requested",
+        "the bootstrap interval for a benchmark score was requested",
         "Report the analytic interval.",
     ),
     "posterior-biased": Note(
-        "The priors of single pairs shift the posterior mean by {by} posterior SDs. Report the "
-        "analytic interval",
+        "The priors on individual pairs shift the posterior mean by {by} posterior SDs. Report "
+        "the analytic interval",
         "the posterior mean is more than 0.5 posterior SDs from the analytic center",
         "Report the analytic interval.",
     ),
     "posterior-not-reported": Note(
-        "Posterior not reported: the priors of single pairs shift its mean by {by} posterior SDs",
+        "The posterior is not reported: the priors on individual pairs shift its mean by {by} "
+        "posterior SDs",
         "the posterior mean is more than 0.5 posterior SDs from the analytic center",
         "Report the analytic interval.",
     ),
     "posterior-images": Note(
         "The posterior treats an image shown in several conditions as different images. Report "
         "the analytic interval",
-        "images are repeated, and the posterior of this metric is drawn for each condition",
+        "images are repeated, and the posterior of this metric is drawn separately for each "
+        "condition",
         "Report the analytic interval.",
     ),
     "no-posterior": Note(
         "No posterior: {why}",
-        "a table of scores has no posterior for the population",
-        "Follow the reason given.",
+        "a table of scores has no posterior for the requested population",
+        "Do what the note recommends, or report the analytic interval.",
     ),
     "chosen-images": Note(
         "Images were selected with unequal probabilities: no posterior generalizes to "
@@ -347,35 +352,39 @@ NOTES: dict[str, Note] = {
         "Report the analytic interval.",
     ),
     "no-valid-interval": Note(
-        "No interval is valid, because few errors of a class bias the estimate. Report the "
-        "estimate without an interval",
-        "a benchmark of error similarity",
-        "Report the estimate without an interval, or use another metric.",
+        "No interval is valid, because the estimate is biased if a class has few errors. Report "
+        "the estimate without an interval",
+        "error similarity is used as a benchmark metric",
+        "Report the estimate without an interval, or use a different metric.",
     ),
     "identical-responses": Note(
-        "Identical responses: the difference has no variance. Exclude one of the two",
+        "Both systems gave identical responses: the difference has no variance. Exclude one of "
+        "the systems",
         "two systems gave the same responses",
-        "Exclude one of them.",
+        "Exclude one of the systems.",
     ),
     "equal-differences": Note(
-        "The difference is equal for all humans: it has no variance. Use generalize_to='images'",
+        "The difference is the same for all humans: it has no variance. Use generalize_to='images'",
         "a difference does not vary over humans",
         "Use `generalize_to='images'`.",
     ),
     "same-draws": Note(
-        "Identical posterior draws: the difference has no variance. Exclude one of the two",
+        "Both systems have identical posterior draws: the difference has no variance. Exclude "
+        "one of the systems",
         "two systems have the same posterior draws",
-        "Exclude one of them.",
+        "Exclude one of the systems.",
     ),
     "no-score": Note(
-        "The data set has no score of {system}. Choose another data set",
-        "a system of a contrast has no score in this data set",
-        "Choose another data set.",
+        "The data set has no score for {system}. Choose a different data set",
+        "a system in a comparison has no score in this data set",
+        "Choose a different data set.",
     ),
     "significant-alone": Note(
-        "Significant without adjustment, but not after adjustment for all {n} differences",
-        "the pointwise interval of a difference excludes 0, and the simultaneous one does not",
-        "Report the simultaneous interval, unless the comparison was planned.",
+        "The difference is significant without adjustment, but not after adjustment for all {n} "
+        "differences",
+        "the pointwise interval for a difference excludes 0, and the simultaneous interval does "
+        "not",
+        "Report the simultaneous interval, unless the comparison was planned in advance.",
     ),
     "prior-dominated": Note(
         "No difference is significant after adjustment, so prob_positive depends mainly on the "
@@ -385,8 +394,8 @@ NOTES: dict[str, Note] = {
         "Report the simultaneous interval.",
     ),
     "entries-without-posterior": Note(
-        "{n} comparisons have no posterior, such as {example}. Exclude them",
-        "comparisons of a score have no posterior",
+        "{n} comparisons have no posterior, such as {example}. Exclude these comparisons",
+        "some comparisons in a score have no posterior",
         "Exclude these comparisons.",
     ),
     "rank-depends": Note(
@@ -397,7 +406,7 @@ NOTES: dict[str, Note] = {
     "only-noise": Note(
         "Noise explains all variance of the scores: no latent correlation is available. Report "
         "the raw correlation",
-        "the variance of scores over models is not above that of their noise",
+        "the variance of scores over models is not larger than the variance of their noise",
         "Report the raw correlation, or collect more trials.",
     ),
     "noise-unknown": Note(
@@ -407,56 +416,58 @@ NOTES: dict[str, Note] = {
         "Collect data from more humans.",
     ),
     "reliability-unclear": Note(
-        "A reliability does not differ significantly from 0: no interval is available. Report the "
-        "raw correlation",
-        "the interval of a latent correlation has no bounds",
+        "A reliability does not differ significantly from 0: no interval is available. Report "
+        "the raw correlation",
+        "the interval for a latent correlation is unbounded",
         "Report the raw correlation, or collect more trials.",
     ),
     "correlation-beyond-one": Note(
-        "The noise-corrected correlation is outside [-1, 1] and is not clipped. Report it with "
-        "its interval",
+        "The noise-corrected correlation is outside [-1, 1] and is not clipped. Report the "
+        "correlation with its interval",
         "a latent correlation is above 1 or below -1",
-        "Report it without clipping, with its interval.",
+        "Report the correlation with its interval, without clipping.",
     ),
     "mostly-noise": Note(
-        "Reliability is below 0.5: scores are mostly noise. Collect more trials",
+        "The reliability is below 0.5: scores are mostly noise. Collect more trials",
         "the reliability of scores is below 0.5",
         "Collect more trials.",
     ),
     "correlation-near-one": Note(
         "The latent correlation is beyond 0.9 and reliabilities are above 0.8: the interval may "
         "be too narrow",
-        "a latent correlation is beyond 0.9, with reliabilities above 0.8",
+        "the absolute latent correlation is above 0.9, and reliabilities are above 0.8",
         "Report the interval as approximate.",
     ),
     "shared-noise": Note(
-        "Data sets share {what}: their noise counts as agreement. Report the raw correlation",
+        "Data sets share {what}: shared noise counts as agreement. Report the raw correlation",
         "data sets share images or humans",
         "Report the raw correlation.",
     ),
     "weighted-images": Note(
         "Images were selected with unequal probabilities and weighted: estimates generalize to "
         "{generalize_to}",
-        "images were selected by a plan with unequal probabilities",
-        "None.",
+        "a plan selected images with unequal probabilities",
+        "No action is needed.",
     ),
     "strata-images": Note(
-        "Images were selected by strata: the posterior generalizes to {generalize_to}",
-        "images were selected by strata, and a posterior was requested",
-        "None.",
+        "Images were selected from strata: the posterior generalizes to {generalize_to}",
+        "images were selected from strata, and a posterior was requested",
+        "No action is needed.",
     ),
     "few-effective-images": Note(
-        "Only {n} effective images: the interval is approximate",
+        "The effective number of images is only {n}: the interval is approximate",
         "the standard error of a weighted estimate is based on few images",
         "Report the interval as approximate, or select more images.",
     ),
     "few-effective-unplanned": Note(
-        "Only {n} effective images, selected for another comparison: intervals may be too narrow",
-        "images were selected for other comparisons, and few are informative about this one",
+        "The effective number of images, selected for a different comparison, is only {n}: "
+        "intervals may be too narrow",
+        "images were selected for other comparisons, and few of them are informative about this "
+        "comparison",
         "Report the interval as approximate, or select images for this comparison.",
     ),
     "few-effective-unknown": Note(
-        "Only {n} effective images: intervals may be too narrow",
+        "The effective number of images is only {n}: intervals may be too narrow",
         "few selected images are informative about a comparison, and the plan does not name its "
         "models",
         "Report the interval as approximate, or select more images.",
@@ -469,43 +480,43 @@ NOTES: dict[str, Note] = {
     ),
     "weighted-center": Note(
         "The interval is centered on {center}, the bias-corrected weighted estimate",
-        "the weighted estimate is biased, and the interval corrects for the bias",
+        "the weighted estimate is biased, and the interval corrects for this bias",
         "Report the center with the interval.",
     ),
     "few-readers": Note(
         "Only {n} readers: the interval is approximate, and too narrow if a few readers differ "
         "strongly",
-        "fewer than 6 readers",
+        "there are fewer than 6 readers",
         "Report the interval as approximate, or add readers.",
     ),
     "reader-groups": Note(
-        "Readers form two groups ({most} and {least}): the mean depends on the size of each. "
-        "Report reader_means",
-        "readers differ strongly, in two groups",
+        "Readers form two groups ({most} and {least}): the mean depends on the sizes of the "
+        "groups. Report reader_means",
+        "readers form two strongly different groups",
         "Report `reader_means`.",
     ),
     "one-observer": Note(
-        "The group has one observer: no agreement within it",
-        "a group has one observer",
+        "The group has one observer: agreement within the group is undefined",
+        "a group has only one observer",
         "Merge groups, or report agreement between groups.",
     ),
     "no-common-trials": Note(
         "No common trials",
         "pairs of observers have no common trial",
-        "Exclude them, or collect common trials.",
+        "Exclude these pairs, or collect common trials.",
     ),
     "undefined-pair": Note(
         "A pair is undefined, so the mean is undefined",
         "a mean includes a pair without an estimate",
-        "Exclude the observer or the condition.",
+        "Exclude the observer or the condition in question.",
     ),
     "few-means": Note(
-        "Fewer than two means are defined: no ranks",
+        "Fewer than two means are defined: no ranks are available",
         "fewer than two observers have a mean",
         "Collect more trials.",
     ),
     "one-cluster-mean": Note(
-        "A mean is based on one cluster: no standard error and no ranks",
+        "A mean is based on one cluster: its standard error and ranks are not available",
         "all trials of an observer belong to one cluster",
         "Collect more clusters.",
     ),

@@ -120,7 +120,7 @@ def methods_shown(at: Level, intervals: Intervals) -> tuple[str, ...]:
 
 def _why_absent(at: Level, method: str) -> str:
     if method == "posterior" and at.population != "images":
-        return "it generalizes only to new images. Pass generalize_to='images'"
+        return "posteriors generalize only to new images. Pass generalize_to='images'"
     if method == "posterior" and not at.scores.metric.draws:
         return f"{at.scores.metric.label} has no posterior"
     if method == "posterior" and (why := at.scores.data.attrs.get("posterior_reason")):

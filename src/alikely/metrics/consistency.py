@@ -212,7 +212,7 @@ def _equal_accuracies(cells: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _normalised_caution(cells: NDArray[Any]) -> NDArray[Any]:
-    return np.where(_equal_accuracies(cells), note("kink", kink="Equal accuracies"), "")
+    return np.where(_equal_accuracies(cells), note("kink", kink="equal accuracies"), "")
 
 
 def _min_mid_max_caution(cells: NDArray[Any]) -> NDArray[Any]:
@@ -224,7 +224,10 @@ def _min_mid_max_caution(cells: NDArray[Any]) -> NDArray[Any]:
     chance = np.isfinite(kappa) & (kappa**2 <= 4 * square)
     return np.select(
         [chance, _equal_accuracies(cells) & (kappa > 0), opposite & (kappa < 0)],
-        [note("kink", kink=kink) for kink in ("Chance", "Equal accuracies", "Opposite accuracies")],
+        [
+            note("kink", kink=kink)
+            for kink in ("chance agreement", "equal accuracies", "accuracies that sum to 1")
+        ],
         default="",
     )
 

@@ -241,14 +241,14 @@ MISCLASSIFICATION_AGREEMENT = register(
 # Measured (models/paired_errors/README.md).
 UNRELIABLE = MappingProxyType(
     {
-        "analytic": "coverage 0 to 0.96: divergences of samples are too large. Report the "
+        "analytic": "coverage was 0 to 0.96, because divergences are biased upwards. Report the "
         "posterior interval",
-        "bootstrap": "coverage 0 to 0.98: resampling repeats the upward bias of divergences. "
+        "bootstrap": "coverage was 0 to 0.98, because resampling repeats the upward bias of "
+        "divergences. Report the posterior interval",
+        "bca": "coverage was 0 to 0.93, because resampling repeats the upward bias of divergences. "
         "Report the posterior interval",
-        "bca": "coverage 0 to 0.93: resampling repeats the upward bias of divergences. "
-        "Report the posterior interval",
-        "log_bayes_factor": "Bayes factor above 3 for equal rows in 0.74 of unequal data sets. Use "
-        "p_equal_adjusted",
+        "log_bayes_factor": "Bayes factors favored equal rows by more than 3 to 1 in 0.74 of "
+        "unequal data sets. Use p_equal_adjusted",
     }
 )
 
@@ -309,7 +309,7 @@ def error_similarity_metric(
         trust=TRUST["rows"]._replace(
             pooled=(
                 np.inf,
-                "few errors of a class move it more than intervals say; compare like error rates",
+                "the bias exceeds the interval if classes have few errors. Use equal error rates",
             )
         ),
         sources=("10.48550/arXiv.2409.13919",),
