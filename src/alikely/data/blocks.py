@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,11 @@ __all__ = ["LEFT_OUT", "Block", "blocks", "cluster_numbers", "linked"]
 
 
 LEFT_OUT = -1
+# Variables of a table of which blocks contain their part.
+VARIABLES = (
+    "correct", "response", "truth", "n_classes", "margins", "readers", "n_options", "probability",
+    "inclusion", "stratum", "asked",
+)  # fmt: skip
 
 
 class Block(NamedTuple):
@@ -91,49 +96,36 @@ class Block(NamedTuple):
 
 def blocks(table: xr.Dataset) -> Iterator[Block]:
     """Iterate over the groups of a correctness table."""
-    correct = table["correct"].values
-    response = table["response"].values if "response" in table else None
-    truth = table["truth"].values if "truth" in table else np.empty(0, np.int32)
-    readers = table["readers"].values if "readers" in table else None
-    trial_group = table["trial_group"].values
-    pair_group = table["pair_group"].values
-    first, second = table["first"].values, table["second"].values
+    arrays = {name: table[name].values for name in (*VARIABLES, "first", "second") if name in table}
+    if "stratum" in arrays:
+        arrays["stratum"] = arrays["stratum"].astype(str)
+    trial_group, pair_group = table["trial_group"].values, table["pair_group"].values
     order = np.argsort(trial_group, kind="stable")
     edges = np.searchsorted(trial_group[order], np.arange(pair_group.max(initial=-1) + 2))
     starts = np.flatnonzero(np.diff(pair_group, prepend=-1))
     for start, stop in zip(starts, [*starts[1:], len(pair_group)], strict=True):
-        members = order[edges[pair_group[start]] : edges[pair_group[start] + 1]]
-        ends = np.concatenate([first[start:stop], second[start:stop]])
-        if readers is not None:
-            ends = np.concatenate([ends, np.flatnonzero(readers[start:stop].any(axis=0))])
-        observers, local = np.unique(ends, return_inverse=True)
+        rows = slice(start, stop)
+        trials = order[edges[pair_group[start]] : edges[pair_group[start] + 1]]
+        ends = [arrays["first"][rows], arrays["second"][rows]]
+        if "readers" in arrays:
+            ends.append(np.flatnonzero(arrays["readers"][rows].any(axis=0)))
+        observers, local = np.unique(np.concatenate(ends), return_inverse=True)
         a, b = np.split(local[: 2 * (stop - start)], 2)
-        here = np.ix_(observers, members)
-        block = Block(slice(start, stop), a, b, correct[here], members)
-        if readers is not None:
-            block = block._replace(readers=readers[start:stop, observers])
-        if "margins" in table:
-            block = block._replace(margins=table["margins"].values[here])
-        if response is not None:
-            block = block._replace(
-                response=response[here], truth=truth[members], n_classes=table.sizes["class"]
-            )
-        if "n_options" in table:
-            block = block._replace(n_options=table["n_options"].values[members])
-        if "probability" in table:
-            block = block._replace(probability=table["probability"].values[here])
-        if "inclusion" in table:
-            block = block._replace(
-                inclusion=table["inclusion"].values[members],
-                asked=table["asked"].values[observers],
-                generalize_to=table.attrs["generalize_to"],
-            )
-        if "stratum" in table:
-            names = table["stratum"].values[members].astype(str)
-            block = block._replace(stratum=np.unique(names, return_inverse=True)[1])
-        if "n_classes" in table:
-            block = block._replace(n_possible=table["n_classes"].values[block.rows])
-        yield block
+        at = {"observer": observers, "trial": trials, "pair": np.arange(start, stop)}
+        fields: dict[str, Any] = {
+            name: arrays[name][np.ix_(*(at[d] for d in table[name].dims if d in at))]
+            for name in VARIABLES
+            if name in arrays
+        }
+        if "stratum" in fields:
+            fields["stratum"] = np.unique(fields["stratum"], return_inverse=True)[1]
+        if "inclusion" in fields:
+            fields["generalize_to"] = table.attrs["generalize_to"]
+        if "n_classes" in fields:
+            fields["n_possible"] = fields["n_classes"]
+        if "response" in fields:
+            fields["n_classes"] = table.sizes["class"]
+        yield Block(rows, a, b, trials=trials, **fields)
 
 
 def cluster_numbers(table: xr.Dataset, cluster: str) -> NDArray[np.intp]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from alikely._base.checks import entries
 from alikely._base.names import listed, nearest
 from alikely._base.size import check_memory
-from alikely.data.ingest import Source, label
+from alikely.data.ingest import Source, item_column, label
 
 __all__ = [
-    "NOT_SHOWN", "NO_RESPONSE", "NO_TRUTH", "ROLES", "SILENT", "arrays_aligned", "correct_aligned",
-    "outside", "table_aligned", "two_truths", "with_silence",
+    "NOT_SHOWN", "NO_RESPONSE", "NO_TRUTH", "ROLES", "SILENT", "arrays_aligned", "class_codes",
+    "correct_aligned", "table_aligned", "two_truths", "with_silence",
 ]  # fmt: skip
 
 # Names of dims, variables and coordinates of trials.
@@ -132,7 +133,8 @@ def check_label(where: str, text: str, value: object = "") -> None:
     """Raise `ValueError` for a label that is missing, empty, blank or of another type."""
     missing = value is None or (isinstance(value, float) and np.isnan(value)) or text == "<NA>"
     odd = isinstance(value, bytes | list | tuple | set | dict | np.ndarray)
-    if "\0" in text or not _writable(text):
+    # Half of a pair of surrogates has no code.
+    if "\0" in text or text.encode(errors="ignore").decode() != text:
         raise ValueError(
             f"a label must be text that a file can hold, got {text!r} ({where}); change it"
         )
@@ -143,22 +145,20 @@ def check_label(where: str, text: str, value: object = "") -> None:
         )
 
 
-def _writable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a pair of surrogates
-        return False
-    return True
-
-
-def outside(where: str, name: str, known: Sequence[str]) -> str:
-    """Message on a value that is not one of those known."""
-    return (
-        f"{name!r} ({where}) is not among the {len(known)} classes {listed(known)}; if it is an "
-        "admissible answer, list all of them with classes=[...], or take whatever was answered "
-        "with classes='seen'; if it means no response, leave it empty (or, in a file, name it in "
-        f"na_values){nearest(name, known)}"
-    )
+def class_codes(
+    texts: Sequence[str] | NDArray[Any], known: Sequence[str], where: Callable[[int], str]
+) -> NDArray[Any]:
+    """Positions of texts among the known classes; `where` names the place of one that is not."""
+    code = {name: i for i, name in enumerate(known)}
+    for i, text in enumerate(texts):
+        if text not in code:
+            raise ValueError(
+                f"{text!r} ({where(i)}) is not among the {len(known)} classes {listed(known)}; if "
+                "it is an admissible answer, list all of them with classes=[...], or take whatever "
+                "was answered with classes='seen'; if it means no response, leave it empty (or, in "
+                f"a file, name it in na_values){nearest(text, known)}"
+            )
+    return np.array([code[text] for text in texts], dtype=code_dtype(known))
 
 
 def check_label_names(
@@ -203,11 +203,12 @@ def table_aligned(source: Source, columns: Mapping[str, Any]) -> xr.Dataset:
             "describes either observers or items"
         )
     names = {role: columns.get(role, role) for role in ROLES}
-    _refuse_column_twice({role: name for role, name in names.items() if role != "kind"})
+    pairs = itertools.combinations([role for role in ROLES if role != "kind"], 2)
+    if twice := next(((a, b) for a, b in pairs if names[a] == names[b]), None):
+        raise ValueError(f"column {names[twice[0]]!r} is given twice, as {' and as '.join(twice)}")
     # Files of two layouts raise their own error, before their rows clash.
     there = {name: source.has(name) for name in names.values()}
-    if names["item"] == "item" and not there["item"] and source.has("image"):
-        names["item"] = "image"
+    names["item"] = item_column(names["item"], source.columns)
     answered = there[names["response"]] or there[names["truth"]] or not there[names["correct"]]
     unused: tuple[str, ...] = ("correct",) if answered else ("response", "truth")
     if answered and names["truth"] == "truth" and not there["truth"] and there[names["response"]]:
@@ -238,91 +239,33 @@ def table_aligned(source: Source, columns: Mapping[str, Any]) -> xr.Dataset:
                 return reading.finished()
 
 
-def _refuse_column_twice(roles: Mapping[str, str]) -> None:
-    """Raise `ValueError` for one column in two roles."""
-    for role, name in roles.items():
-        first = next(other for other, column in roles.items() if column == name)
-        if first != role:
-            raise ValueError(f"column {name!r} is given twice, as {first} and as {role}")
+def _first_values(
+    known: NDArray[np.int32], at: NDArray[np.integer[Any]], values: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """First value of each observer or trial; they are numbered in order of appearance."""
+    n = int(at.max()) + 1
+    if n <= len(known):
+        return known
+    first = np.empty(n, dtype=np.int32)
+    # Backwards: the first of several stays.
+    first[at[::-1]] = values[::-1]
+    return np.append(known, first[len(known) :])
 
 
-class _Numbers:
-    """Numbers of keys in order of first appearance."""
-
-    def __init__(self) -> None:
-        self.keys = pd.Index([], dtype=np.int64)
-
-    def numbers(self, keys: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Number distinct keys."""
-        number = self.keys.get_indexer(keys)
-        if (number < 0).any():
-            self.keys = self.keys.append(pd.Index(keys[number < 0]))
-            number = self.keys.get_indexer(keys)
-        return number
-
-
-class _Once:
-    """One number for each observer or trial, the same in all its rows."""
-
-    def __init__(self) -> None:
-        self.values = np.full(64, -1, dtype=np.int32)
-
-    def agree(self, at: NDArray[np.integer[Any]], values: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Rows that agree with the first row of their observer or trial."""
-        most = int(at.max(initial=-1)) + 1
-        if most > len(self.values):
-            grown = np.full(2 * most, -1, dtype=np.int32)
-            grown[: len(self.values)] = self.values
-            self.values = grown
-        new = self.values[at] < 0
-        if new.any():
-            # Backwards: the first of several stays.
-            self.values[at[new][::-1]] = values[new][::-1]
-        return np.asarray(self.values[at] == values)
-
-
-class _Grid:
-    """Response numbers (observer, trial), 0 where there is none; grows in both directions."""
-
-    def __init__(self) -> None:
-        self.values: NDArray[Any] = np.zeros((16, 16), dtype=np.uint16)
-
-    def put(
-        self, observer: NDArray[np.int32], trial: NDArray[np.int64], values: NDArray[np.int32]
-    ) -> NDArray[np.bool_]:
-        """Write responses; return which rows have one already, or in an earlier row."""
-        rows, columns = self.values.shape
-        need = int(observer.max()) + 1, int(trial.max()) + 1
-        least = np.uint16 if int(values.max()) <= TWO_BYTES else np.uint32
-        kind = np.promote_types(least, self.values.dtype)
-        if need[0] > rows or need[1] > columns or kind != self.values.dtype:
-            # Little in reserve: where pages are large, what is reserved is taken.
-            shape = [
-                n if m <= n else m + m // 8 for n, m in zip((rows, columns), need, strict=True)
-            ]
-            _check_grid(*need, kind.itemsize)
-            grown = np.zeros(shape, dtype=kind)
-            grown[:rows, :columns] = self.values
-            self.values = grown
-        flat = observer.astype(np.int64) * self.values.shape[1] + trial
-        cells = self.values.reshape(-1)
-        taken = cells[flat] > 0
-        cells[flat] = values
-        if not taken.any() and _twice(observer, trial):
-            taken = pd.Series(flat).duplicated().to_numpy()
-        return np.asarray(taken)
-
-
-def _twice(observer: NDArray[np.int32], trial: NDArray[np.integer[Any]]) -> bool:
-    """Whether a chunk has two rows of one observer on one trial."""
-    used, n_trials = np.bincount(observer) > 0, int(trial.max()) + 1
-    entry = (np.cumsum(used) - 1)[observer] * n_trials + trial
-    size = int(used.sum()) * n_trials
-    if size > 8 * len(entry):
-        return bool(pd.Series(entry).duplicated().any())
-    seen = np.zeros(size, dtype=bool)
-    seen[entry] = True
-    return int(np.count_nonzero(seen)) < len(entry)
+def _grown(grid: NDArray[Any], n: int, n_trials: int, largest: int) -> NDArray[Any]:
+    """A grid of response numbers with room for so many observers, trials and labels."""
+    kind = np.promote_types(np.uint16 if largest <= TWO_BYTES else np.uint32, grid.dtype)
+    need = (n, n_trials)
+    if kind == grid.dtype and all(m <= size for m, size in zip(need, grid.shape, strict=True)):
+        return grid
+    _check_grid(*need, kind.itemsize)
+    # Little in reserve: where pages are large, what is reserved is taken.
+    shape = [
+        max(m + m // 8, 16) if m > size else size for m, size in zip(need, grid.shape, strict=True)
+    ]
+    grown = np.zeros(shape, dtype=kind)
+    grown[: len(grid), : grid.shape[1]] = grid
+    return grown
 
 
 def _check_grid(n: int, n_trials: int, itemsize: int) -> None:
@@ -363,72 +306,102 @@ class _Reading:
             },
         )
         self.n_answers = np.zeros(1, dtype=np.int64)  # of none, and of each label
-        self.grid, self.truth = _Grid(), _Once()
-        described = {"kind": columns["kind"]} if "kind" in columns else {}
-        described |= {name: name for name in labels}
-        self.of_observer = {role: (name, _Once()) for role, name in described.items()}
-        self.of_item = {name: _Once() for name in item_columns}
+        # Response numbers (observer, trial), 0 where there is none.
+        self.grid: NDArray[Any] = np.zeros((0, 0), dtype=np.uint16)
+        # Columns with one value for each observer or trial, the same in all its rows.
+        of = {"kind": "observer", "truth": "trial"}
+        self.fixed = {role: (columns[role], of[role]) for role in of if role in columns}
+        self.fixed |= {name: (name, "observer") for name in labels}
+        self.fixed |= {name: (name, "trial") for name in item_columns}
+        self.first = {role: np.empty(0, dtype=np.int32) for role in self.fixed}
         # The number of a trial is made of those of its labels, one after the other.
         self.of_trial = [role for role in OF_TRIAL if role in columns]
-        self.levels = [_Numbers() for _ in self.of_trial[1:]]
+        self.keys = [np.empty(0, dtype=np.int64) for _ in self.of_trial[1:]]
 
     def add(self, start: int, codes: Mapping[str, NDArray[np.int32]]) -> None:
         """Add a chunk whose first row is `start`."""
-        columns, answer = self.columns, codes[self.answer]
+        answer = codes[self.answer]
         for name, own in codes.items():
             if name != self.answer:
                 self.source.refuse_gaps(name, start, own)
-        # Before duplicates: a person and a model of one name are two observers, not one twice.
-        observer = codes[columns["observer"]]
-        for role, (name, once) in self.of_observer.items():
-            odd = ~once.agree(observer, codes[name])
-            if odd.any():
-                row = int(np.argmax(odd))
-                one, other = once.values[observer[row]], codes[name][row]
-                raise ValueError(
-                    f"observer {self._text('observer', observer[row])!r} has {role} "
-                    f"{self._label(name, one)!r} and {self._label(name, other)!r} "
-                    f"({self.source.where(start + row)}); it must be the same in all rows of an "
-                    "observer, and two observers need two names"
-                )
-        trial = self._trials(codes)
-        # An answer is there already, in the grid or in this piece.
-        taken = self.grid.put(observer, trial, answer + FIRST)
-        if taken.any():
-            self._refuse_duplicate(start, codes, int(np.argmax(taken)))
-        if (truth := columns.get("truth")) is not None:
-            odd = ~self.truth.agree(trial, codes[truth])
-            if odd.any():
-                row = int(np.argmax(odd))
-                # Of Dog and dog it is said that they differ in case.
-                admissible(self.source.labels[truth].names, {}, self.classes)
-                first = self._first(self._of_trial(codes, row), columns["observer"], truth)
-                has = self._text("observer", observer[row]), self._label(truth, codes[truth][row])
-                item = self._text("item", codes[columns["item"]][row])
-                raise two_truths(self.source, item, first, (start + row, has))
-        for name, once in self.of_item.items():
-            odd = ~once.agree(trial, codes[name])
-            if odd.any():
-                row = int(np.argmax(odd))
-                other, before = self._first(self._of_trial(codes, row), name)
-                raise ValueError(
-                    f"item {self._text('item', codes[columns['item']][row])!r} has {name} "
-                    f"{before[0]!r} ({self.source.where(other)}) and "
-                    f"{self._label(name, codes[name][row])!r} ({self.source.where(start + row)}); "
-                    "a column of item_columns= is the same in all rows of an item"
-                )
+        at = {"observer": codes[self.columns["observer"]], "trial": self._trials(codes)}
+        n, n_trials = (int(numbers.max()) + 1 for numbers in at.values())
+        self.grid = _grown(self.grid, n, n_trials, int(answer.max()) + FIRST)
+        self.grid[at["observer"], at["trial"]] = answer + FIRST
         n_answers = np.bincount(answer + 1, minlength=len(self.n_answers))
         n_answers[: len(self.n_answers)] += self.n_answers
         self.n_answers = n_answers
+        for role, (name, of) in self.fixed.items():
+            self.first[role] = _first_values(self.first[role], at[of], codes[name])
+            odd = self.first[role][at[of]] != codes[name]
+            if odd.any():
+                self._refuse_clash(role, start, codes, int(np.argmax(odd)))
 
     def _trials(self, codes: Mapping[str, NDArray[np.int32]]) -> NDArray[np.int64]:
         """Number the trial of each row, in order of first appearance."""
         first, *others = (codes[self.columns[role]] for role in self.of_trial)
-        number = first.astype(np.int64)
-        for level, own in zip(self.levels, others, strict=True):
-            local, unique = pd.factorize(number << 32 | own)
-            number = level.numbers(unique)[local]
+        number: NDArray[np.int64] = first.astype(np.int64)
+        for level, own in enumerate(others):
+            local, new = pd.factorize(number << 32 | own)
+            n = len(self.keys[level])
+            every, self.keys[level] = pd.factorize(np.concatenate([self.keys[level], new]))
+            number = every[n:][local]
         return number
+
+    def _refuse_clash(
+        self, role: str, start: int, codes: Mapping[str, NDArray[np.int32]], row: int
+    ) -> None:
+        """Raise an error for a row whose observer or trial has another value in an earlier row."""
+        name, of = self.fixed[role]
+        value, where = self._label(name, codes[name][row]), self.source.where(start + row)
+        observer = codes[self.columns["observer"]][row]
+        # Before duplicates: a person and a model of one name are two observers, not one twice.
+        if of == "observer":
+            raise ValueError(
+                f"observer {self._text('observer', observer)!r} has {role} "
+                f"{self._label(name, self.first[role][observer])!r} and {value!r} ({where}); it "
+                "must be the same in all rows of an observer, and two observers need two names"
+            )
+        self._refuse_duplicates()
+        if role == "truth":
+            # Of Dog and dog it is said that they differ in case.
+            admissible(self.source.labels[name].names, {}, self.classes)
+        other, before = self._first(self._of_trial(codes, row), self.columns["observer"], name)
+        item = self._text("item", codes[self.columns["item"]][row])
+        if role == "truth":
+            has = self._text("observer", observer), value
+            raise two_truths(self.source, item, (other, before), (start + row, has))
+        raise ValueError(
+            f"item {item!r} has {name} {before[1]!r} ({self.source.where(other)}) and {value!r} "
+            f"({where}); a column of item_columns= is the same in all rows of an item"
+        )
+
+    def _refuse_duplicates(self) -> None:
+        """Raise an error for two rows of an observer on a trial; reads the data again."""
+        seen = np.zeros(self.grid.size, dtype=bool)
+        for start, codes in self.source.pieces(list(self.source.labels)):
+            if start >= self.n_answers.sum():
+                return
+            observer = codes[self.columns["observer"]]
+            cell = observer.astype(np.int64) * self.grid.shape[1] + self._trials(codes)
+            taken = seen[cell] | pd.Series(cell).duplicated().to_numpy()
+            seen[cell] = True
+            if not taken.any():
+                continue
+            row = int(np.argmax(taken))
+            own = {self.columns["observer"]: int(observer[row])}
+            other, _ = self._first(self._of_trial(codes, row) | own)
+            text = {
+                role: self._text(role, codes[self.columns[role]][row])
+                for role in ("observer", *self.of_trial)
+            }
+            raise ValueError(
+                f"observer {text['observer']!r} has two rows for item {text['item']!r} (dataset "
+                f"{text.get('dataset', DEFAULT_LABEL)!r}, condition "
+                f"{text.get('condition', DEFAULT_LABEL)!r}, repeat {text.get('repeat', '0')}): "
+                f"{self.source.where(other)} and {self.source.where(start + row)}; number repeated "
+                "trials in a column named by repeat=, or distinguish two observers by observer="
+            )
 
     def _label(self, name: str, code: int) -> str:
         return self.source.labels[name].names[code]
@@ -449,25 +422,10 @@ class _Reading:
                 return start + row, [self._label(name, codes[name][row]) for name in names]
         raise AssertionError("a row that was read is missing")
 
-    def _refuse_duplicate(
-        self, start: int, codes: Mapping[str, NDArray[np.int32]], row: int
-    ) -> None:
-        name = self.columns["observer"]
-        other, _ = self._first(self._of_trial(codes, row) | {name: int(codes[name][row])})
-        text = {
-            role: self._text(role, codes[self.columns[role]][row])
-            for role in ("observer", *self.of_trial)
-        }
-        raise ValueError(
-            f"observer {text['observer']!r} has two rows for item {text['item']!r} (dataset "
-            f"{text.get('dataset', DEFAULT_LABEL)!r}, condition "
-            f"{text.get('condition', DEFAULT_LABEL)!r}, repeat {text.get('repeat', '0')}): "
-            f"{self.source.where(other)} and {self.source.where(start + row)}; number repeated "
-            "trials in a column named by repeat=, or distinguish two observers by observer="
-        )
-
     def finished(self) -> xr.Dataset:
         """Everything read, in order."""
+        if np.count_nonzero(self.grid) < self.n_answers.sum():
+            self._refuse_duplicates()
         labels = {role: self.source.labels[name].names for role, name in self.columns.items()}
         for role in KEYS:
             for text in labels.get(role, ()):
@@ -477,13 +435,14 @@ class _Reading:
         truth, known = None, None
         if self.answered:
             numbers, truths, known = self._classes()
-            truth = None if truths is None else truths[self.truth.values[order]]
+            truth = None if truths is None else truths[self.first["truth"][order]]
         else:
             numbers = self._right()
         correct, response = self._filled(len(observers), order, numbers, truth)
         of_observer = {"observer": np.array(observers, dtype=object)}
-        for role, (name, once) in self.of_observer.items():
-            of_observer[role] = self._texts_of(name)[once.values[: len(observers)]]
+        for role, (name, of) in self.fixed.items():
+            if of == "observer":
+                of_observer[role] = self._texts_of(name)[self.first[role]]
         floats = [
             f"codes of column {name!r} such as {found.whole} were read as "
             f"{found.whole.removesuffix('.0')}"
@@ -499,10 +458,9 @@ class _Reading:
 
     def _ordered(self) -> tuple[dict[str, NDArray[Any]], NDArray[np.intp]]:
         """Labels of trials in their order, and their numbers in that order."""
-        keys = [level.keys.to_numpy() for level in self.levels]
-        n = len(keys[-1]) if keys else len(self.source.labels[self.columns["item"]].names)
-        number, codes = np.arange(n), {}
-        for role, key in zip(self.of_trial[:0:-1], keys[::-1], strict=True):
+        every = [range(len(self.source.labels[self.columns["item"]].names)), *self.keys]
+        number, codes = np.arange(len(every[-1])), {}
+        for role, key in zip(self.of_trial[:0:-1], self.keys[::-1], strict=True):
             number, codes[role] = key[number] >> 32, key[number] & 0xFFFFFFFF
         codes[self.of_trial[0]] = number
         if "repeat" in codes:
@@ -512,8 +470,8 @@ class _Reading:
         for role in self.of_trial:
             own = codes[role][order]
             of_trial[role] = own if role == "repeat" else self._texts_of(self.columns[role])[own]
-        for name, once in self.of_item.items():
-            of_trial[name] = self._texts_of(name)[once.values[order]]
+        for name in self.item_columns:
+            of_trial[name] = self._texts_of(name)[self.first[name][order]]
         return of_trial, order
 
     def _repeats(self) -> NDArray[np.int64]:
@@ -540,45 +498,36 @@ class _Reading:
         return {text: i for i, text in enumerate(labels.names) if i not in labels.gone}
 
     def _classes(self) -> tuple[NDArray[Any], NDArray[Any] | None, list[str]]:
-        """Classes of the numbers in the grid and of the truths, and their names."""
+        """Classes of the numbers in the grid and of the truths, if any, and their names."""
         columns, given = self.columns, self._given()
-        if "truth" not in columns:
-            return self._readings(given)
-        response, true = (self.source.labels[columns[role]] for role in ("response", "truth"))
-        family = response.family if given or not self.source.of_files else "null"
-        if "null" not in (family, true.family) and family != true.family:
-            raise ValueError(
-                f"column {columns['truth']!r} contains {true.family}s but column "
-                f"{columns['response']!r} contains {family}s, so no response is correct; give both "
-                "the same type"
+        response = self.source.labels[columns["response"]]
+        true = self.source.labels[columns["truth"]] if "truth" in columns else None
+        if true is not None:
+            family = response.family if given or not self.source.of_files else "null"
+            if "null" not in (family, true.family) and family != true.family:
+                raise ValueError(
+                    f"column {columns['truth']!r} contains {true.family}s but column "
+                    f"{columns['response']!r} contains {family}s, so no response is correct; give "
+                    "both the same type"
+                )
+        answers = {text: int(self.n_answers[i + 1]) for text, i in given.items()}
+        known, note = admissible(true.names if true else [*given], answers, self.classes)
+        if true is None:
+            note = (
+                "there is no column of true classes: agreement of responses only (or give truth=)"
             )
-        answers = {text: int(self.n_answers[i + 1]) for text, i in given.items()}
-        known, note = admissible(true.names, answers, self.classes)
-        if note:
-            self.source.notes.append(note)
-        code = {text: i for i, text in enumerate(known)}
-        for role, names in (("truth", true.names), ("response", given)):
-            text = next((text for text in names if text not in code), None)
-            if text is not None:
-                row = self.source.where(self._row(role, text))
-                raise ValueError(outside(f"column {columns[role]!r}, {row}", text, known))
-        kind = code_dtype(known)
-        numbers = self._numbers(kind, {i: code[text] for text, i in given.items()})
-        return numbers, np.array([code[text] for text in true.names], dtype=kind), known
+        self.source.notes += [note] if note else []
 
-    def _readings(self, given: Mapping[str, int]) -> tuple[NDArray[Any], None, list[str]]:
-        """Classes of responses without a truth."""
-        answers = {text: int(self.n_answers[i + 1]) for text, i in given.items()}
-        known, _ = admissible(list(given), answers, self.classes)
-        code = {text: i for i, text in enumerate(known)}
-        if text := next((text for text in given if text not in code), None):
-            row = self.source.where(self._row("response", text))
-            raise ValueError(outside(f"column {self.answer!r}, {row}", text, known))
-        self.source.notes.append(
-            "there is no column of true classes: agreement of responses only (or give truth=)"
-        )
-        kind = code_dtype(known)
-        return self._numbers(kind, {i: code[text] for text, i in given.items()}), None, known
+        def coded(role: str, names: Sequence[str]) -> NDArray[Any]:
+            def where(i: int) -> str:
+                return f"column {columns[role]!r}, {self.source.where(self._row(role, names[i]))}"
+
+            return class_codes(names, known, where)
+
+        truths = None if true is None else coded("truth", true.names)
+        codes = coded("response", [*given])
+        meant = dict(zip(given.values(), codes.tolist(), strict=True))
+        return self._numbers(codes.dtype, meant), truths, known
 
     def _right(self) -> NDArray[Any]:
         """Meaning of the numbers in the grid, for correctness."""
@@ -608,7 +557,7 @@ class _Reading:
         self, n: int, order: NDArray[np.intp], numbers: NDArray[Any], truth: NDArray[Any] | None
     ) -> tuple[NDArray[np.int8], NDArray[Any] | None]:
         """Correctness and, where truth is known, responses of all observers on ordered trials."""
-        grid = self.grid.values
+        grid = self.grid
         _check_grid(n, len(order), grid.dtype.itemsize)
         correct = np.empty((n, len(order)), dtype=np.int8)
         response = np.empty(correct.shape, dtype=numbers.dtype) if self.answered else None
@@ -703,19 +652,12 @@ def arrays_aligned(
     answered = shown & ~given_missing
     names = text(values[answered]) if answered.any() else np.array([], dtype=object)
     known, note = admissible(true, Counter(names.tolist()), classes)
-    code = {name: number for number, name in enumerate(known)}
     coded = np.full(values.shape, NOT_SHOWN, dtype=code_dtype(known))
     coded[shown] = NO_RESPONSE
-    numbers = np.array([code.get(name, NOT_SHOWN) for name in names], dtype=coded.dtype)
-    if (numbers == NOT_SHOWN).any():
-        bad = int(np.argmax(numbers == NOT_SHOWN))
-        place = np.argwhere(answered)[bad]
-        raise ValueError(outside(f"observer {place[0]}, trial {place[1]}", names[bad], known))
-    coded[answered] = numbers
-    true_code = np.array([code.get(name, NOT_SHOWN) for name in true], dtype=coded.dtype)
-    if (true_code == NOT_SHOWN).any():
-        bad = int(np.argmax(true_code == NOT_SHOWN))
-        raise ValueError(outside(f"truth of trial {bad}", true[bad], known))
+    coded[answered] = class_codes(
+        names, known, lambda i: "observer {}, trial {}".format(*np.argwhere(answered)[i])
+    )
+    true_code = class_codes(true, known, lambda i: f"truth of trial {i}")
     correct = np.where(coded < 0, coded, coded == true_code).astype(np.int8)
     return _described(correct, (coded, true_code, known), [note] if note else [], **described)
 
@@ -772,10 +714,8 @@ def _described(
     n_observers, n_trials = correct.shape
     if not n_observers or not n_trials:
         raise ValueError(f"no trials: got {n_observers} observers and {n_trials} trials")
-    for argument, given, dim in (
-        ("labels", labels, "observer"),
-        ("item_columns", item_columns, "trial"),
-    ):
+    of_dims = ("labels", labels, "observer"), ("item_columns", item_columns, "trial")
+    for argument, given, dim in of_dims:
         if given is not None and not isinstance(given, Mapping):
             raise TypeError(
                 f"{argument} must map names to one entry per {dim}, such as {{'lab': ['x', 'y']}}, "
@@ -786,10 +726,11 @@ def _described(
         observers = [f"observer_{i}" for i in range(n_observers)]
     if of_trial["item"] is None:
         of_trial["item"] = [f"trial_{i}" for i in range(n_trials)]
-    names = {"observer": _texts("observers", observers, n_observers, "observer")}
-    for name, values in {"kind": kind, **(labels or {})}.items():
-        if values is not None:
-            names[name] = _texts(name, values, n_observers, "observer")
+    names = {
+        name: _texts("observers" if name == "observer" else name, values, n_observers, "observer")
+        for name, values in {"observer": observers, "kind": kind, **(labels or {})}.items()
+        if values is not None
+    }
     of_trials = {
         name: _texts(name, values, n_trials, "trial")
         for name, values in {**of_trial, **(item_columns or {})}.items()
@@ -821,12 +762,8 @@ def _texts(name: str, values: Sequence[Any], length: int, dim: str) -> NDArray[n
         raise ValueError(
             f"{name} must have one entry per {dim}: expected {length}, got {len(listed)}"
         )
-    array = np.empty(length, dtype=object)
-    array[:] = listed
-    missing = np.array([np.ndim(value) == 0 and bool(pd.isna(value)) for value in array])
-    if missing.any():
-        raise ValueError(f"{name} has no value at position {int(np.argmax(missing))}")
-    texts = np.array([label(value) for value in listed], dtype=object)
-    for position, (value, text) in enumerate(zip(listed, texts, strict=True)):
-        check_label(f"{name}, position {position}", text, value)
-    return texts
+    for position, value in enumerate(listed):
+        if np.ndim(value) == 0 and pd.isna(value):
+            raise ValueError(f"{name} has no value at position {position}")
+        check_label(f"{name}, position {position}", label(value), value)
+    return np.array([label(value) for value in listed], dtype=object)

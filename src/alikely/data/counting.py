@@ -19,10 +19,8 @@ from alikely.data.trials import Trials
 
 __all__ = ["Packed", "all_cells", "confusion_trials", "joint_counts", "pack"]
 
-# Numbers of a slice in single precision: 200 MB, and as much again for its wrong answers.
+# Responses that are counted together.
 SLICE = 50_000_000
-# Whole numbers up to this are exact in single precision.
-EXACT = 2**24
 
 
 def joint_counts(correct: xr.DataArray) -> xr.Dataset:
@@ -69,21 +67,22 @@ def joint_counts(correct: xr.DataArray) -> xr.Dataset:
         raise ValueError(
             f"correct must have at least 2 observers and 1 trial, got {n_observers} and {n_trials}"
         )
-    total = np.zeros((3, n_observers, n_observers), dtype=np.int64)
-    step = min(max(1, SLICE // n_observers), EXACT)
+    i, j = np.triu_indices(n_observers, k=1)
+    cells = np.zeros((len(i), len(CELLS)), dtype=np.int64)
+    step = max(1, SLICE // n_observers)
     with Bar("counting trials", n_trials) as bar:
         for start in range(0, n_trials, step):
             part = ordered.isel(trial=slice(start, start + step)).values
-            total += _products(part)
+            if (odd := ~np.isin(part, (1, 0, -1))).any():
+                raise ValueError(
+                    "correct must be 1 (correct), 0 (incorrect) or -1 (left out), got "
+                    f"{part[odd][0]:g}"
+                )
+            cells += all_cells(pack(part))
             bar.update(part.shape[1])
-    n11, n10, n00 = total
-    i, j = np.triu_indices(n_observers, k=1)
-    names = (
-        ordered["observer"].values.astype(object)
-        if "observer" in ordered.coords
-        else np.array([f"observer_{k}" for k in range(n_observers)], dtype=object)
-    )
-    cells = np.stack([n11[i, j], n10[i, j], n10[j, i], n00[i, j]], axis=1)
+    names = np.array([f"observer_{k}" for k in range(n_observers)], dtype=object)
+    if "observer" in ordered.coords:
+        names = ordered["observer"].values.astype(object)
     return xr.Dataset(
         {"cells": (("pair", "cell"), cells)},
         coords={
@@ -92,25 +91,6 @@ def joint_counts(correct: xr.DataArray) -> xr.Dataset:
             "cell": list(CELLS),
         },
     )
-
-
-def _products(part: NDArray[np.number]) -> NDArray[np.int64]:
-    """Both correct, only the first correct, both incorrect: shape (3, observer, observer)."""
-    right, wrong = part == 1, part == 0
-    if not (right | wrong | (part == -1)).all():
-        bad = part[~(right | wrong | (part == -1))][0]
-        raise ValueError(
-            f"correct must be 1 (correct), 0 (incorrect) or -1 (left out), got {bad:g}"
-        )
-    r = right.astype(np.float32)
-    both = (r @ r.T).astype(np.int64)
-    if (right | wrong).all():
-        # Nothing is left out, so the margins determine the rest.
-        own = np.diag(both)
-        n10 = own[:, None] - both
-        return np.stack([both, n10, part.shape[1] - own[None, :] - n10])
-    w = wrong.astype(np.float32)
-    return np.stack([both, (r @ w.T).astype(np.int64), (w @ w.T).astype(np.int64)])
 
 
 # Bits of a word.
@@ -148,7 +128,7 @@ class Packed(NamedTuple):
         return np.where(_bits(self.shown[observers], self.n_trials) == 1, right, np.int8(-1))
 
 
-def pack(correct: NDArray[np.int8]) -> Packed:
+def pack(correct: NDArray[np.number]) -> Packed:
     """Pack responses into bits."""
     shown = correct >= 0
     return Packed(
@@ -176,25 +156,16 @@ def _count_rows(packed: Packed, own: NDArray[np.int64], start: int, stop: int) -
     """Count the pairs whose first observer is in rows `start` to `stop`."""
     right, shown, n_trials = packed
     both = _common(right, right, start, stop)
+    first: NDArray[np.int64] = own[start:stop, None]
+    second: NDArray[np.int64] = own[None]
+    every: NDArray[np.int64] | int = n_trials
     if shown is not None:
         first, second = _common(right, shown, start, stop), _common(shown, right, start, stop)
         every = _common(shown, shown, start, stop)
-    out = np.empty((sum(len(right) - 1 - i for i in range(start, stop)), 4), dtype=np.int32)
-    at = 0
-    for row, i in enumerate(range(start, stop)):
-        others = slice(i + 1, None)
-        n11 = both[row, others]
-        rows = out[at : at + len(n11)]
-        at += len(n11)
-        if shown is None:
-            n10, n01 = own[i] - n11, own[others] - n11
-            total: NDArray[np.int64] | int = n_trials
-        else:
-            n10, n01 = first[row, others] - n11, second[row, others] - n11
-            total = every[row, others]
-        for cell, number in enumerate((n11, n10, n01, total - n11 - n10 - n01)):
-            rows[:, cell] = number
-    return out
+    n10, n01 = first - both, second - both
+    cells = np.stack([both, n10, n01, every - both - n10 - n01], axis=-1)
+    later = np.arange(len(right)) > np.arange(start, stop)[:, None]
+    return np.asarray(cells[later], dtype=np.int32)
 
 
 def _common(

@@ -21,7 +21,8 @@ from alikely._base.names import listed, nearest
 from alikely.data.files import PARQUET, File, read_table, unreadable
 
 __all__ = [
-    "Column", "Labels", "ParquetTable", "Source", "frame_of", "label", "open_table", "open_tables",
+    "Column", "Labels", "ParquetTable", "Source", "frame_of", "item_column", "label", "open_table",
+    "open_tables",
 ]  # fmt: skip
 
 # How a column of another name is named, in messages.
@@ -225,9 +226,7 @@ class Source:
                 f"table[{name!r}].astype(str)"
             ) from None
         if isinstance(column, pa.ChunkedArray):
-            column = (
-                pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-            )
+            column = column.combine_chunks()
         return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
     def _numbered(self, table: int, name: str, array: pa.Array) -> NDArray[np.int32]:
@@ -359,6 +358,11 @@ def label(value: object) -> str:
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
+
+
+def item_column(name: str, there: Collection[str]) -> str:
+    """Column of items: without a column ``item``, the column ``image``."""
+    return "image" if name == "item" and "item" not in there and "image" in there else name
 
 
 def open_tables(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from alikely._base.arrays import Floats, is_chunked, on_disk_or_chunked
 from alikely._base.checks import check_answers, check_options, check_probabilities
 from alikely._base.names import listed, nearest
-from alikely.data.columns import NOT_SHOWN, NOTES, outside
+from alikely.data.columns import NOT_SHOWN, NOTES, class_codes
 from alikely.data.ingest import Source, open_tables
 
 __all__ = ["N_OPTIONS", "PROBABILITY", "softmax", "with_options", "with_probabilities"]
@@ -179,12 +179,11 @@ def _of_table(
     observer, trial = _rows_of(data, source)
     option = source.read("option")
     names = data["class"].values.tolist()
-    code = {name: i for i, name in enumerate(names)}
-    for old, text in enumerate(option.labels):
-        if text not in code:
-            row = int(np.argmax(option.codes == old))
-            raise ValueError(outside(f"column 'option', {source.where(row)}", text, names))
-    chosen = np.array([code[text] for text in option.labels])[option.codes]
+
+    def where(i: int) -> str:
+        return f"column 'option', {source.where(int(np.argmax(option.codes == i)))}"
+
+    chosen = class_codes(option.labels, names, where)[option.codes]
     shape = (data.sizes["observer"], data.sizes["trial"], len(names))
     at = np.ravel_multi_index((observer, trial, chosen), shape)
     if len(np.unique(at)) < len(at):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -17,7 +17,7 @@ from alikely._base.checks import one_of
 from alikely._base.names import listed, nearest
 from alikely.data.columns import MEANING, NOTES, ROLES, table_aligned
 from alikely.data.files import KNOWN, File, Paths, find_files, read_table
-from alikely.data.ingest import ParquetTable, frame_of, open_table, open_tables
+from alikely.data.ingest import ParquetTable, frame_of, item_column, open_table, open_tables
 from alikely.data.matching import matched
 from alikely.data.probabilities import with_probabilities
 from alikely.data.readers import Log, Reader, readers
@@ -135,7 +135,7 @@ def _aligned(
         if truths is None:
             columns.pop("truth")
     if truths is not None:
-        tables = [truths.joined(table, columns, names, missing) for table in tables]
+        tables = [*truths.joined(tables, columns.get("item", "item"), names, missing)]
         columns = {**columns, "truth": "truth"}
         notes.append(f"true classes are those of {truths.name}")
     if wide is False:
@@ -309,18 +309,15 @@ def _long(
             f"a wide table has no column {wrong!r}; columns are {listed((*TRIAL_ROLES, 'truth'))}, "
             "and one for each observer"
         )
-    made, places, found, notes = [], [], dict[str, None](), dict[str, None]()
+    made, places = list[Any](), list[str]()
+    found, notes = dict[str, None](), dict[str, None]()
     for number, table in enumerate(tables):
         frame, of = frame_of(table), dict(roles)
         there = frame.columns
-        if of["item"] == "item" and "item" not in there and "image" in there:
-            of["item"] = "image"
+        of["item"] = item_column(of["item"], there)
         for role, name in of.items():
-            if name != role and name not in there:
-                raise ValueError(
-                    f"no column {name!r} ({role}); the columns are {listed(there)}"
-                    f"{nearest(name, there)}"
-                )
+            if name != role:
+                _require(name, there, role)
         if of["item"] not in there:
             if ROW in there:
                 raise ValueError("no column 'item'; name the column of items by item=")
@@ -333,13 +330,29 @@ def _long(
         found |= dict.fromkeys(people)
         shared = [nw.col(column).alias(role) for role, column in of.items()]
         answer = "response" if "truth" in of or _readings(frame, people) else "correct"
-        for name in people:
-            own = {"observer": nw.lit(name, dtype=nw.String)}
-            made.append(frame.select(*shared, nw.col(name).alias(answer)).with_columns(**own))
-            places.append(f"column {name}" + (f" of {names[number]}" if names else ""))
+        made += _molten(frame, people, "observer", *shared, value=answer)
+        places += [f"column {name}" + (f" of {names[number]}" if names else "") for name in people]
     if observers is None:
         notes[f"{len(found)} columns are observers: {listed(found, most=8)}"] = None
     return made, places, other, list(notes)
+
+
+def _require(name: str, there: Sequence[str], what: str) -> None:
+    """Raise `ValueError` if a wide table has no column of this name."""
+    if name not in there:
+        raise ValueError(
+            f"no column {name!r} ({what}); the columns are {listed(there)}{nearest(name, there)}"
+        )
+
+
+def _molten(frame: Any, names: Sequence[str], of_name: str, *shared: Any, value: str) -> list[Any]:
+    """A long table for each of some columns, with its name as a column."""
+    return [
+        frame.select(*shared, nw.col(name).alias(value)).with_columns(
+            **{of_name: nw.lit(name, dtype=nw.String)}
+        )
+        for name in names
+    ]
 
 
 def _readings(frame: Any, people: Sequence[str]) -> bool:
@@ -351,12 +364,8 @@ def _readings(frame: Any, people: Sequence[str]) -> bool:
 def _raters(table: Any, columns: Mapping[str, Any], notes: list[str]) -> Any:
     """Make a long table of a survey with one row per rater and one column per question."""
     frame = frame_of(table)
-    named = columns.get("observer")
-    if named is not None and named not in frame.columns:
-        raise ValueError(
-            f"no column {named!r} (observer); the columns are {listed(frame.columns)}"
-            f"{nearest(named, frame.columns)}"
-        )
+    if (named := columns.get("observer")) is not None:
+        _require(named, frame.columns, "observer")
     rater = named or next((n for n in frame.columns if n.lower() in RATERS), None)
     if rater is None:
         rater = ROW
@@ -373,13 +382,8 @@ def _raters(table: Any, columns: Mapping[str, Any], notes: list[str]) -> Any:
         f"each row is a rater, named by {rater!r}, and {len(asked)} columns are items: "
         f"{listed(asked, most=8)}"
     )
-    rows = [
-        frame.select(nw.col(rater).alias(RATER), nw.col(name).alias("response")).with_columns(
-            **{QUESTION: nw.lit(name, dtype=nw.String)}
-        )
-        for name in asked
-    ]
-    return nw.concat(rows).to_native()
+    shared = nw.col(rater).alias(RATER)
+    return nw.concat(_molten(frame, asked, QUESTION, shared, value="response")).to_native()
 
 
 def _of_kinds(data: xr.Dataset, kinds: Mapping[str, str]) -> xr.Dataset:
@@ -396,15 +400,14 @@ def _of_kinds(data: xr.Dataset, kinds: Mapping[str, str]) -> xr.Dataset:
     return data.assign_coords(kind=("observer", found)).assign_attrs({NOTES: notes})
 
 
-class _Truths:
-    """True classes of items from a separate table."""
+class _Truths(NamedTuple):
+    """True classes of items in a separate table."""
 
-    def __init__(self, table: Any, name: str) -> None:
-        self.table, self.name = table, name
-        self.of: dict[str, str] = {}
+    table: Any
+    name: str
 
-    def _look_up(self, item: str) -> None:
-        """Read the truths; items are matched by a column of the same name."""
+    def of_items(self, item: str) -> dict[str, str]:
+        """Truth of each item; items are in a column of the same name as in the trials."""
         source = open_tables([self.table], names=[self.name], missing=NA_VALUES)
         there = source.columns
         named = next((n for n in (item, "item", "image") if n in there), None)
@@ -415,34 +418,35 @@ class _Truths:
                 f"{self.name} must have a column of items ({item!r}, as in the trials) and a "
                 f"column 'truth', got {listed(there)}; rename the columns"
             )
-        names = [texts.texts().tolist() for texts in (source.read(named), source.read(true))]
-        for row, (key, value) in enumerate(zip(*names, strict=True)):
-            if self.of.setdefault(key, value) != value:
+        truths: dict[str, str] = {}
+        texts = zip(source.read(named).texts(), source.read(true).texts(), strict=True)
+        for row, (key, value) in enumerate(texts):
+            if truths.setdefault(key, value) != value:
                 raise ValueError(
-                    f"item {key!r} has truth {self.of[key]!r} and {value!r} "
+                    f"item {key!r} has truth {truths[key]!r} and {value!r} "
                     f"({source.where(row)}); an item has one truth"
                 )
+        return truths
 
     def joined(
-        self, table: Any, columns: Mapping[str, Any], names: Any, missing: Collection[str]
-    ) -> Any:
-        """Add a column of truths to a table."""
-        source = open_tables([table], names=names and ["the file"], missing=missing)
-        item = columns.get("item", "item")
-        item = "image" if item == "item" and not source.has(item) and source.has("image") else item
-        if not self.of:
-            self._look_up(item)
-        items = source.read(item)
-        lacking = [name for name in items.labels if name not in self.of]
-        if lacking:
-            raise ValueError(
-                f"{len(lacking)} of {len(items.labels)} items have no truth in {self.name}, such "
-                f"as {lacking[0]!r}; add them, or rename items{nearest(lacking[0], self.of)}"
-            )
-        of_label = np.array([self.of[name] for name in items.labels], dtype=object)
-        frame, values = frame_of(table), of_label[items.codes].tolist()
-        truth = nw.new_series("truth", values, nw.String, backend=frame.implementation)
-        return frame.with_columns(truth).to_native()
+        self, tables: Sequence[Any], item: str, names: Any, missing: Collection[str]
+    ) -> Iterator[Any]:
+        """Tables with a further column of truths."""
+        truths: dict[str, str] = {}
+        for table in tables:
+            source = open_tables([table], names=names and ["the file"], missing=missing)
+            column = item_column(item, source.columns)
+            truths = truths or self.of_items(column)
+            items = source.read(column)
+            if lacking := [name for name in items.labels if name not in truths]:
+                raise ValueError(
+                    f"{len(lacking)} of {len(items.labels)} items have no truth in {self.name}, "
+                    f"such as {lacking[0]!r}; add them, or rename items"
+                    f"{nearest(lacking[0], truths)}"
+                )
+            frame, values = frame_of(table), [truths[name] for name in items.texts()]
+            truth = nw.new_series("truth", values, nw.String, backend=frame.implementation)
+            yield frame.with_columns(truth).to_native()
 
 
 def _truths(columns: dict[str, Any], sep: str | None, encoding: str | None) -> _Truths | None:
@@ -466,12 +470,8 @@ def _observers(
     if isinstance(observers, str):
         raise ValueError(f"observers must be a list of columns, got {observers!r}")
     people = list(observers) if observers is not None else [c for c in columns if c not in taken]
-    lacking = next((name for name in people if name not in columns), None)
-    if lacking is not None:
-        raise ValueError(
-            f"no column {lacking!r} (an observer); the columns are {listed(columns)}"
-            f"{nearest(lacking, columns)}"
-        )
+    for name in people:
+        _require(name, columns, "an observer")
     if not people:
         raise ValueError(f"no column is left for an observer; the columns are {listed(columns)}")
     return people
