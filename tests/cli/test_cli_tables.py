@@ -13,7 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 from alikely._base.names import shorten, told_apart
-from alikely.cli._output import number, show, span
+from alikely.cli._output import number, show
 from alikely.cli._running import Printable
 
 LONG = "a_name_that_is_far_too_long_for_narrow_column"
@@ -86,13 +86,8 @@ def test_a_terminal_shows_the_same_cells(
     assert ESCAPES.sub("", seen) == plain
 
 
-def test_numbers_and_intervals() -> None:
+def test_numbers() -> None:
     assert [number(0.256), number(np.nan), number(1.5, 3)] == ["0.26", "-", "1.500"]
-    assert span(-0.1, 0.25) == "[-0.10, 0.25]"
-    assert span(-0.1, 0.25, 3) == "[-0.100, 0.250]"
-    assert span(np.nan, 0.25) == "-"
-    assert span(-np.inf, np.inf) == "[-inf, inf]"
-    assert span(0.5, np.inf) == "[0.50, inf]"
 
 
 def test_letters_that_are_two_columns_wide(capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,7 +103,8 @@ no column 'lab'; the columns => TB(P, labels=['lab'])
 WORKS => al.error_consistency(TB(P.assign(pair='x', observer_a='y', cells='z'), labels=['pair',
     'observer_a', 'cells']), **K | {'n_null': 50}).summary()
 no column None; the columns are => TB(P, observer=None)
-column 'kind' is missing in => TB(P.iloc[:100], P.iloc[100:].drop(columns='kind'))
+column 'kind' is in table 0 but not in table 1 => TB(P.iloc[:100],
+    P.iloc[100:].drop(columns='kind'))
 WORKS => TB(pd.DataFrame({'observer': ['a', 'b'], 'item': [1, 1], 'correct': ['1.00', '0']}))
 path must be a path, a pandas, polars or => al.Trials.read(3)
 no file was given => al.Trials.read([])

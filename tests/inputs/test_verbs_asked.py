@@ -58,7 +58,7 @@ a label must be text or a => compare t.csv --classes bear,car,dog, --n-null 50 $
 --classes has 'dog' twice => compare t.csv --classes bear,car,dog,dog --metric ma $Q
 'car' \(column 'truth', row => compare t.csv --classes 'bear, car, dog'
 --format must be auto, table => compare t.csv --format excel
-no sample was found in 0 logs => compare t.csv --format inspect
+no sample was found => compare t.csv --format inspect
 --pattern \{observer\}_\{session:d\}\.csv fits none of 1 files; they are: => compare t.csv
     --pattern '{observer}_{session:d}.csv'
 pattern '\{observer' has no => compare t.csv --pattern '{observer'

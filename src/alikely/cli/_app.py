@@ -26,6 +26,7 @@ from alikely._base.steps import LOG, step
 from alikely.cli import REFUSED, SUBCOMMANDS, _output
 from alikely.cli._running import worded
 from alikely.data.columns import ROLES
+from alikely.metrics.metric import find_metric
 
 
 @dataclass
@@ -113,16 +114,10 @@ class Reading:
         with step(f"reading {files[0] if len(files) == 1 else several}"):
             trials = al.Trials.read(
                 path,
-                format=self.format,
-                pattern=self.pattern,
                 na_values=None if self.na_values is None else self.na_values.split(","),
                 sep="\t" if self.sep in ("tab", "\\t") else self.sep,
-                encoding=self.encoding,
                 wide=self.observers.split(",") if self.observers else way,
-                score=self.score,
-                filter=self.filter,
-                runs=self.runs,
-                unmatched=self.unmatched,
+                **{name: getattr(self, name) for name in SAME},
                 **named,
                 **more,
             )
@@ -132,6 +127,10 @@ class Reading:
             trials = trials.with_options(n if n == "classes" else int(n))
         LOG.info("%s", " ".join(str(trials).split()))
         return trials
+
+
+# Options that `alikely.Trials.read` has under the same names.
+SAME = ("format", "pattern", "encoding", "score", "filter", "runs", "unmatched")
 
 
 def roles_of(text: str | None, option: str, roles: Collection[str]) -> dict[str, str]:
@@ -212,13 +211,6 @@ def prior_of(text: str) -> Any:
     return alone if len(alone) == len(found) else found
 
 
-def metric_of(name: str) -> Any:
-    """A registered metric by name, or a custom one as ``module:ATTRIBUTE``."""
-    from alikely.metrics.metric import find_metric
-
-    return find_metric(name)
-
-
 class Text(NamedTuple):
     """An option that needs conversion: its type, help and converter."""
 
@@ -235,7 +227,7 @@ TEXTS = {
         "Name of a metric (default ec, error consistency): ma (misclassification agreement), "
         "cles (class-level error similarity), copying, normalized, ...; a custom metric as "
         "module:ATTRIBUTE",
-        metric_of,
+        find_metric,
     ),
     "prior": Text(
         str,

@@ -21,7 +21,7 @@ from rich.text import Text
 import alikely as al
 from alikely._base.files import write_figure
 from alikely._base.intervals import percent
-from alikely._base.names import counted, shorten, told_apart, visible
+from alikely._base.names import MISSING, counted, shorten, span, told_apart, visible
 from alikely._base.steps import step
 from alikely.cli._running import worded
 from alikely.estimates.contrasts import model_means
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from alikely.data import Trials
     from alikely.estimates.result import Result
 
-WIDTH, ROWS_SHOWN, DASH = 80, 40, "-"
+WIDTH, ROWS_SHOWN = 80, 40
 # What a name is never cut below, however narrow a terminal.
 FEWEST = 6
 # A column: name, format (decimals; g; s: text to the right; %) and heading, both optional.
@@ -127,10 +127,10 @@ def _parts(frame: pd.DataFrame, column: str) -> tuple[str, str, str]:
 
 def _cells(frame: pd.DataFrame, name: str, form: str) -> list[str]:
     if form in ("text", "s"):
-        return [DASH if pd.isna(text) else str(text) for text in frame[name]]
+        return [MISSING if pd.isna(text) else str(text) for text in frame[name]]
     if name not in frame:
         if f"{name}_lb" not in frame:
-            return [DASH] * len(frame)
+            return [MISSING] * len(frame)
         bounds = frame[[f"{name}_lb", f"{name}_ub"]].to_numpy(np.float64)
         return [span(low, high, int(form)) for low, high in bounds.tolist()]
     if form == "%":
@@ -187,20 +187,13 @@ def show_notes(notes: pd.Series) -> None:
 
 def number(value: float, places: int = 2) -> str:
     """Write a number; a dash if it is missing."""
-    return DASH if value != value else f"{value:,.{places}f}"
-
-
-def span(lower: float, upper: float, places: int = 2) -> str:
-    """Write an interval; a dash if it is missing."""
-    if lower != lower or upper != upper:
-        return DASH
-    return f"[{lower:.{places}f}, {upper:.{places}f}]"
+    return MISSING if value != value else f"{value:,.{places}f}"
 
 
 def share(value: float) -> str:
     """Write a fraction in percent."""
     if value != value:
-        return DASH
+        return MISSING
     if value < 5e-4:
         return "< 0.1%"
     return f"{100 * value:.1f}%" if value < 0.9995 else "100%"

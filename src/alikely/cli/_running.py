@@ -226,12 +226,13 @@ def _check_file(out: Path, keep: Callable[[Path], bool]) -> None:
             f"--out must name a file that can be written; {_short(out)!r}: {error.strerror}; give "
             "another"
         ) from None
-    if out.is_dir():
-        raise ValueError(f"--out must be a file, got the folder {str(out)!r}; add a file name")
-    if out.exists() and not out.is_file():
-        raise ValueError(f"--out must be a regular file, got {str(out)!r}; give another")
-    if out.exists() and keep(out.resolve()):
-        raise ValueError(f"--out must not be an input file, got {str(out)!r}; give another")
+    faults = (
+        (out.is_dir(), "be a file, and not a folder"),
+        (out.exists() and not out.is_file(), "be a regular file"),
+        (out.exists() and keep(out.resolve()), "not be an input file"),
+    )
+    if fault := next((what for wrong, what in faults if wrong), ""):
+        raise ValueError(f"--out must {fault}, got {str(out)!r}; give another")
 
 
 @contextlib.contextmanager

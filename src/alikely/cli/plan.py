@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 import alikely as al
+from alikely._base.intervals import percent
 from alikely._base.steps import step
 from alikely.cli import _output
 from alikely.cli._app import Options, subcommand
@@ -166,17 +167,17 @@ def _from_assumptions(o: Options, metric: Metric) -> Answer:
         what = f"their error consistency is {side} {against:g}"
         _say_tested(n, what, found["power"].iloc[0], "both", f", by {found['test'].iloc[0]} test,")
     else:
-        correct = " and ".join(dict.fromkeys((_percent(a), _percent(b))))
+        correct = " and ".join(dict.fromkeys((percent(a), percent(b))))
         wider = ""
         if o.width is not None:
             wider = "; about half of the intervals are wider (--assurance)"
             if o.assurance is not None:
-                wider = (f"; the {_percent(o.ci_prob)} {o.interval} interval is no wider than "
-                         f"{o.width:g} in {_percent(o.assurance)} of them")  # fmt: skip
+                wider = (f"; the {percent(o.ci_prob)} {o.interval} interval is no wider than "
+                         f"{o.width:g} in {percent(o.assurance)} of them")  # fmt: skip
         say(
             f"Show {n:,} trials to both: with accuracies of {correct} and an error consistency of "
             f"{ec:g}, the estimated {metric.label.lower()} will lie between about "
-            f"{row['lower']:.2f} and {row['upper']:.2f} in {_percent(o.ci_prob)} of experiments"
+            f"{row['lower']:.2f} and {row['upper']:.2f} in {percent(o.ci_prob)} of experiments"
             f"{wider}."
         )
     columns = ["n_trials", "width:3", "bias:4", *_covered(o), "posterior_width:3"]
@@ -230,21 +231,21 @@ def _from_pilot(o: Options, metric: Metric) -> Answer:
     worst = table.loc[table["n_trials" if o.n_trials is None else "assured_width"].idxmax()]
     pair = f"{worst['observer_a']} and {worst['observer_b']} in {worst['condition']}"
     more = "more " if o.keep_pilot else ""
-    interval = f"the {_percent(o.ci_prob)} interval"
+    interval = f"the {percent(o.ci_prob)} interval"
     if o.n_trials is None:
         say(
             f"Run {worst['n_trials']:,.0f} {more}trials. Then {interval} is no wider than "
-            f"{o.width:g} in {_percent(assurance)} of studies, even for {pair}, the pair that "
+            f"{o.width:g} in {percent(assurance)} of studies, even for {pair}, the pair that "
             f"needs most. The median over pairs is {table['n_trials'].median():,.0f} trials."
         )
     else:
         say(
             f"After {max(o.n_trials):,} {more}trials {interval} of {pair}, the least certain pair, "
-            f"is no wider than {worst['assured_width']:.2f} in {_percent(assurance)} of studies."
+            f"is no wider than {worst['assured_width']:.2f} in {percent(assurance)} of studies."
         )
     columns = [*PAIR, "pilot_trials:0=pilot\ntrials", f"pilot_estimate=pilot\n{metric.short}",
                "n_trials", "expected_width:3=width\nmean",
-               f"assured_width:3=width\n{_percent(assurance)}",
+               f"assured_width:3=width\n{percent(assurance)}",
                f"p_excludes:%=excludes\n{o.against:g}"]  # fmt: skip
     if o.rope is not None:
         columns += ["p_inside_rope:%=inside\nrope", "p_outside_rope:%=outside\nrope"]
@@ -304,13 +305,9 @@ def _stated(
 
 
 def _covered(o: Options) -> list[str]:
-    covers = f"coverage of {_percent(o.ci_prob)}"
+    covers = f"coverage of {percent(o.ci_prob)}"
     return ["frac_undefined:%=not\ncomputable", f"bootstrap_coverage:%={covers}\nbootstrap",
             f"posterior_coverage:%={covers}\nposterior"]  # fmt: skip
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.4g}%"
 
 
 def _say_tested(n: int, what: str, power: float, who: str, how: str = "") -> None:

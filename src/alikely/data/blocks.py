@@ -13,9 +13,6 @@ from scipy import sparse
 
 from alikely._base.names import listed, nearest
 
-__all__ = ["LEFT_OUT", "Block", "blocks", "cluster_numbers", "linked"]
-
-
 LEFT_OUT = -1
 # Variables of a table of which blocks contain their part.
 VARIABLES = (

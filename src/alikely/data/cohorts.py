@@ -15,8 +15,6 @@ from alikely.data.repeats import nested_labels, refuse_repeats
 from alikely.data.tables import MAKE, correctness, groups_of_trials
 from alikely.data.trials import Trials
 
-__all__ = ["cohort_counts"]
-
 
 def cohort_counts(
     trials: Trials,

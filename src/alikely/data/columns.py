@@ -17,11 +17,6 @@ from alikely._base.names import listed, nearest
 from alikely._base.size import check_memory
 from alikely.data.ingest import Source, item_column, label
 
-__all__ = [
-    "NOT_SHOWN", "NO_RESPONSE", "NO_TRUTH", "ROLES", "SILENT", "arrays_aligned", "class_codes",
-    "correct_aligned", "table_aligned", "two_truths", "with_silence",
-]  # fmt: skip
-
 # Names of dims, variables and coordinates of trials.
 OWN_NAMES = (
     "observer", "kind", "trial", "item", "condition", "dataset", "repeat", "truth", "class",
@@ -252,18 +247,17 @@ def _first_values(
     return np.append(known, first[len(known) :])
 
 
-def _grown(grid: NDArray[Any], n: int, n_trials: int, largest: int) -> NDArray[Any]:
-    """A grid of response numbers with room for so many observers, trials and labels."""
-    kind = np.promote_types(np.uint16 if largest <= TWO_BYTES else np.uint32, grid.dtype)
-    need = (n, n_trials)
-    if kind == grid.dtype and all(m <= size for m, size in zip(need, grid.shape, strict=True)):
+def _grown(grid: NDArray[Any], *largest: int) -> NDArray[Any]:
+    """A grid with room for the largest numbers of an observer, a trial and an answer."""
+    kind = np.promote_types(np.uint16 if largest[2] + FIRST <= TWO_BYTES else np.uint32, grid.dtype)
+    n, n_trials = (number + 1 for number in largest[:2])
+    shape = [max(n, grid.shape[0]), max(n_trials, grid.shape[1])]
+    if kind == grid.dtype and shape == [*grid.shape]:
         return grid
-    _check_grid(*need, kind.itemsize)
+    _check_grid(n, n_trials, kind.itemsize)
     # Little in reserve: where pages are large, what is reserved is taken.
-    shape = [
-        max(m + m // 8, 16) if m > size else size for m, size in zip(need, grid.shape, strict=True)
-    ]
-    grown = np.zeros(shape, dtype=kind)
+    reserve = [m if m == size else m + m // 8 for m, size in zip(shape, grid.shape, strict=True)]
+    grown = np.zeros(reserve, dtype=kind)
     grown[: len(grid), : grid.shape[1]] = grid
     return grown
 
@@ -324,10 +318,11 @@ class _Reading:
         for name, own in codes.items():
             if name != self.answer:
                 self.source.refuse_gaps(name, start, own)
-        at = {"observer": codes[self.columns["observer"]], "trial": self._trials(codes)}
-        n, n_trials = (int(numbers.max()) + 1 for numbers in at.values())
-        self.grid = _grown(self.grid, n, n_trials, int(answer.max()) + FIRST)
-        self.grid[at["observer"], at["trial"]] = answer + FIRST
+        observer, trial = codes[self.columns["observer"]], self._trials(codes)
+        at: dict[str, NDArray[Any]] = {"observer": observer, "trial": trial}
+        most = (int(numbers.max()) for numbers in (observer, trial, answer))
+        self.grid = _grown(self.grid, *most)
+        self.grid[observer, trial] = answer + FIRST
         n_answers = np.bincount(answer + 1, minlength=len(self.n_answers))
         n_answers[: len(self.n_answers)] += self.n_answers
         self.n_answers = n_answers

@@ -17,8 +17,6 @@ from alikely._base.steps import Bar
 from alikely.data.tables import CELLS, MOST_COUNT
 from alikely.data.trials import Trials
 
-__all__ = ["Packed", "all_cells", "confusion_trials", "joint_counts", "pack"]
-
 # Responses that are counted together.
 SLICE = 50_000_000
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from alikely._base.names import listed, nearest
 from alikely.data.ingest import frame_of, label
 
-__all__ = ["Covariates", "covariate_tables", "covariates_dataset", "is_number"]
-
 # Of models, conditions or humans, each a table with a row for every one.
 Covariates = Mapping[str, Any]
 

@@ -14,8 +14,6 @@ from alikely.data.columns import ITEM_COLUMNS, NO_RESPONSE, NOT_SHOWN, NOTES
 from alikely.data.matching import items_alone
 from alikely.data.probabilities import PROBABILITY
 
-__all__ = ["described", "design_effect"]
-
 WIDTH, LABEL = 80, 12
 MOST_OBSERVERS, MOST_CONDITIONS, NAME = 20, 8, 24
 # A matrix of fewer observers has little structure.

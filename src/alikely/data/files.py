@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import glob
 import gzip
@@ -24,18 +25,6 @@ import pyarrow.parquet
 from alikely._base.names import listed
 from alikely._base.size import check_memory, memory_limit
 
-__all__ = [
-    "PARQUET",
-    "TABLE_COPIES",
-    "UNPACKING",
-    "File",
-    "Paths",
-    "find_files",
-    "read_file",
-    "read_table",
-    "unreadable",
-]
-
 type Paths = str | Path | Sequence[str | Path]
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -52,7 +41,6 @@ TABLE_COPIES = 4
 SPLIT = "give it in parts, or as parquet"
 HEAD = 65_536  # bytes that hold the first line
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-UTF8_MARK = b"\xef\xbb\xbf"
 # Errors of damaged archives; RuntimeError: with a password or unknown compression.
 UNPACKING = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError)
 
@@ -188,13 +176,10 @@ class File(NamedTuple):
             if encoding is not None or b"\0" in raw:
                 raise ValueError(unreadable(self, error)) from None
         # What Windows writes; where it has no letter, Latin-1, of which it is an extension.
-        for encoding, called in (("cp1252", "Windows-1252"), ("latin-1", "Latin-1")):
-            try:
-                text = raw.decode(encoding)
-            except UnicodeDecodeError:
-                continue
-            called = "Latin-1" if text == raw.decode("latin-1") else called
-            break
+        text = latin = raw.decode("latin-1")
+        with contextlib.suppress(UnicodeDecodeError):
+            text = raw.decode("cp1252")
+        called = "Latin-1" if text == latin else "Windows-1252"
         notes.append(f"text of {self.name!r} is not UTF-8; read as {called} (or give encoding=)")
         return text
 
@@ -203,12 +188,10 @@ class File(NamedTuple):
         text = self.text(notes, encoding)
         try:
             whole = _parsed(text)
-        except json.JSONDecodeError as error:
+        except ValueError as error:
             # Of one object on each line the first ends before the text does.
-            if error.msg != "Extra data" or "\n" not in text.strip():
+            if getattr(error, "msg", "") != "Extra data" or "\n" not in text.strip():
                 raise ValueError(unreadable(self, error)) from None
-        except ValueError as error:  # nested too deeply, numbers of thousands of digits
-            raise ValueError(unreadable(self, error)) from None
         else:
             return whole if isinstance(whole, list) else [whole]
         found: list[Any] = []
@@ -219,6 +202,17 @@ class File(NamedTuple):
                 except ValueError as error:
                     raise ValueError(unreadable(self, error, number)) from None
                 found += entry if isinstance(entry, list) else [entry]
+        return found
+
+    def objects(self, notes: list[str], encoding: str | None = None) -> list[dict[str, Any]]:
+        """As `records`, if each is an object with named fields."""
+        found = self.records(notes, encoding)
+        bad = next((i for i, entry in enumerate(found) if not isinstance(entry, dict)), None)
+        if bad is not None:
+            raise ValueError(
+                f"{self.name!r}, entry {bad} is {type(found[bad]).__name__}; expected one object "
+                "with fields, such as {'observer': ...}, for each row, sample or trial"
+            )
         return found
 
 
@@ -246,11 +240,9 @@ def find_files(path: Paths) -> tuple[list[File], list[str]]:
             raise ValueError("no file was given")
         parts = [find_files(entry) for entry in entries]
         files = [file for found, _ in parts for file in found]
-        seen: set[tuple[Path, str]] = set()
-        for file in files:
-            if file[1:] in seen:
-                raise ValueError(f"file {file.name!r} is given twice; give each once")
-            seen.add(file[1:])
+        first = {file[1:]: i for i, file in reversed([*enumerate(files)])}
+        if again := [file.name for i, file in enumerate(files) if first[file[1:]] < i]:
+            raise ValueError(f"file {again[0]!r} is given twice; give each once")
         return files, [note for _, told in parts for note in told]
     place = Path(path)
     if place.is_dir():
@@ -306,7 +298,7 @@ def read_table(
     except (pa.ArrowException, OSError) as error:
         raise ValueError(unreadable(file, error)) from None
     if file.is_json:
-        return _from_records(file, file.records(notes, encoding))
+        return _from_objects(file, file.objects(notes, encoding))
     if kind in TEXT:
         return _read_text(file, notes, sep, encoding, odd_quotes)
     if kind in EXCEL:
@@ -362,11 +354,7 @@ def _read_text(
     file: File, notes: list[str], sep: str | None, encoding: str | None, odd_quotes: bool
 ) -> pa.Table:
     """Read text between separators; values stay as printed."""
-    raw = file.read()
-    if encoding is None and _is_utf8(raw):
-        raw = raw.removeprefix(UTF8_MARK)
-    else:
-        raw = file.text(notes, encoding).removeprefix("\ufeff").encode()
+    raw = file.text(notes, encoding).removeprefix("\ufeff").encode()
     if b"\0" in raw:
         raise ValueError(f"{file.name!r} contains zero bytes and is not text; save it again")
     if b"\r" in raw and b"\n" not in raw:
@@ -434,29 +422,27 @@ def _read_odd_text(file: File, text: str, sep: str, told: bool) -> pa.Table:
 def _named_once(file: File, table: pa.Table, notes: list[str]) -> pa.Table:
     """Columns with unique names; empty columns without a name, and copies, are left out."""
     names = table.column_names
-    left: dict[int, str] = {}
+    kept: dict[int, str] = {}
+    copies, unnamed = [], 0
     for i, name in enumerate(names):
         column, first = table.column(i), names.index(name)
-        if not name and column.null_count == len(table):
-            left[i] = ""  # a separator at the end of every line
-        elif first < i and name and column.equals(table.column(first)):
-            left[i] = name
-        elif first < i and name:
+        if not name:
+            if column.null_count < len(table):  # else a separator at the end of every line
+                unnamed += 1
+                kept[i] = f"unnamed_{unnamed}" if unnamed > 1 else name
+        elif first == i:
+            kept[i] = name
+        elif column.equals(table.column(first)):
+            copies.append(name)
+        else:
             raise ValueError(
                 f"{file.name!r} has column {name!r} twice (columns {first + 1} and {i + 1}); "
                 "give each another name, or put names in the first line if they are missing"
             )
-    if copies := [name for name in left.values() if name]:
+    if copies:
         what = f"columns of {file.name!r} that occur twice with the same values were read once"
         notes.append(f"{what}: {listed(copies, most=5)}")
-    unnamed = 0
-    kept, called = [], []
-    for i, name in enumerate(names):
-        if i not in left:
-            unnamed += not name
-            kept.append(i)
-            called.append(name or (f"unnamed_{unnamed}" if unnamed > 1 else name))
-    return table.select(kept).rename_columns(called)
+    return table.select([*kept]).rename_columns([*kept.values()])
 
 
 def _first_line(text: str) -> tuple[str, str]:
@@ -468,14 +454,6 @@ def _first_line(text: str) -> tuple[str, str]:
     return lines[0], ""
 
 
-def _is_utf8(raw: bytes) -> bool:
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in raw[:4]
-
-
 def _separator(first: str, suffix: str) -> str:
     """Separator of the first line: the usual one, unless another makes more columns."""
     usual = "\t" if suffix == ".tsv" else ","
@@ -483,25 +461,13 @@ def _separator(first: str, suffix: str) -> str:
     return max(order, key=lambda sep: len(next(csv.reader([first], delimiter=sep), [])))
 
 
-def _from_records(file: File, records: list[Any]) -> pd.DataFrame:
-    if len(records) == 1 and isinstance(records[0], dict):
-        nested = [name for name, value in records[0].items() if isinstance(value, dict | list)]
-        if records[0] and len(nested) == len(records[0]):
-            raise ValueError(
-                f"{file.name!r} contains one object of columns; expected a list of rows, such as "
-                "[{'observer': ...}, ...], as pandas writes it with orient='records'"
-            )
-    columns: dict[str, list[Any]] = {}
-    for number, record in enumerate(records):
-        if not isinstance(record, dict):
-            raise ValueError(
-                f"{file.name!r} cannot be read as a table: entry {number} is "
-                f"{type(record).__name__}; expected one object, such as {{'observer': ...}}, for "
-                "each row"
-            )
-        for name in record:
-            columns.setdefault(name, [None] * number)
-        for name, values in columns.items():
-            values.append(record.get(name))
+def _from_objects(file: File, objects: list[dict[str, Any]]) -> pd.DataFrame:
+    nested = [isinstance(value, dict | list) for value in objects[0].values()] if objects else []
+    if len(objects) == 1 and nested and all(nested):
+        raise ValueError(
+            f"{file.name!r} contains one object of columns; expected a list of rows, such as "
+            "[{'observer': ...}, ...], as pandas writes it with orient='records'"
+        )
     # pandas takes any values; what mixes types is refused only where a column is used.
-    return pd.DataFrame({name: pd.Series(v, dtype=object) for name, v in columns.items()})
+    table = pd.DataFrame(objects, dtype=object)
+    return table.where(table.notna(), None)

@@ -14,15 +14,6 @@ from alikely._base.names import listed, nearest
 from alikely.data.columns import NOT_SHOWN, NOTES
 from alikely.data.ingest import frame_of, label, open_tables
 
-__all__ = [
-    "INCLUSION",
-    "SPEAKS",
-    "refuse_inclusion",
-    "refuse_lists",
-    "with_design",
-    "with_inclusion",
-]
-
 # Names in trials and count tables.
 INCLUSION, STRATUM, HELD, SETTLED = "inclusion", "stratum", "stratum_images", "settled"
 # Whose answers were not known when the images were chosen.

@@ -20,11 +20,6 @@ from numpy.typing import NDArray
 from alikely._base.names import listed, nearest
 from alikely.data.files import PARQUET, File, read_table, unreadable
 
-__all__ = [
-    "Column", "Labels", "ParquetTable", "Source", "frame_of", "item_column", "label", "open_table",
-    "open_tables",
-]  # fmt: skip
-
 # How a column of another name is named, in messages.
 EXAMPLES = {
     "observer": "observer='subject'", "item": "item='stimulus'", "truth": "truth='label'",
@@ -127,16 +122,11 @@ class Source:
         """Whether every table has the column; raises an error if only some do."""
         present = [name in frame.columns for frame in self._frames]
         if any(present) and not all(present):
-            lacks, has = present.index(False), present.index(True)
-            if self._names is None:
-                raise ValueError(
-                    f"column {name!r} is missing in table {lacks} (counting from 0); all tables "
-                    "must have it"
-                )
+            has, lacks = self._name(present.index(True)), present.index(False)
             raise ValueError(
-                f"column {name!r} is in {self._names[has]!r} but not in {self._names[lacks]!r}, "
-                f"whose columns are {listed(self._frames[lacks].columns)}; read files "
-                "of different layouts separately"
+                f"column {name!r} is in {has} but not in {self._name(lacks)}, whose columns are "
+                f"{listed(self._frames[lacks].columns)}; read tables of different layouts "
+                "separately"
             )
         return all(present)
 

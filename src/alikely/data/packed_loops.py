@@ -12,8 +12,6 @@ from numba.extending import intrinsic
 
 from alikely._base.compiled import compiled
 
-__all__ = ["add_common"]
-
 # Words of a row that stay in the nearest cache while a block of rows meets them.
 WORDS = 256
 

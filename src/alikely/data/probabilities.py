@@ -10,18 +10,15 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats, is_chunked, on_disk_or_chunked
-from alikely._base.checks import check_answers, check_options, check_probabilities
+from alikely._base.checks import check_answers, check_options, check_probabilities, one_of
 from alikely._base.names import listed, nearest
 from alikely.data.columns import NOT_SHOWN, NOTES, class_codes
 from alikely.data.ingest import Source, open_tables
-
-__all__ = ["N_OPTIONS", "PROBABILITY", "softmax", "with_options", "with_probabilities"]
 
 # Names in trials.
 PROBABILITY, N_OPTIONS = "probability", "n_options"
 # Columns that, with `item`, identify the trial of a row of a long table.
 OF_TRIAL = ("dataset", "condition", "repeat")
-SCALES = ("probabilities", "logits")
 # Size of a block of questions.
 CHUNK = 8_000_000
 
@@ -37,7 +34,12 @@ def with_options(data: xr.Dataset, n_options: ArrayLike) -> xr.Dataset:
             )
         options = data.sizes["class"]
     _, numbers = check_options(right, options, data.sizes["trial"])
-    _refuse_more_options(data, numbers)
+    if (more := numbers > data.sizes["class"]).any():
+        bad = int(np.argmax(more))
+        raise ValueError(
+            f"question {bad} has {numbers[bad]} options, and there are {data.sizes['class']} "
+            f"classes ({listed(data['class'].values)}); list all of them with classes=[...]"
+        )
     answers = data["response"].values
     check_answers(np.where(answers < 0, -1, answers), numbers)
     return data.assign_coords({N_OPTIONS: ("trial", numbers)})
@@ -48,8 +50,7 @@ def with_probabilities(
 ) -> xr.Dataset:
     """Data of `Trials.with_probabilities`."""
     _require_classes(data)
-    if scale not in SCALES:
-        raise ValueError(f"scale must be one of {listed(map(repr, SCALES))}, got {scale!r}")
+    one_of("scale", scale, ("probabilities", "logits"))
     if not hasattr(values, "columns"):
         array, options = _of_array(data, values, n_options, scale)
     elif n_options is not None:
@@ -95,17 +96,6 @@ def _require_classes(data: xr.Dataset) -> None:
         )
 
 
-def _refuse_more_options(data: xr.Dataset, options: NDArray[np.int64]) -> None:
-    """Raise an error for questions with more options than classes."""
-    k = data.sizes["class"]
-    if (options > k).any():
-        bad = int(np.argmax(options > k))
-        raise ValueError(
-            f"question {bad} has {options[bad]} options, and there are {k} classes "
-            f"({listed(data['class'].values)}); list all of them with classes=[...]"
-        )
-
-
 def _of_array(
     data: xr.Dataset, values: ArrayLike, n_options: ArrayLike | None, scale: str
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -134,23 +124,21 @@ def _of_array(
 
 def _of_logits(logits: NDArray[Any], options: NDArray[np.int64]) -> Floats:
     array = np.array(logits, dtype=np.float64)
-    beyond = np.arange(array.shape[2]) >= options[:, None]
-    gone = np.isnan(array) | beyond
-    if (np.isfinite(array) & beyond).any():
-        question = int(np.argwhere(np.isfinite(array) & beyond)[0][1])
+    beyond = np.broadcast_to(np.arange(array.shape[2]) >= options[:, None], array.shape)
+    absent = (np.isnan(array) | beyond).all(axis=2)
+    if (stray := np.isfinite(array) & beyond).any():
+        question = int(np.argwhere(stray)[0][1])
         raise ValueError(
             f"question {question} has {options[question]} options but a logit beyond them; give "
             "-inf there, or n_options"
         )
-    some = np.isnan(array) & ~beyond & ~gone.all(axis=2, keepdims=True)
-    if some.any():
+    if (some := np.isnan(array) & ~beyond & ~absent[..., None]).any():
         observer, question, _ = np.argwhere(some)[0]
         raise ValueError(
             f"logits of observer {observer} for question {question} have NaN among them; give all "
             "options, or NaN for all of them"
         )
-    absent = gone.all(axis=2)
-    array[np.broadcast_to(beyond, array.shape)] = -np.inf
+    array[beyond] = -np.inf
     array[absent] = np.nan
     return softmax(array)
 

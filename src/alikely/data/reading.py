@@ -22,8 +22,6 @@ from alikely.data.matching import matched
 from alikely.data.probabilities import with_probabilities
 from alikely.data.readers import Log, Reader, readers
 
-__all__ = ["of_tables", "read_trials"]
-
 # Texts that mean missing in files, in addition to empty fields.
 NA_VALUES = ("NA", "NaN", "nan", "null", "NULL")
 # Roles of the columns of a wide table, apart from truth and observers.
@@ -61,9 +59,7 @@ def read_trials(
         if unfit := [name for name, value in given.items() if value is not None]:
             raise ValueError(f"{unfit[0]} is for files, but a table was given; leave it out")
         return of_tables(tables, columns, wide, truths, of_files["unmatched"])
-    pattern, na_values, score, filter_ = (
-        of_files[name] for name in ("pattern", "na_values", "score", "filter")
-    )
+    pattern, na_values = of_files["pattern"], of_files["na_values"]
     files, notes = find_files(path)
     names = [file.name for file in files]
     reader = _reader(format, files)
@@ -71,11 +67,15 @@ def read_trials(
         raise ValueError(
             f"na_values must be a list of texts, got {na_values!r}; give [{na_values!r}]"
         )
-    log = Log(score, filter_, columns, names, of_files)
+    log = Log(columns, names, of_files)
     if reader is None:
-        _read_tables(log, files, notes, of_files, wide is False and truths is None)
+        # Tables that are neither reshaped nor joined are not loaded.
+        _read_tables(
+            log, files, notes, open_table if wide is False and truths is None else read_table
+        )
     else:
-        wide = _read_log(log, reader, files, wide)
+        _read_log(log, reader, files, wide)
+        wide = False
         notes += [f"read as {reader.title}", *dict.fromkeys(log.notes)]
     if pattern is not None and not log.by_file:
         raise ValueError(
@@ -166,10 +166,17 @@ def _tables(path: Any) -> list[Any] | None:
     return tables or None
 
 
-def _fill(log: Log, reader: Reader, files: Sequence[File]) -> None:
-    """Read a log; raise `ValueError` if its fields are not those that its reader knows."""
+def _read_log(log: Log, reader: Reader, files: Sequence[File], wide: Any) -> None:
+    """Fill a log; raise `ValueError` if its fields are not those that its reader knows."""
+    for name, value in log.asked.items():
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{name} must be a name, got {type(value).__name__}")
+    if wide is not False and reader.name != "qualtrics":
+        raise ValueError(f"wide is for tables, not for {reader.title}; leave it out")
     try:
         reader.read(files, log)
+        if not log.tables:
+            log.finish()
     except (*MALFORMED, ValueError) as error:
         if not isinstance(error, MALFORMED) and not FOREIGN.match(str(error)):
             raise
@@ -181,41 +188,17 @@ def _fill(log: Log, reader: Reader, files: Sequence[File]) -> None:
 
 
 def _read_tables(
-    log: Log, files: Sequence[File], notes: list[str], of_files: Mapping[str, Any], lazy: bool
+    log: Log, files: Sequence[File], notes: list[str], opened: Callable[..., Any]
 ) -> None:
-    """Read tables; `lazy` if they are neither reshaped nor joined."""
-    if of_files["score"] is not None or of_files["filter"] is not None:
-        raise ValueError("score and filter select scores of logs, and a table has none; omit them")
-    opened = open_table if lazy else read_table
-    log.tables = _read_all(opened, files, notes, of_files["sep"], of_files["encoding"])
-    log.missing = NA_VALUES
-
-
-def _read_log(log: Log, reader: Reader, files: Sequence[File], wide: Any) -> Any:
-    """Fill a log, which is a long table afterwards."""
-    for name, value in log.asked.items():
-        if value is not None and not isinstance(value, str):
-            raise TypeError(f"{name} must be a name, got {type(value).__name__}")
-    if wide is not False and reader.name != "qualtrics":
-        raise ValueError(f"wide is for tables, not for {reader.title}; leave it out")
-    _fill(log, reader, files)
-    return False
-
-
-def _read_all(
-    opened: Callable[..., Any],
-    files: Sequence[File],
-    notes: list[str],
-    sep: str | None,
-    encoding: str | None,
-) -> list[Any]:
     """Read the tables of files; identical notes on several files are merged."""
-    tables = []
+    if any(value is not None for value in log.asked.values()):
+        raise ValueError("score and filter select scores of logs, and a table has none; omit them")
+    log.missing = NA_VALUES
     of: dict[tuple[str, str], list[str]] = {}
     for file in files:
         own: list[str] = []
-        tables.append(opened(file, own, sep, encoding))
-        if not len(tables[-1]) and len(files) > 1:
+        log.tables.append(opened(file, own, **log.text))
+        if not len(log.tables[-1]) and len(files) > 1:
             own.append(f"{file.name!r} has no rows")
         for note in own:
             before, name, after = note.partition(repr(file.name))
@@ -223,7 +206,6 @@ def _read_all(
     for (before, after), names in of.items():
         several = f"{len(names)} files, {names[0]} to {names[-1]}," if len(names) > 2 else ""
         notes.append(before + (several or " and ".join(names)) + after)
-    return tables
 
 
 def _with_options(

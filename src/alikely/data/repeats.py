@@ -12,17 +12,6 @@ from numpy.typing import NDArray
 
 from alikely.data.blocks import LEFT_OUT, blocks
 
-__all__ = [
-    "ONE_ANSWER",
-    "Presented",
-    "condition_labels",
-    "nested_labels",
-    "presented",
-    "recurring",
-    "refuse_repeats",
-    "unequal_answers",
-]
-
 PLACE = ["dataset", "condition", "item"]
 # Of results of errors by class, whose model takes one answer of an observer to an item.
 ONE_ANSWER = "several answers to an item: posterior of one answer to each, no test of equal rows"
@@ -152,8 +141,5 @@ def condition_labels(data: xr.Dataset) -> tuple[list[str], NDArray[np.intp]]:
                 "condition; rename it"
             )
     names = data["dataset"].values + ":" + data["condition"].values
-    labels, first, inverse = np.unique(names, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    return labels[order].tolist(), rank[inverse]
+    codes, labels = pd.factorize(names)
+    return labels.tolist(), codes

@@ -12,38 +12,26 @@ from alikely._base.frames import ROWS, html_of
 from alikely._base.names import number
 from alikely.data.columns import ITEM_COLUMNS, NO_RESPONSE, NOT_SHOWN, NOTES
 
-__all__ = [
-    "DATA_SUMMARY",
-    "data_summary",
-    "html_summary",
-    "long_table_of",
-    "missing_note",
-    "missing_note_of",
-    "summary_table",
-]
-
 # The group of results that holds it.
 DATA_SUMMARY = "data_summary"
 
 
 # How missing responses, and a single one, are treated, and what else can be done.
 TREATED = {
-    "error": (
-        'are missing and count as errors. Pass no_response="drop" to exclude them',
-        'is missing and counts as an error. Pass no_response="drop" to exclude it',
-    ),
-    "class": (
-        'are missing and count as a class. Pass no_response="drop" to exclude them',
-        'is missing and counts as a class. Pass no_response="drop" to exclude it',
-    ),
-    "drop": ("are missing and are excluded", "is missing and is excluded"),
+    "error": ("count as errors", "counts as an error"),
+    "class": ("count as a class", "counts as a class"),
+    "drop": ("are excluded", "is excluded"),
 }
 
 
 def missing_note(n_missing: int, n_responses: int, no_response: str) -> str:
     """Number of missing responses and their treatment, as text; empty if none is missing."""
+    if not n_missing:
+        return ""
     treated = TREATED[no_response][n_missing == 1]
-    return f"{n_missing:,} of {n_responses:,} responses {treated}" if n_missing else ""
+    are, them = ("is", "it") if n_missing == 1 else ("are", "them")
+    fix = "" if no_response == "drop" else f'. Pass no_response="drop" to exclude {them}'
+    return f"{n_missing:,} of {n_responses:,} responses {are} missing and {treated}{fix}"
 
 
 def missing_note_of(

@@ -28,20 +28,6 @@ from alikely.data.probabilities import N_OPTIONS, PROBABILITY
 from alikely.data.repeats import presented, recurring
 from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
 
-__all__ = [
-    "CELLS",
-    "answers",
-    "check_counts",
-    "correctness",
-    "from_counts",
-    "groups_of_trials",
-    "joint_correctness",
-    "n_entries",
-    "one_answer_each",
-    "pair_coords",
-    "pair_labels",
-]
-
 # Always in this order; the first index is the reference observer.
 CELLS = ("n11", "n10", "n01", "n00")
 
@@ -159,8 +145,7 @@ def joint_correctness(
         require_common_trials(data, shown, first, second, every_pair=named)
 
     group, group_labels = groups_of_trials(data, by)
-    n_groups = len(group_labels)
-    present = np.stack([shown[:, group == g].any(axis=1) for g in range(n_groups)])
+    present = np.stack([shown[:, group == g].any(axis=1) for g in range(len(group_labels))])
     pair_group, chosen = np.nonzero(present[:, first] & present[:, second])
     a, b = first[chosen], second[chosen]
     names = data["observer"].values.astype(object)
@@ -281,10 +266,11 @@ def from_counts(cells: ArrayLike) -> xr.Dataset:
     code = np.concatenate([np.repeat(np.arange(4), row) for row in counts])
     index = np.arange(n_pairs)
     labels = [str(i) for i in index]
+    right = np.stack([code < 2, code % 2 == 0]).astype(np.int8)
     return xr.Dataset(
         {
             "cells": (("pair", "cell"), counts),
-            "correct": (("observer", "trial"), np.stack([code < 2, code % 2 == 0]).astype(np.int8)),
+            "correct": (("observer", "trial"), right),
             "trial_group": ("trial", group),
             "first": ("pair", np.zeros(n_pairs, int)),
             "second": ("pair", np.ones(n_pairs, int)),
@@ -425,8 +411,8 @@ def _count(block: Block) -> NDArray[Any]:
     right: NDArray[Any] = np.where(known, block.correct, 0).astype(dtype)
     wrong: NDArray[Any] = known - right
     a, b = block.a, block.b
-    both = [right @ right.T, right @ wrong.T, wrong @ right.T, wrong @ wrong.T]
-    cells = np.stack([product[a, b] for product in both], axis=-1)
+    sides = [(right, right), (right, wrong), (wrong, right), (wrong, wrong)]
+    cells = np.stack([(one @ other.T)[a, b] for one, other in sides], axis=-1)
     return cells.astype(np.int64) if whole else cells
 
 
@@ -449,14 +435,10 @@ def chosen_pairs(
     pairs = listed_pairs(pairs)
     if not isinstance(pairs, str):
         if pairs and all(isinstance(entry, str) for entry in pairs):
-            parts = [
-                chosen_pairs(names, kinds, entry, directed)
-                for entry in pairs
-                if isinstance(entry, str)
-            ]
-            every = np.concatenate([np.stack(part) for part in parts], axis=1)
-            once = np.unique(every, axis=1, return_index=True)[1]
-            return every[0, np.sort(once)], every[1, np.sort(once)]
+            parts = [chosen_pairs(names, kinds, str(entry), directed) for entry in pairs]
+            every = np.concatenate(parts, axis=1)
+            a, b = every[:, np.sort(np.unique(every, axis=1, return_index=True)[1])]
+            return a, b
         return _listed_pairs(names, pairs)
     if pairs == "all":
         # Humans first, so that the human is the reference of every mixed pair.
@@ -494,12 +476,8 @@ def _both_orders(
     first: NDArray[np.intp], second: NDArray[np.intp], these: NDArray[np.bool_]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Add the reverse order of some pairs after each of them."""
-    place = np.argsort(
-        np.concatenate([np.arange(len(first)), np.flatnonzero(these)]), kind="stable"
-    )
-    a = np.concatenate([first, second[these]])[place]
-    b = np.concatenate([second, first[these]])[place]
-    return a, b
+    after = np.flatnonzero(these) + 1
+    return np.insert(first, after, second[these]), np.insert(second, after, first[these])
 
 
 def _listed_pairs(
@@ -569,8 +547,5 @@ def n_entries(trials: Trials, pairs: Pairs, by: By, directed: bool = False) -> i
     first, second = chosen_pairs(trials.observers, data["kind"].values, pairs, directed)
     group, labels = groups_of_trials(data, by)
     shown = data["correct"].values != NOT_SHOWN
-    total = 0
-    for number in range(len(labels)):
-        present = shown[:, group == number].any(axis=1)
-        total += int(np.count_nonzero(present[first] & present[second]))
-    return total
+    present = (shown[:, group == number].any(axis=1) for number in range(len(labels)))
+    return sum(int(np.count_nonzero(own[first] & own[second])) for own in present)

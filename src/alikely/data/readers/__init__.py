@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -20,14 +20,10 @@ import pyarrow as pa
 from alikely._base.names import listed, nearest
 from alikely.data.files import File, read_table
 
-__all__ = [
-    "Log", "Reader", "Run", "among", "field", "has_columns", "label", "option", "readers", "right",
-]  # fmt: skip
-
 # Columns that identify rows of a log.
 KEYS = ("observer", "dataset", "condition", "item", "repeat")
 # Where a row comes from: columns that no log has.
-PLACE, NUMBER = "\0place", "\0number"
+PLACE = ["\0file", "\0number"]
 LETTERS = 26
 
 
@@ -63,37 +59,33 @@ class Run(NamedTuple):
 class Log:
     """A log: choices of the user, samples or tables, and what was guessed.
 
-    Readers of samples `add` these; those of experiments set `tables`, `columns` (of roles; and
-    ``classes``) and `missing`.
+    Readers of samples `add` these, of which `finish` makes tables; those of experiments set
+    `tables`, `columns` (of roles; and ``classes``) and `missing`.
     """
 
     def __init__(
-        self,
-        score: str | None,
-        filter_: str | None,
-        columns: Mapping[str, Any],
-        names: list[str],
-        of_files: Mapping[str, Any],
+        self, columns: Mapping[str, Any], names: list[str], of_files: Mapping[str, Any]
     ) -> None:
-        self.asked = {"score": score, "filter": filter_}
+        self.asked = {name: of_files[name] for name in ("score", "filter")}
         self.renamed = columns  # by the user
         self.tables: list[Any] = []
         self.names = names  # where each table comes from
         self.by_file = True  # whether each table is one file
         self.current = ""  # the file at work
+        self.place = ("", 0)  # file and number of the sample at work
         self.columns: dict[str, Any] = {}
         self.missing: Sequence[str] = ()
         self.notes: list[str] = []
         self.options: pd.DataFrame | None = None
         self.rows: list[dict[str, Any]] = []
-        self._text: dict[str, Any] = {name: of_files.get(name) for name in ("sep", "encoding")}
-        self._all_runs = of_files.get("runs") == "all"
+        self.text: dict[str, Any] = {name: of_files[name] for name in ("sep", "encoding")}
+        self._all_runs = of_files["runs"] == "all"
         self._questions: dict[tuple[str, ...], tuple[Any, str]] = {}
 
     def table(self, file: File, odd_quotes: bool = False) -> pd.DataFrame:
         """A table of a file, null where it is empty; rows are numbered as there."""
         self.current = file.name
-        found = read_table(file, self.notes, **self._text, odd_quotes=odd_quotes)
+        found = read_table(file, self.notes, **self.text, odd_quotes=odd_quotes)
         if not len(found):
             self.notes.append(f"{file.name!r} has no rows")
         if isinstance(found, pd.DataFrame):
@@ -103,19 +95,18 @@ class Log:
     def records(self, file: File) -> list[dict[str, Any]]:
         """Entries of a JSON file, each with named fields."""
         self.current = file.name
-        found = file.records(self.notes, self._text["encoding"])
-        bad = next((i for i, entry in enumerate(found) if not isinstance(entry, dict)), None)
-        if bad is not None:
-            raise ValueError(
-                f"{file.name!r}, entry {bad} is {type(found[bad]).__name__}; expected an object "
-                "with fields, a sample or trial"
-            )
-        return found
+        return file.objects(self.notes, self.text["encoding"])
+
+    def samples(self, file: File, found: Iterable[Any] | None = None) -> Iterator[tuple[str, Any]]:
+        """Samples of a file (by default its records) to add, each after its place in messages."""
+        for number, sample in enumerate(self.records(file) if found is None else found):
+            self.place = file.name, number
+            yield f"{file.name!r}, sample {number}", sample
 
     def arrow(self, file: File) -> pa.Table:
         """A file of columns, with their types."""
         self.current = file.name
-        return read_table(file, self.notes, **self._text)
+        return read_table(file, self.notes, **self.text)
 
     def runs(self, found: Sequence[Run]) -> list[tuple[str, str, Any]]:
         """Observers, tasks and contents of the newest complete run of each task and observer."""
@@ -178,11 +169,12 @@ class Log:
             )
         return names[0]
 
-    def note_unread(self, files: Iterable[File], known: Iterable[File]) -> None:
-        """Add a note on files that do not belong to the log."""
-        others = [file.name for file in files if file not in set(known)]
-        if others:
+    def only(self, files: Iterable[File], known: Iterable[File]) -> list[File]:
+        """Files that belong to the log, with a note on the others."""
+        kept = [file for file in files if file in set(known)]
+        if others := [file.name for file in files if file not in kept]:
             self.notes.append(f"{len(others)} other files were not read: {listed(others, most=3)}")
+        return kept
 
     def add(
         self,
@@ -191,33 +183,33 @@ class Log:
         item: str,
         *,
         condition: str = "all",
-        place: str,
-        number: int = 0,
         mark: Any = None,
         answered: bool = True,
         **answer: Any,
     ) -> None:
-        """Add a sample; one item must be one question (by its text or hash) for all observers.
+        """Add the sample at `place`; an item is one question (by text or hash) for all observers.
 
         An error without a response (timeout, exception, nothing extracted) is missing.
         """
         key = dataset, condition, item
-        before, where = self._questions.setdefault(key, (mark, place)) if mark else (mark, "")
+        name = self.place[0]
+        before, where = self._questions.setdefault(key, (mark, name)) if mark else (mark, "")
         if before != mark:
             raise ValueError(
-                f"item {item!r} of {dataset!r} is one question in {where} and another in {place}: "
-                "the logs have different versions of the data; read them separately"
+                f"item {item!r} of {dataset!r} is one question in {where!r} and another in "
+                f"{name!r}: the logs have different versions of the data; read them separately"
             )
         if not answered and answer["correct"] != 1:
             answer |= {"correct": None} | ({"response": None} if "response" in answer else {})
-        place_of = {"dataset": dataset, "condition": condition, "item": item}
-        own = {"observer": observer, "kind": "model", **place_of, **answer}
-        self.rows.append(own | {PLACE: place, NUMBER: number})
+        own = {"observer": observer, "kind": "model", "dataset": dataset, "condition": condition}
+        self.rows.append(
+            {**own, "item": item, **answer, **dict(zip(PLACE, self.place, strict=True))}
+        )
 
-    def finish(self, what: str) -> None:
+    def finish(self) -> None:
         """Make a table of the samples of each file, by answers if all have them."""
         if not self.rows:
-            raise ValueError(f"no sample was found in {what}; are the files of another format?")
+            raise ValueError("no sample was found; are the files of another format?")
         table = pd.DataFrame(self.rows).astype({"correct": object})
         logits = table.pop("logits") if "logits" in table else None
         dropped = ["correct"]
@@ -235,9 +227,10 @@ class Log:
                 self.columns["classes"] = sorted(names, key=lambda name: (len(name), name))
         table = table.drop(columns=dropped, errors="ignore")
         self.by_file, self.names, self.tables = False, [], []
-        for place, own in table.groupby(PLACE, sort=False):
-            self.names.append(str(place)[1:-1])
-            self.tables.append(own.set_index(NUMBER).drop(columns=PLACE))
+        file, number = PLACE
+        for name, own in table.groupby(file, sort=False):
+            self.names.append(str(name))
+            self.tables.append(own.set_index(number).drop(columns=file))
 
 
 def _without_labels(table: pd.DataFrame) -> str:

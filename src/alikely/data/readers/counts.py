@@ -9,8 +9,6 @@ import pandas as pd
 from alikely.data.files import TEXT, File
 from alikely.data.readers import Log, Reader
 
-__all__ = ["READER"]
-
 # More classes than these have no table that is written by hand.
 MOST = 50
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from alikely.data.files import File
 from alikely.data.readers import Log, Reader, has_columns
 
-__all__ = ["READER"]
-
 ROLES = {"observer": "worker", "item": "task", "response": "label"}
 TRUE = ("true_label", "label", "golden")
 

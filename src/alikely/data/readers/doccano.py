@@ -11,8 +11,6 @@ import pandas as pd
 from alikely.data.files import LINES, File
 from alikely.data.readers import Log, Reader, has_columns
 
-__all__ = ["READER"]
-
 LABELS = ("label", "labels")
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from alikely.data.files import File
 from alikely.data.readers import Log, Reader, field, has_columns
 
-__all__ = ["READER"]
-
 PASS, STATUS = "pass", ("base", "plus")
 
 
@@ -20,28 +18,18 @@ def recognizes(files: Sequence[File]) -> bool:
 
 def read(files: Sequence[File], log: Log) -> None:
     """Rows of all tasks; several samples of a task are repeats."""
-    results = [file for file in files if file.suffix == ".json"]
-    log.note_unread(files, results)
     log.notes.append("models are named by their files")
-    for file in results:
+    for file in log.only(files, [file for file in files if file.suffix == ".json"]):
         place = repr(file.name)
         name = file.base.removesuffix(".json").removesuffix("_eval_results")
         tasks = field(log.records(file)[0], "eval", place=place)
-        for number, (task, found) in enumerate(tasks.items()):
+        for _, (task, found) in log.samples(file, tasks.items()):
             samples = _samples(found)
             there = [one for one in STATUS if samples and samples[0].get(one) is not None]
             score = log.choose("score", "score", there, place)
             for repeat, sample in enumerate(samples):
-                log.add(
-                    name,
-                    task.partition("/")[0],
-                    task,
-                    place=place,
-                    number=number,
-                    repeat=repeat,
-                    correct=int(sample[score] == PASS),
-                )
-    log.finish(f"{len(results)} files of results")
+                correct = int(sample[score] == PASS)
+                log.add(name, task.partition("/")[0], task, repeat=repeat, correct=correct)
 
 
 def _samples(found: Any) -> list[dict[str, Any]]:

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from alikely.data.files import File
 from alikely.data.readers import Log, Reader, field, has_columns, option, right
 
-__all__ = ["READER"]
-
 # Fields of a sample that tell it from others, but for its score.
 SAMPLE = ("model_id", "evaluation_name", "sample_id")
 
@@ -20,17 +18,15 @@ def recognizes(files: Sequence[File]) -> bool:
 
 def read(files: Sequence[File], log: Log) -> None:
     """Rows of one evaluation of every sample."""
-    logs = [file for file in files if file.suffix == ".jsonl" or recognizes([file])]
-    log.note_unread(files, logs)
-    samples = [(file, i, s) for file in logs for i, s in enumerate(log.records(file))]
+    logs = log.only(files, [f for f in files if f.suffix == ".jsonl" or recognizes([f])])
+    samples = [(log.place, *entry) for file in logs for entry in log.samples(file)]
     # Samples are repeated, one for each score.
     keys = {tuple(sample.get(name) for name in SAMPLE) for *_, sample in samples}
     if len(keys) < len(samples) or log.asked["score"] is not None:
         names = [str(sample.get("evaluation_result_id")) for *_, sample in samples]
         one = log.choose("evaluation_result_id", "score", names, "the log")
         samples = [entry for entry, name in zip(samples, names, strict=True) if name == one]
-    for file, number, sample in samples:
-        where = f"{file.name!r}, sample {number}"
+    for log.place, where, sample in samples:
         evaluation = field(sample, "evaluation", place=where)
         value = evaluation.get("is_correct")
         if value is None:
@@ -43,15 +39,12 @@ def read(files: Sequence[File], log: Log) -> None:
             observer,
             dataset,
             item,
-            place=repr(file.name),
-            number=number,
             answered=not extracted or str(given or "").strip() != "",
             mark=sample.get("sample_hash"),
             correct=right(value, f"the score of {where}"),
             truth=option(references[0]) if len(references) == 1 else None,
             response=option(given),
         )
-    log.finish(f"{len(logs)} files of samples")
 
 
 READER = Reader("every-eval-ever", "samples of Every Eval Ever", recognizes, read)

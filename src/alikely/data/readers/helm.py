@@ -9,8 +9,6 @@ from typing import Any
 from alikely.data.files import File
 from alikely.data.readers import Log, Reader, Run, field, label, option, right
 
-__all__ = ["READER"]
-
 SPEC, STATS, SHOWN = "run_spec.json", "per_instance_stats.json", "display_predictions.json"
 INSTANCES, STATE = "instances.json", "scenario_state.json"
 # Adapters of options: each asked for apart, with its question or without as well; or by its letter.
@@ -57,10 +55,8 @@ def read(files: Sequence[File], log: Log) -> None:
                 if isinstance(value, str | int | float) and key != "model"
             }
             found.append(Run(observer, name, way, (run[SPEC].name,), run[SPEC].name, (run, spec)))
-    kept = log.runs(found)
-    for observer, _, (run, spec) in kept:
+    for observer, _, (run, spec) in log.runs(found):
         _add(log, run, spec, observer)
-    log.finish(f"{len(kept)} runs")
 
 
 def _content(log: Log, run: dict[str, File], name: str) -> list[dict[str, Any]]:
@@ -104,13 +100,12 @@ def _add(log: Log, run: dict[str, File], spec: dict[str, Any], observer: str) ->
             tied, value = tied + 1, int(answer["response"] == answer["truth"])
         answer |= _logits(asked.get(_key(entry), []), answer.get("response"), values.get(TOP))
         known |= "logits" in answer
+        log.place = run[STATS].name, number
         log.add(
             observer,
             scenario,
             label(entry, "instance_id", place=where),
             condition=f"{subject}, {kind}" if kind else subject,
-            place=repr(run[STATS].name),
-            number=number,
             answered=str(shown.get("predicted_text", " ") or "") != "",
             repeat=int(entry.get("train_trial_index", 0)),
             correct=right(value, f"{score} of {where}", there),

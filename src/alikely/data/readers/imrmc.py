@@ -9,8 +9,6 @@ import pandas as pd
 from alikely.data.files import TEXT, File
 from alikely.data.readers import Log, Reader
 
-__all__ = ["READER"]
-
 BEGIN, TRUTH = "BEGIN DATA", "-1"
 NAMES = ["observer", "item", "condition", "response"]
 

@@ -15,8 +15,6 @@ from alikely._base.size import memory_limit
 from alikely.data.files import TABLE_COPIES, UNPACKING, File, unreadable
 from alikely.data.readers import Log, Reader, Run, field, label, option
 
-__all__ = ["READER"]
-
 VERSIONS = (1, 2)
 ZSTD = 93
 ENCRYPTED = 1  # the first of the flags of a member
@@ -40,10 +38,8 @@ def recognizes(files: Sequence[File]) -> bool:
 
 def read(files: Sequence[File], log: Log) -> None:
     """Rows of all logs, a task and model each."""
-    logs = [file for file in files if file.suffix in (".eval", ".json")]
-    log.note_unread(files, logs)
     runs = []
-    for file in logs:
+    for file in log.only(files, [file for file in files if file.suffix in (".eval", ".json")]):
         log.current = file.name
         header, samples = _opened(file)
         place = repr(file.name)
@@ -56,10 +52,8 @@ def read(files: Sequence[File], log: Log) -> None:
         rank = (status == "success", created, started, file.base)
         way, content = _way(header["eval"]), (file, header, samples)
         runs.append(Run(model, task, way, rank, file.name, content, keys))
-    kept = log.runs(runs)
-    for observer, task, (file, header, samples) in kept:
+    for observer, task, (file, header, samples) in log.runs(runs):
         _add(log, file, header, samples, observer, task)
-    log.finish(f"{len(kept)} logs")
 
 
 def _way(evaluation: dict[str, Any]) -> dict[str, str]:
@@ -110,7 +104,7 @@ def _add(
     names = [name for sample in complete for name in sample.get("scores") or {}]
     scorer = log.choose("scorer", "score", names, place)
     unscored = 0
-    for number, sample in enumerate(samples):
+    for _, sample in log.samples(file, samples):
         if sample.get("error") and not sample.get("scores"):
             continue
         where = f"{place}, sample {sample.get('id')!r}"
@@ -130,8 +124,6 @@ def _add(
             task,
             label(sample, "id", place=where),
             condition=str((sample.get("metadata") or {}).get("subject") or "all"),
-            place=place,
-            number=number,
             answered=not sample.get("error") and (written is None or str(written).strip() != ""),
             mark=_question(sample, data),
             repeat=_epoch(sample.get("epoch", 1), where),

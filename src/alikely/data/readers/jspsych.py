@@ -12,8 +12,6 @@ import pandas as pd
 from alikely.data.files import File
 from alikely.data.readers import Log, Reader, has_columns
 
-__all__ = ["READER"]
-
 PEOPLE = (
     "subject", "participant", "subject_id", "participant_id", "prolific_pid", "prolific_id",
     "worker_id", "workerid", "subjectid", "participantid",

@@ -10,8 +10,6 @@ import pandas as pd
 from alikely.data.files import File
 from alikely.data.readers import Log, Reader, has_columns
 
-__all__ = ["READER"]
-
 ROWS = ("annotator", "annotation_id", "id")
 # Of a row what is no answer, but for the data of the task.
 OTHER = {*ROWS, "created_at", "updated_at", "lead_time"}

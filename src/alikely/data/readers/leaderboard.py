@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from alikely.data.files import File
 from alikely.data.readers import Log, Reader, Run, among, field, has_columns, right
 
-__all__ = ["READER"]
-
 NAME = re.compile(r"details_(?:.*\|)?([^|]+)\|\d+_(\d{4}-\d\d-\d\dT[\d.\-:]+)\.parquet")
 FOLDER = re.compile(r"details_(.+?)__(.+)")
 MMLU = "hendrycksTest-"
@@ -28,12 +26,10 @@ def recognizes(files: Sequence[File]) -> bool:
 def read(files: Sequence[File], log: Log) -> None:
     """Rows of the newest run of every task; subjects of MMLU are conditions."""
     named = [(file, match) for file in files if (match := NAME.fullmatch(file.base))]
-    log.note_unread(files, [file for file, _ in named])
+    log.only(files, [file for file, _ in named])
     runs = [Run(_observer(file), m[1], {}, (m[2],), file.name, file) for file, m in named]
-    newest = log.runs(runs)
-    for observer, task, file in newest:
+    for observer, task, file in log.runs(runs):
         _add(log, file, observer, task)
-    log.finish(f"{len(newest)} files of details")
 
 
 def _observer(file: File) -> str:
@@ -54,18 +50,15 @@ def _add(log: Log, file: File, observer: str, task: str) -> None:
     there = [name for name in table.column_names if name in SCORES]
     score = log.choose("score", "score", there, place)
     dataset, condition = ("mmlu", task[len(MMLU) :]) if task.startswith(MMLU) else (task, "all")
-    for number, sample in enumerate(table.to_pylist()):
-        where = f"{place}, row {number}"
+    for where, sample in log.samples(file, table.to_pylist()):
         likelihood, gold = field(sample, "predictions", place=where), sample.get("gold")
         # Of acc_norm the lengths of options are not kept: no answer follows from likelihoods.
         options = score == "acc" and isinstance(gold, int) and len(likelihood) > 1
         log.add(
             observer,
             dataset,
-            str(number),
+            str(log.place[1]),
             condition=condition,
-            place=place,
-            number=number,
             mark=(sample.get("hashes") or {}).get("example"),
             correct=right(sample[score], f"{score} of {where}"),
             **(among(gold, likelihood) if options else {}),

@@ -9,8 +9,6 @@ from typing import Any
 from alikely.data.files import File
 from alikely.data.readers import Log, Reader, Run, among, field, has_columns, label, right
 
-__all__ = ["READER"]
-
 NAME = re.compile(r"details_(.+?)_(\d{4}-\d\d-\d\dT[\d.\-:]+)\.parquet")
 COLUMNS = ("doc", "model_response", "metric")
 
@@ -25,16 +23,14 @@ def recognizes(files: Sequence[File]) -> bool:
 def read(files: Sequence[File], log: Log) -> None:
     """Rows of all files; nested fields differ between tasks and are read file by file."""
     details = [file for file in files if file.suffix == ".parquet"]
-    log.note_unread(files, [f for f in files if f in details or f.base.startswith("results_")])
+    log.only(files, [f for f in files if f in details or f.base.startswith("results_")])
     runs = []
     for file in details:
         match = NAME.fullmatch(file.base)
         task, date = match.groups() if match else (file.base, "")
         runs.append(Run(_observer(file), task, {}, (date,), file.name, file))
-    newest = log.runs(runs)
-    for observer, _, file in newest:
+    for observer, _, file in log.runs(runs):
         _add(log, file, observer)
-    log.finish(f"{len(newest)} files of details")
 
 
 def _observer(file: File) -> str:
@@ -48,8 +44,7 @@ def _add(log: Log, file: File, observer: str) -> None:
     place = repr(file.name)
     match = NAME.fullmatch(file.base)
     most = 1
-    for number, raw in enumerate(log.arrow(file).to_pylist()):
-        where = f"{place}, row {number}"
+    for where, raw in log.samples(file, log.arrow(file).to_pylist()):
         sample = {name.strip("_"): value for name, value in raw.items()}
         doc, response, scores = (field(sample, name, place=where) for name in COLUMNS)
         # Fields of other tasks are there, but null.
@@ -61,9 +56,7 @@ def _add(log: Log, file: File, observer: str) -> None:
         log.add(
             observer,
             label({"doc.task_name": task}, "doc.task_name", place=where),
-            str(number),
-            place=place,
-            number=number,
+            str(log.place[1]),
             answered=not texts or any(str(text or "").strip() for text in texts),
             mark=doc.get("query"),
             correct=right(scores[score], f"{score} of {where}"),

@@ -22,8 +22,6 @@ from alikely.data.readers import (
     right,
 )  # fmt: skip
 
-__all__ = ["READER"]
-
 NAME = re.compile(r"samples_(.+?)(?:_(\d{4}-\d\d-\d\dT[\d.\-:]+))?\.jsonl?", re.IGNORECASE)
 # Of older versions: the model ends at the first underscore that is a single one.
 OLD_NAME = re.compile(r"(?:pretrained(?:=|__))?(.+?[^_])_([^_].*)\.jsonl", re.IGNORECASE)
@@ -56,7 +54,7 @@ def read(files: Sequence[File], log: Log) -> None:
             "models and tasks are named by their files, divided at the first single underscore"
         )
     results = [file for file in files if file.base.startswith(RESULTS)]
-    log.note_unread(files, [*results, *(file for file, _ in named)])
+    log.only(files, [*results, *(file for file, _ in named)])
     runs = []
     for file, match in named:
         observer, task, date = match[1].replace("__", "/"), match[2] or "", ""
@@ -65,10 +63,8 @@ def read(files: Sequence[File], log: Log) -> None:
             task, date = match[1], match[2] or ""
             observer, way = _observer(file, files, task, date, log)
         runs.append(Run(observer, task, way, (date,), file.name, file))
-    newest = log.runs(runs)
-    for observer, task, file in newest:
+    for observer, task, file in log.runs(runs):
         _add(log, file, observer, task)
-    log.finish(f"{len(newest)} files of samples")
 
 
 def _observer(
@@ -108,14 +104,17 @@ def _way(results: dict[str, Any], task: str) -> dict[str, str]:
 
 
 def _add(log: Log, file: File, observer: str, task: str) -> None:
-    samples, place = list(enumerate(log.records(file))), repr(file.name)
-    if filters := [sample["filter"] for _, sample in samples if "filter" in sample]:
+    samples, place = log.records(file), repr(file.name)
+    one = None
+    if filters := [sample["filter"] for sample in samples if "filter" in sample]:
         one = log.choose("filter", "filter", filters, place)
-        samples = [(number, one_) for number, one_ in samples if one_.get("filter") == one]
-    scores = _scores(samples[0][1]) if samples else []
+    scores = next((_scores(sample) for sample in samples if sample.get("filter") == one), [])
     score = log.choose("score", "score", scores, place)
-    for number, sample in samples:
-        where = f"{place}, sample {number}"
+    most = 1
+    for where, sample in log.samples(file, samples):
+        if sample.get("filter") != one:
+            continue
+        most = max(most, _repeats(sample))
         value = field(sample, score, place=where)
         doc = sample.get("doc") or {}
         doc = doc if isinstance(doc, dict) else {}
@@ -125,14 +124,12 @@ def _add(log: Log, file: File, observer: str, task: str) -> None:
             task,
             label(sample, "doc_id", place=where),
             condition=str(doc.get("subject") or doc.get("category") or "all"),
-            place=place,
-            number=number,
             answered=not (isinstance(given[0], str) and given[0].strip() in INVALID),
             mark=sample.get("doc_hash"),
             correct=right(value, f"{score} of {where}", scores),
             **_answer(sample, score),
         )
-    if (most := max((_repeats(sample) for _, sample in samples), default=1)) > 1:
+    if most > 1:
         log.notes.append(
             f"{place} has up to {most} answers to a question, of which the filter makes one: only "
             "that is scored"

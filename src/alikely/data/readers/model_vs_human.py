@@ -12,8 +12,6 @@ from alikely._base.names import listed
 from alikely.data.files import File
 from alikely.data.readers import Log, Reader, has_columns
 
-__all__ = ["RAW", "READER", "image_name", "named_table", "normal_conditions", "normalize_condition"]
-
 # Number of the trial, experiment, subject, condition, category, two digits; then the image's name.
 TRIAL_PREFIX = re.compile(r"\d{4}_[a-z]+_[a-z0-9]+_[^_]+_[a-z]+_\d+_")
 NAME = re.compile(r"(?P<dataset>.+)_(?P<subject>[^_]+)_session_?\d+\.csv", re.IGNORECASE)

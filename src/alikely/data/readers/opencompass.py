@@ -9,8 +9,6 @@ from typing import Any
 from alikely.data.files import File
 from alikely.data.readers import Log, Reader, Run, field, option, right
 
-__all__ = ["READER"]
-
 DATE = re.compile(r"\d{8}_\d{6}")
 RESULTS, PREDICTIONS = "results", "predictions"
 
@@ -40,10 +38,9 @@ def read(files: Sequence[File], log: Log) -> None:
     named = [(file, run) for file in files if (run := _run(file)) is not None]
     one = RESULTS if any(run[1] == RESULTS for _, run in named) else PREDICTIONS
     named = [(file, run) for file, run in named if run[1] == one]
-    log.note_unread(files, [file for file, _ in named])
+    log.only(files, [file for file, _ in named])
     runs = [Run(run[2], run[3], {}, (run[0],), file.name, file) for file, run in named]
-    newest = log.runs(runs)
-    for model, task, file in newest:
+    for model, task, file in log.runs(runs):
         place = repr(file.name)
         whole = log.records(file)[0] if one == RESULTS else {"details": log.records(file)[0]}
         details = whole.get("details")
@@ -53,16 +50,12 @@ def read(files: Sequence[File], log: Log) -> None:
                 "--dump-eval-details"
             )
         entries = details.items() if isinstance(details, dict) else enumerate(details)
-        for number, (key, sample) in enumerate(entries):
+        for where, (key, sample) in log.samples(file, entries):
             if isinstance(sample, dict):
-                _add(log, model, task, str(key), sample, place, number)
-    log.finish(f"{len(newest)} files")
+                _add(log, model, task, str(key), sample, where)
 
 
-def _add(
-    log: Log, model: str, task: str, key: str, sample: dict[str, Any], place: str, number: int
-) -> None:
-    where = f"{place}, sample {key!r}"
+def _add(log: Log, model: str, task: str, key: str, sample: dict[str, Any], where: str) -> None:
     names = ("prediction", "predictions", "pred"), ("gold", "references", "answer")
     given, true = (next((sample[n] for n in few if n in sample), None) for few in names)
     given, true = (one[0] if isinstance(one, list) and one else one for one in (given, true))
@@ -77,8 +70,6 @@ def _add(
         model,
         task,
         key,
-        place=place,
-        number=number,
         answered=str(given if given is not None else "").strip() != "",
         correct=correct,
         truth=option(true),

@@ -11,8 +11,6 @@ from alikely._base.names import listed
 from alikely.data.files import File
 from alikely.data.readers import Log, Reader
 
-__all__ = ["READER"]
-
 KEYS, RIGHT, TRUTH, PERSON = ".keys", ".corr", "corrAns", "participant"
 
 

@@ -10,8 +10,6 @@ from alikely._base.names import listed
 from alikely.data.files import TEXT, File
 from alikely.data.readers import Log, Reader, has_columns
 
-__all__ = ["READER"]
-
 RATER, STATUS = "ResponseId", "Status"
 # What the third line names a column of an answer, and a response of nobody.
 QUESTION, PREVIEW = "QID", ("Survey Preview", "Survey Test", "1", "Spam", "8")

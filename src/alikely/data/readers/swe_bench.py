@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from alikely.data.files import File
 from alikely.data.readers import Log, Reader, has_columns
-
-__all__ = ["READER"]
 
 RESOLVED = ("resolved_ids", "resolved")
 # Of these nobody has seen a patch that could be tested.
@@ -26,10 +23,8 @@ def recognizes(files: Sequence[File]) -> bool:
 
 def read(files: Sequence[File], log: Log) -> None:
     """Rows of all instances of every report, each of one system."""
-    reports = [file for file in files if file.suffix == ".json"]
-    log.note_unread(files, reports)
     log.notes.append("systems are named by their files")
-    for file in reports:
+    for file in log.only(files, [file for file in files if file.suffix == ".json"]):
         lists = {
             name: list(map(str, ids))
             for name, ids in log.records(file)[0].items()
@@ -39,22 +34,11 @@ def read(files: Sequence[File], log: Log) -> None:
         if resolved is None:
             raise ValueError(f"{file.name!r} has no list 'resolved_ids'; it is no such report")
         silent = {id_ for name in SILENT for id_ in lists.get(name, ())} - resolved
-        _add(log, file, lists, resolved, silent)
-    log.finish(f"{len(reports)} reports")
-
-
-def _add(log: Log, file: File, lists: dict[str, Any], resolved: set[str], silent: set[str]) -> None:
-    name = file.base.removesuffix(".json").removesuffix(".report")
-    for number, id_ in enumerate(dict.fromkeys(id_ for ids in lists.values() for id_ in ids)):
-        log.add(
-            name,
-            "swe-bench",
-            id_,
-            place=repr(file.name),
-            number=number,
-            answered=id_ not in silent,
-            correct=int(id_ in resolved),
-        )
+        name = file.base.removesuffix(".json").removesuffix(".report")
+        every = dict.fromkeys(id_ for ids in lists.values() for id_ in ids)
+        for _, id_ in log.samples(file, every):
+            answered, correct = id_ not in silent, int(id_ in resolved)
+            log.add(name, "swe-bench", id_, answered=answered, correct=correct)
 
 
 READER = Reader("swe-bench", "reports of SWE-bench", recognizes, read)
