@@ -130,7 +130,7 @@ def test_from_arrays_equals_from_table() -> None:
         item=["x", "y", "z"],
         kind=["human", "model"],
     )
-    assert trials.data.identical(Trials.from_table(small()).data)
+    assert trials.data.drop_attrs().identical(Trials.from_table(small()).data.drop_attrs())
 
 
 def test_from_arrays_puts_conditions_side_by_side() -> None:
