@@ -61,7 +61,7 @@ def _overview() -> str:
             "",
             *lines,
             "",
-            "alikely SUBCOMMAND --help lists its options; alikely --version the versions.",
+            "alikely SUBCOMMAND --help lists options; alikely --version lists versions.",
         ]
     )
 

@@ -36,28 +36,29 @@ class Reading:
     Parameters
     ----------
     columns : str
-        Names of columns ROLE=NAME,... such as observer=subject. Roles are dataset, condition,
+        Column names as ROLE=NAME,..., such as observer=subject. Roles are dataset, condition,
         observer, kind, item, truth, response, correct, ...
     classes : str
-        All admissible responses NAME,..., or seen for those that occur (default: the true classes).
+        All possible responses NAME,..., or seen for all that occur (default: the true classes).
     na_values : str
-        Values that mean a missing response, in addition to an empty field, TEXT,... (default: NA,
+        Values TEXT,... that denote a missing response, in addition to an empty field (default: NA,
         NaN, nan, null, NULL), such as --na-values=- for a dash.
     truth : str
-        Table of true classes with a column of items, where FILE has none.
+        Table of true classes with an item column, if FILE has no true classes.
     wide : bool
-        One row per trial and one column per observer. With --wide rows, one row per observer and
-        one column per item, as in surveys.
+        FILE has one row per trial and one column per observer. With --wide rows, it has one row per
+        observer and one column per item, as in surveys.
     wide_rows : bool
         Same as --wide rows.
     observers : str
-        With --wide: columns of the observers NAME,... (default: all without a role).
+        With --wide, the columns NAME,... of observers (default: all columns without a role).
     kind : list
-        Kind of these observers KIND=NAME,... such as human=anna,bert. Repeat for each kind.
+        Kind of observers as KIND=NAME,..., such as human=anna,bert. Repeat this for each kind.
     format : str
         Format of FILE: table, or the name of an evaluation tool (default auto).
     pattern : str
-        Columns given by file names, such as '{dataset}/{observer}_{session:d}.csv'.
+        Pattern of file names that contain columns, such as
+        '{dataset}/{observer}_{session:d}.csv'.
     sep : str
         Separator of text files (default: detected).
     encoding : str
@@ -67,10 +68,10 @@ class Reading:
     filter : str
         Filter to read from a log that has several.
     runs : str
-        With several runs of a task, read the newest (default), or all as separate observers.
+        If a task has several runs, read the newest (default), or all as separate observers.
     unmatched : str
-        Observers most of whose items match no other observer's: raise an error (error, the
-        default), or accept them (accept).
+        What to do with observers whose items mostly match no other observer's items: raise an error
+        (error, the default), or accept them (accept).
     n_options : str
         Number of options of each question, or classes to use the number of classes.
     """
@@ -237,14 +238,14 @@ TEXTS = {
     ),
     "cluster": Text(str, "Column of FILE that assigns items to clusters of dependent responses, "
                     "such as template"),
-    "paired": Text(bool, "Whether the systems of --confusions responded to the same items"),
+    "paired": Text(bool, "Whether the systems in --confusions responded to the same items"),
     "base": Text(Literal["2", "e", "10"], "Base of the logarithm (default 2)",
                  lambda text: math.e if text == "e" else float(text)),
     "intervals": Text(Literal["all"], "Show the intervals of every method and all columns "
                       "(default: the recommended interval)"),
     "models": Text(str, "Kind of the observers to score"),
-    "humans": Text(str, "Kind of the observers to score them against"),
-    "level": Text(str, "Data set, or overall for the mean over data sets"),
+    "humans": Text(str, "Kind of the observers that models are compared with"),
+    "level": Text(str, "Data set to show, or overall for the mean over data sets"),
     "max_observers": Text(int, "Maximum number of observers"),
     "max_repeats": Text(int, "Maximum number of presentations of an image to an observer"),
     "ci_prob": Text(float, "Probability of the intervals"),

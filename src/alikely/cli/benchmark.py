@@ -31,18 +31,19 @@ def benchmark(
 ) -> None:
     """Score models against humans, with ceilings, intervals and ranks.
 
-    The score of a model is its mean error consistency (or another metric) with the humans, over
-    conditions, then humans, then data sets. FILE is as for alikely compare, with a column kind.
+    The score of a model is its mean error consistency (or another metric) with the humans, averaged
+    over conditions, then humans, then data sets. FILE is as for alikely compare, with a column
+    kind.
 
     Parameters
     ----------
     verdict : list
-        Test the difference between two models, without and with adjustment for multiple
+        Test the difference between two models, with and without adjustment for multiple
         comparisons; can be repeated.
     exclude : str
         Exclude the conditions that a published benchmark excludes: model-vs-human.
     generalize_to : str
-        Treat images, observers, or both (the default) as a random sample.
+        Treat images, observers, or both (the default) as random samples.
     """
     trials = o.trials()
     if exclude:

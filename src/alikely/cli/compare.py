@@ -68,11 +68,11 @@ def compare(
     alpha : float
         Pseudocount of cles, added to each cell (default 0.5).
     mixture : str
-        Reference of cles: the mean of both rows, or both pooled (default mean).
+        Reference distribution of cles: the mean of both rows, or both rows pooled (default mean).
     base : str
         Base of the logarithm of cles (default 2).
     model : str
-        Generative model of the posterior, by name, with --sampler nuts.
+        Name of the generative model of the posterior, for --sampler nuts.
     null : bool
         Also show the values expected from independent observers with the same accuracies.
     intervals : str
@@ -175,7 +175,9 @@ def _show_null(o: Options, result: Result) -> None:
     """Print and write the values expected from independent observers."""
     metric = result.metric
     if metric.counts != "correctness":
-        print(f"\nIndependent observers are not simulated for {metric.short}, only by correctness.")
+        print(
+            f"\nIndependent observers are simulated only for correctness, not for {metric.short}."
+        )
         return
     tree = al.estimates.independent_observers(result, o.n_draws, o.seed, **o.pick("sampler"))
     frame = al.estimates.null_table(result, tree, ci_prob=o.ci_prob)

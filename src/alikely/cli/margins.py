@@ -45,7 +45,7 @@ def margins(
     Parameters
     ----------
     margins : list
-        Tables of margins (.csv, .csv.gz or .parquet). Groups of observers need none.
+        Tables of margins (.csv, .csv.gz or .parquet). Groups of observers need no table.
     margin_columns : str
         Names of columns of the margins, ROLE=NAME,... Roles are those of FILE, and class, logit,
         probability, margin.
@@ -128,7 +128,7 @@ def _show_ceilings(ceilings: pd.DataFrame, ci_prob: float) -> None:
     bounds = ceilings.rename(columns={"lower": "interval_lb", "upper": "interval_ub"})
     above = (
         "Reliability of each group (split halves; intervals resample observers and items). The "
-        "ceiling of a model is its square root:"
+        "ceiling of a model is the square root of the reliability:"
     )
     columns = ["condition", "system=group", "n_observers", "n_items", "reliability=DMC",
                f"interval={percent(ci_prob)}"]  # fmt: skip

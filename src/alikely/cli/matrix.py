@@ -32,8 +32,8 @@ def matrix(o: Options, *, by_family: str | None = None, top: int = 10) -> None:
     Parameters
     ----------
     by_family : str
-        Column of groups of observers, such as family or kind. Adds means within and between groups,
-        and colors in the plot.
+        Column that assigns observers to groups, such as family or kind. Adds means within and
+        between groups, and colors to the plot.
     top : int
         Number of pairs to print, most similar first.
     """
@@ -95,7 +95,7 @@ def _show_pairs(result: al.Result, top: int) -> None:
     if (n_rows := result.estimates["estimate"].size) > top:
         say(f"... the {top} highest of {n_rows:,}; --out DIR writes all of them")
     if not posterior and frame["note"].str.contains("posterior").any():
-        say("This matrix has no posterior. For fewer pairs, alikely compare has one.")
+        say("This matrix has no posterior. For fewer pairs, alikely compare computes one.")
 
 
 def _show_blocks(blocks: pd.DataFrame, ci_prob: float, result: al.Result) -> None:

@@ -81,9 +81,9 @@ def plan(  # noqa: PLR0913
         Include the trials of the pilot in the analysis.
     rope : list
         With --pilot, region of practical equivalence LOW HIGH. The table gives the probability that
-        the interval lies inside or outside.
+        the interval lies inside or outside this region.
     budget : float
-        With --pilot, cost to spend on observers and images.
+        With --pilot, the budget for observers and images.
     cost_per_trial : float
         Cost of one response.
     cost_per_observer : float
@@ -330,15 +330,15 @@ def choose(
 ) -> None:
     """Choose the images that are most informative about models and humans.
 
-    FILE has the responses of models to all images, as for alikely compare. Give the plan to
-    Trials.with_inclusion when humans have responded.
+    FILE has the responses of models to all images, as for alikely compare. After humans have
+    responded, pass the plan to Trials.with_inclusion in Python.
 
     Parameters
     ----------
     n : int
         Images to show in each condition.
     target : list
-        Two models A B whose difference is of interest, or one (default: all pairs).
+        Two models A B whose difference is of interest, or one model (default: all pairs of models).
     models : str
         Kind of the models (default model), or their names separated by commas.
     """

@@ -35,7 +35,7 @@ def report(
 
     The page contains the data as read, findings, estimates with intervals, tests, differences,
     ranks, ceilings, methods and references. FILE is as for alikely compare, or results saved as
-    netCDF (.nc). With humans and models, the page includes the scores of alikely benchmark.
+    netCDF (.nc). If FILE has humans and models, the page includes the scores of alikely benchmark.
 
     Parameters
     ----------

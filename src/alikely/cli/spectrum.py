@@ -45,10 +45,10 @@ def spectrum(
     exclude : str
         Conditions to exclude, DATASET:CONDITION,...
     k : str
-        Number of regimes; auto chooses the lowest BIC.
+        Number of regimes; auto chooses the number with the lowest BIC.
     metrics : str
-        Metrics NAME,... of the alignment (default: ec, and ma if there are classes); a custom
-        metric as module:ATTRIBUTE.
+        Alignment metrics NAME,... (default: ec, and ma if there are classes); a custom metric as
+        module:ATTRIBUTE.
     """
     trials = o.trials()
     default = "EC,MA" if trials.has_classes else "EC"
