@@ -17,7 +17,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from alikely._base.notes import note, told
 from alikely._base.random import RandomState, seed_sequence
@@ -38,13 +37,13 @@ from alikely.benchmark.layout import (
 from alikely.benchmark.scores import benchmark_scores
 from alikely.benchmark.tables import ACCURACIES, not_valid
 from alikely.data.trials import Trials
-from alikely.estimates.result import Result
 from alikely.metrics import Metric, get_metric
 
 __all__ = ["DEALT_WITH", "multiverse_analysis", "multiverse_band", "rank_by_metric"]
 
 # Metrics that adjust agreement for accuracies in different ways.
 DEALT_WITH = ("error_consistency", "copy_probability", "normalized_error_consistency")
+RANKED = ("system", "estimate", "se", "rank", "rank_lb", "rank_ub")
 CHOICES = ["no_response", "conditions", "grouping", "both_perfect", "metric"]
 
 
@@ -130,31 +129,20 @@ def multiverse_analysis(
             value = metric.value(cells)
             value = np.where(perfect, 1.0, value) if both_perfect == "one" else value
             scores = by_level(layout, nested_scores(layout, value[None]))[0, -1]
-            ceiling = scores[-1]
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "no_response": no_response,
-                        "conditions": conditions,
-                        "grouping": f"per {grouping}",
-                        "both_perfect": both_perfect,
-                        "metric": metric.name,
-                        "system": layout.systems,
-                        "score": scores,
-                        "ceiling_normalized": scores / ceiling
-                        if ceiling
-                        else np.full(len(scores), np.nan),
-                        "rank": _ranks(scores, len(layout.models)),
-                    }
-                )
-            )
+            ranks = pd.Series(scores[: len(layout.models)]).rank(ascending=False, method="min")
+            columns = {
+                "no_response": no_response,
+                "conditions": conditions,
+                "grouping": f"per {grouping}",
+                "both_perfect": both_perfect,
+                "metric": metric.name,
+                "system": layout.systems,
+                "score": scores,
+                "ceiling_normalized": scores / (scores[-1] or np.nan),
+                "rank": ranks.reindex(range(len(scores))),
+            }
+            frames.append(pd.DataFrame(columns))
     return pd.concat(frames, ignore_index=True)
-
-
-def _ranks(scores: NDArray[np.float64], n_models: int) -> NDArray[np.float64]:
-    ranks = np.full(len(scores), np.nan)
-    ranks[:n_models] = pd.Series(scores[:n_models]).rank(ascending=False, method="min")
-    return ranks
 
 
 def multiverse_band(table: pd.DataFrame) -> pd.DataFrame:
@@ -211,10 +199,9 @@ def _largest_move(part: pd.DataFrame, column: str) -> tuple[str, float]:
     """The choice that changes a column most, with the others fixed, and the change."""
     moves = {}
     for choice in CHOICES:
-        others = [name for name in CHOICES if name != choice]
-        spans = part.groupby(others)[column].agg(lambda x: x.max() - x.min())
-        moves[choice] = float(spans.max())
-    best = max(moves, key=lambda name: moves[name])
+        groups = part.groupby([name for name in CHOICES if name != choice])[column]
+        moves[choice] = float((groups.max() - groups.min()).max())
+    best = max(moves, key=moves.__getitem__)
     return best, moves[best]
 
 
@@ -277,30 +264,22 @@ def rank_by_metric(
     ci_prob = resolve("ci_prob", ci_prob)
     chosen = [get_metric(metric) for metric in metrics]
     names = [metric.name for metric in chosen]
-    if len(set(names)) < 2 or len(set(names)) < len(names):
+    if not 2 <= len(set(names)) == len(names):
         raise ValueError(f"metrics must name at least two metrics, each once; got {names}")
-    seeds = seed_sequence(rng).spawn(len(chosen))
     frames = []
-    for metric, seed in zip(chosen, seeds, strict=True):
+    for metric, seed in zip(chosen, seed_sequence(rng).spawn(len(chosen)), strict=True):
         with options(ci_prob=ci_prob):
             scores = benchmark_scores(trials, metric=metric, n_resamples=0, n_draws=0, **scoring)
-        frames.append(_ranked(scores, generalize_to, seed))
+        found = ranks(scores, generalize_to, rng=seed)[[*RANKED]]
+        beside = scores.summary(generalize_to, columns="all").set_index("system")
+        found = found.join(beside[["ceiling_normalized", *ACCURACIES]], on="system")
+        found.insert(0, "metric", metric.name)
+        frames.append(found.assign(note=not_valid(metric)))
     table = pd.concat(frames, ignore_index=True)
     labels = {metric.name: metric.label for metric in chosen}
     notes = {system: _apart(own, labels) for system, own in table.groupby("system", sort=False)}
     rows = zip(table["note"], table["system"].map(notes), strict=True)
     return table.assign(note=["; ".join(filter(None, parts)) for parts in rows])
-
-
-def _ranked(scores: Result, generalize_to: Population, seed: RandomState) -> pd.DataFrame:
-    found = ranks(scores, generalize_to, rng=seed)
-    beside = scores.summary(generalize_to, columns="all").set_index("system").loc[found["system"]]
-    columns = ["system", "estimate", "se", "rank", "rank_lb", "rank_ub"]
-    frame = found[columns].assign(
-        **{name: beside[name].to_numpy() for name in ("ceiling_normalized", *ACCURACIES)}
-    )
-    frame.insert(0, "metric", scores.metric.name)
-    return frame.assign(note=not_valid(scores.metric))
 
 
 def _apart(own: pd.DataFrame, labels: dict[str, str]) -> str:

@@ -95,31 +95,32 @@ def scores_from_result(
     lost = np.isnan(draws).all(axis=0)
     shape = (len(datasets) + 1, len(systems))
     score = np.full((len(draws), *shape), np.nan)
-    found = {name: np.full(shape, np.nan) for name in ("estimate", "ceiling")}
-    counts = {name: np.zeros(shape, dtype=int) for name in ("n_entries", "n_missing")}
-    reason = np.full(shape, "", dtype=object)
-    values = {name: _values(result, name) for name in found}
-    for s, system in enumerate(systems):
-        own = entries[entries["system"] == system]
-        for place, dataset in enumerate([*datasets, None]):
-            here = own if dataset is None else own[own["dataset"] == dataset]
-            undefined = here[lost[here.index]]
-            counts["n_missing"][place, s] = len(undefined)
-            reason[place, s] = _reason(result, undefined.index)
-            counts["n_entries"][place, s] = len(here)
-            if not len(here):
-                continue
-            weights, at = _weights(here), here.index.to_numpy()
-            score[:, place, s] = _mean(draws[:, at], weights)
-            for name, value in values.items():
-                found[name][place, s] = within(value[at] @ weights, -1)
+    estimates = {name: np.full(shape, np.nan) for name in ("estimate", "ceiling")}
+    estimates |= {name: np.zeros(shape, dtype=int) for name in ("n_entries", "n_missing")}
+    estimates["reason"] = np.full(shape, "", dtype=object)
+    labels = result.table["pair"].values
+    for place in np.ndindex(shape):
+        here = entries[entries["system"] == systems[place[1]]]
+        if place[0] < len(datasets):
+            here = here[here["dataset"] == datasets[place[0]]]
+        at, undefined = here.index.to_numpy(), here.index[lost[here.index]]
+        estimates["n_entries"][place], estimates["n_missing"][place] = len(at), len(undefined)
+        if len(undefined):
+            reason = note(
+                "entries-without-posterior", n=len(undefined), example=str(labels[undefined[0]])
+            )
+            estimates["reason"][place] = reason
+        if len(at):
+            weights = _weights(here)
+            score[:, *place] = _mean(draws[:, at], weights)
+            for name in [name for name in ("estimate", "ceiling") if name in result.estimates]:
+                value = result.estimates[name].values.astype(np.float64)
+                estimates[name][place] = within(value[at] @ weights, -1)
     n_chains = int(result.data["posterior"].sizes["chain"])
     coords = {"level": [*datasets, OVERALL], "system": systems}
-    estimates = {name: (BY, value) for name, value in (found | counts).items()}
-    estimates["reason"] = (BY, reason)
     chained = score.astype(np.float32).reshape(n_chains, -1, *shape)
     groups = {
-        "estimates": xr.Dataset(estimates, coords),
+        "estimates": xr.Dataset({name: (BY, each) for name, each in estimates.items()}, coords),
         "posterior": xr.Dataset({"score": (("chain", "draw", *BY), chained)}, coords),
     }
     if DATA_SUMMARY in result.data.children:
@@ -203,20 +204,6 @@ def _require_all(entries: pd.DataFrame) -> None:
                 f"{system!r} has no pair with {member!r} in {dataset}:{condition}, so its mean "
                 "is not comparable with those of other systems; leave out one of them"
             )
-
-
-def _values(result: Result, name: str) -> Floats:
-    estimates = result.estimates
-    if name not in estimates:
-        return np.full(result.table.sizes["pair"], np.nan)
-    return np.asarray(estimates[name].values, dtype=np.float64)
-
-
-def _reason(result: Result, undefined: pd.Index) -> str:
-    if not len(undefined):
-        return ""
-    labels = result.table["pair"].values[undefined]
-    return note("entries-without-posterior", n=len(undefined), example=str(labels[0]))
 
 
 def _weights(entries: pd.DataFrame) -> Floats:

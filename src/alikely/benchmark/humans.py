@@ -75,13 +75,8 @@ def noise_ceilings(
     >>> bool((table["lower"] < table["upper"]).all())
     True
     """
-    data, items = trials.data, presented(trials.data)
-    known_kind("humans", humans, data["kind"].values)
-    answers = data["correct"].values[data["kind"].values == humans]
-    correct: NDArray[Any] = correctness(answers, no_response)
-    if items is not None:
-        correct, data = items.shares(correct), data.isel(trial=items.first)
-    datasets, conditions = data["dataset"].values, data["condition"].values
+    correct, labels = _answers(trials, humans, no_response)
+    datasets, conditions = labels["dataset"].to_numpy(), labels["condition"].to_numpy()
     rows = []
     for dataset in dict.fromkeys(datasets.tolist()):
         here = datasets == dataset
@@ -109,12 +104,22 @@ def noise_ceilings(
             row[f"{name}_se"] = float(np.sqrt(variance))
         rows.append(row)
     frame = pd.DataFrame(rows)
-    overall: dict[str, str | float] = {"level": OVERALL}
-    for name in ("lower", "upper"):
-        overall[name] = frame[name].mean()
-        overall[f"{name}_se"] = float(np.sqrt((frame[f"{name}_se"] ** 2).sum()) / len(frame))
-    table = pd.concat([frame, pd.DataFrame([overall])], ignore_index=True)
+    of_all = pd.DataFrame([frame[["lower", "upper"]].mean()]).assign(level=OVERALL)
+    for name in ("lower_se", "upper_se"):
+        of_all[name] = np.sqrt((frame[name] ** 2).sum()) / len(frame)
+    table = pd.concat([frame, of_all], ignore_index=True)
     return table.assign(note=missing_note_of(trials.data, no_response, humans))
+
+
+def _answers(trials: Trials, humans: str, no_response: str) -> tuple[NDArray[Any], pd.DataFrame]:
+    """Correctness of the humans, once for each item, and data set and condition of the items."""
+    data, items = trials.data, presented(trials.data)
+    known_kind("humans", humans, data["kind"].values)
+    answers = data["correct"].values[data["kind"].values == humans]
+    correct: NDArray[Any] = correctness(answers, no_response)
+    if items is not None:
+        correct, data = items.shares(correct), data.isel(trial=items.first)
+    return correct, pd.DataFrame({name: data[name].values for name in ("dataset", "condition")})
 
 
 def _with_consensus(
@@ -130,18 +135,8 @@ def _with_consensus(
     margin = np.sign(np.round(2 * votes - voters, 9))
     consensus = np.broadcast_to((1 + margin) / 2, correct.shape)
     used = answered & (np.broadcast_to(voters, correct.shape) > 0)
-    shares = (
-        np.stack(
-            [
-                right * consensus,
-                right * (1 - consensus),
-                (1 - right) * consensus,
-                (1 - right) * (1 - consensus),
-            ],
-            axis=-1,
-        )
-        * used[..., None]
-    )
+    sides = [(a, b) for a in (right, 1 - right) for b in (consensus, 1 - consensus)]
+    shares = np.stack([a * b for a, b in sides], axis=-1) * used[..., None]
     cells = shares.sum(axis=1)
     value = metric.value(cells)
     psi = np.where(np.isfinite(value)[:, None], metric.influence(cells), 0.0)
@@ -188,17 +183,10 @@ def test_equal_accuracy(trials: Trials, *, humans: str = "human") -> pd.DataFram
     >>> test_equal_accuracy(al.load_example())["n_humans"].tolist()
     [4, 4, 4]
     """
-    data, items = trials.data, presented(trials.data)
-    known_kind("humans", humans, data["kind"].values)
-    answers = data["correct"].values[data["kind"].values == humans]
-    right: NDArray[Any] = correctness(answers, "error")
-    if items is not None:
-        right, data = items.shares(right), data.isel(trial=items.first)
-    labels = pd.DataFrame({name: data[name].values for name in ("dataset", "condition")})
+    right, labels = _answers(trials, humans, "error")
     rows = []
-    for (dataset, condition), where in labels.groupby(
-        ["dataset", "condition"], sort=False
-    ).indices.items():
+    groups = labels.groupby(["dataset", "condition"], sort=False).indices
+    for (dataset, condition), where in groups.items():
         here = right[:, where]
         here = here[(here != LEFT_OUT).any(axis=1)]
         complete = (here != LEFT_OUT).all(axis=0)
