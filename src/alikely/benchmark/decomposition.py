@@ -475,8 +475,7 @@ def shares_of_ceiling(
         (v, both), (_, w) = joint_covariance(parts, generalize_to, [s, ceiling])
         bounds[i] = fieller_interval(r[i], c, v, w, both, ci_prob, df[i])
     bounded = ~np.isinf(bounds).any(axis=1)
-    half = stats.t.ppf((1 + ci_prob) / 2, df) * out["se"].to_numpy()
-    student = np.stack([r / c - half, r / c + half], axis=-1)
+    student = student_bounds(r / c, out["se"].to_numpy() ** 2, df, ci_prob)
     out["lower"], out["upper"] = np.where(bounded[:, None], bounds, student).T
     return out.assign(bounded=bounded)
 

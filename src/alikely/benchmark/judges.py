@@ -21,7 +21,7 @@ from scipy import stats
 
 from alikely._base.arrays import Floats, within
 from alikely._base.checks import require_names
-from alikely._base.intervals import bound_names
+from alikely._base.intervals import bound_columns
 from alikely._base.names import listed
 from alikely.benchmark.trees import require_symmetric
 from alikely.estimates.matrix_result import (
@@ -165,18 +165,16 @@ def _of_judge(
     influence = influence[:, defined]
     found, noise = partial_correlation(agreement, score, accuracy, influence)
     raw, _ = partial_correlation(agreement, score, accuracy)
-    n = len(score)
     bounds, p = _interval(agreement, score, accuracy, influence, found, prob)
     if noise > MOST_NOISE:
         notes.append("agreements are mostly sampling noise: add questions, not candidates")
     if not np.isfinite(found):
         notes.append("noise correction leaves too little variance: report partial_raw")
-    names_of_bounds = bound_names("analytic", "ci", prob)
     return {
-        "n_candidates": n,
+        "n_candidates": len(score),
         "correlation": float(np.corrcoef(agreement, score)[0, 1]),
         "partial": found,
-        **dict(zip(names_of_bounds, bounds, strict=True)),
+        **bound_columns("analytic", "ci", prob, bounds),
         "p": p,
         "partial_raw": raw,
         "noise": noise,

@@ -142,19 +142,14 @@ def rank_sets(
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Compute joint and marginal confidence sets for the ranks of all systems [MRSW24]_."""
-    joint_seed, *seeds = seed_sequence(rng).spawn(len(np.atleast_1d(np.asarray(estimates))) + 1)
-    above = functools.partial(
-        significantly_greater,
-        estimates,
-        covariance,
-        ci_prob=ci_prob,
-        deviates=deviates,
-        deviations=deviations,
-        n_draws=n_draws,
-    )
-    greater = above(rng=joint_seed)
     x = np.asarray(estimates, dtype=np.float64)
     n = len(x)
+    joint_seed, *seeds = seed_sequence(rng).spawn(n + 1)
+    above = functools.partial(
+        significantly_greater, x, covariance, ci_prob=ci_prob, deviates=deviates,
+        deviations=deviations, n_draws=n_draws,
+    )  # fmt: skip
+    greater = above(rng=joint_seed)
     labels = [str(i) for i in range(n)] if names is None else [str(name) for name in names]
     marginal = np.empty((n, 2), dtype=int)
     for i, seed in enumerate(seeds):
@@ -285,11 +280,7 @@ def rank_correlations(
     levels: Sequence[str], estimates: ArrayLike, draws: ArrayLike, ci_prob: float = 0.95
 ) -> pd.DataFrame:
     """Compute Spearman correlations of the scores of systems between data sets [S04]_."""
-    if not 0 < ci_prob < 1:
-        raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
     x, replicates = np.asarray(estimates, float), np.asarray(draws, float)
-    if not len(replicates):
-        raise ValueError("correlations need bootstrap replicates; set n_resamples, such as 10_000")
     rows = []
     for a, b in itertools.combinations(range(len(levels)), 2):
         shared = np.isfinite(x[a]) & np.isfinite(x[b])
@@ -370,46 +361,38 @@ def latent_correlation(
     a = scale**2 * (1 - t2 * unsure / 2) - each * square @ square
     b = raw[2] * scale - each * product @ square
     c = raw[2] ** 2 - each * product @ product
-    notes = []
     lower, upper = fieller_set(a, b, c)
-    if np.isinf(lower):
-        notes.append(note("reliability-unclear"))
-    if abs(estimate) > 1:
-        notes.append(note("correlation-beyond-one"))
-    if min(shares) < RELIABLE:
-        notes.append(note("mostly-noise"))
-    if min(shares) > SURE and abs(estimate) > NEARLY_ONE:
-        notes.append(note("correlation-near-one"))
-    return {**found, "latent": estimate, "lower": lower, "upper": upper, "note": "; ".join(notes)}
+    told_of = {
+        "reliability-unclear": np.isinf(lower),
+        "correlation-beyond-one": abs(estimate) > 1,
+        "mostly-noise": min(shares) < RELIABLE,
+        "correlation-near-one": min(shares) > SURE and abs(estimate) > NEARLY_ONE,
+    }
+    text = "; ".join(note(code) for code, here in told_of.items() if here)
+    return {**found, "latent": estimate, "lower": lower, "upper": upper, "note": text}
 
 
 def latent_columns(scores: Result, pairs: pd.DataFrame, ci_prob: float) -> pd.DataFrame:
     """Tabulate latent correlations for pairs of data sets."""
     parts = {name: level_parts(scores, name) for name in dataset_names(scores)}
-    score = {
-        name: parts[name]["interval_center"].values[: len(model_names(scores))] for name in parts
-    }
+    n = len(model_names(scores))
+    score = {name: parts[name]["interval_center"].values[:n] for name in parts}
     shared, rows = _shared(scores), []
     for two in zip(pairs["level"], pairs["other"], strict=True):
         known = np.flatnonzero(np.isfinite([score[name] for name in two]).all(axis=0))
-        noise = [score_noise(parts[name].isel(system=known, system_other=known)) for name in two]
-        x, y = (score[name][known] for name in two)
-        row = latent_correlation(x, y, noise[0], noise[1], ci_prob)
-        text = "; ".join(filter(None, (row["note"], shared)))
-        rows.append({**row, "note": told(text)})
+        noise = (score_noise(parts[name].isel(system=known, system_other=known)) for name in two)
+        row = latent_correlation(*(score[name][known] for name in two), *noise, ci_prob)
+        rows.append(row | {"note": told("; ".join(filter(None, (row["note"], shared))))})
     lower, upper = bound_names("latent", "ci", ci_prob)
     return pd.DataFrame(rows, index=pairs.index).rename(columns={"lower": lower, "upper": upper})
 
 
 def _shared(scores: Result) -> str:
     """Note that data sets share images or humans, so that their noise is correlated."""
-    attrs = scores.data.attrs
-    found = ["images"] if attrs.get("item_scope") == "label" else []
     df = scores.data["decomposition"].to_dataset()["df_humans"].sel(system=model_names(scores))
     each = df.sel(level=dataset_names(scores)).sum("level", skipna=False)
     # Shared humans have the degrees of freedom of one data set.
-    if bool((df.sel(level=OVERALL) < each - 0.5).any()):
-        found.insert(0, "humans")
-    if not found:
-        return ""
-    return note("shared-noise", what=" and ".join(found))
+    humans = bool((df.sel(level=OVERALL) < each - 0.5).any())
+    images = scores.data.attrs.get("item_scope") == "label"
+    what = " and ".join(["humans"] * humans + ["images"] * images)
+    return note("shared-noise", what=what) if what else ""

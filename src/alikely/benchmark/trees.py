@@ -201,12 +201,9 @@ class Families:
             ``family`` (as numbered by `groups`), ``size``, ``support``, ``members`` (names).
         """
         found = self.groups().query("size > 1").reset_index()
-        table = found.groupby("family").agg(
-            size=("size", "first"), support=("support", "first"), members=("observer", tuple)
-        )
-        return table.reset_index().sort_values(
-            "size", ascending=False, kind="stable", ignore_index=True
-        )
+        table = found.groupby(["family", "size", "support"], dropna=False)["observer"].agg(tuple)
+        table = table.rename("members").reset_index()
+        return table.sort_values("size", ascending=False, kind="stable", ignore_index=True)
 
     def _advised(self) -> tuple[int, int]:
         """Advised number of groups, whether or not they replicate, and the number of families."""
