@@ -333,11 +333,12 @@ def _compared(
     level: str,
     ci_prob: float | None,
     ci_kind: CiKind | None = None,
+    first: str = "",
 ) -> tuple[pd.DataFrame, Level, float]:
     """Tabulate all differences of models or groups, with the level and probability of intervals."""
     prob, kind = of_kind(scores, "model").interval_options(ci_prob, ci_kind)
     at = Level(scores, generalize_to, level)
-    return tables.all_differences(at, groups, prob, kind), at, prob
+    return tables.all_differences(at, groups, prob, kind, first), at, prob
 
 
 def test_equality(
@@ -414,7 +415,7 @@ def test_difference(
     Error consistency with the humans, model_1 minus model_2: ...
     """
     require_analytic(of_kind(scores, "model"), "tests")
-    table, at, prob = _compared(scores, groups, generalize_to, level, ci_prob)
+    table, at, prob = _compared(scores, groups, generalize_to, level, ci_prob, None, first)
     row = tables.one_difference(table, first, second)
     row["note"] = tables.not_valid(scores.metric) or row["note"]
     text = words.difference_sentence(at, row, table, prob)

@@ -32,6 +32,7 @@ from alikely.benchmark.tables import pairwise_differences
 from alikely.data.trials import Trials
 from alikely.estimates import pair_result
 from alikely.estimates.contrasts import contrast
+from alikely.estimates.pair_result import draws
 from alikely.estimates.pairs import compare
 from alikely.estimates.remarks import apart as without_trials
 from alikely.estimates.result import Result
@@ -180,11 +181,6 @@ def _members(result: Result) -> dict[str, str]:
 def observers(result: Result) -> list[str]:
     """Names of all observers."""
     return list(_members(result))
-
-
-def draws(result: Result, method: str) -> Floats:
-    """Replicates or draws of all pairs: (draw, pair)."""
-    return np.asarray(pair_result.draws(result, method))
 
 
 def summary(

@@ -11,6 +11,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -311,29 +312,26 @@ def _estimates(
 ) -> xr.Dataset:
     """Scores with their numbers of humans and images, accuracies, and undefined pairs."""
     scores = by_level(layout, nested_scores(layout, value[None]))[0]
-    every = [*layout.levels.values(), list(range(len(layout.parts)))]
-    homes = [part.dataset if human_ids == "per_dataset" else "" for part in layout.parts]
-    # All humans, and those paired with models: some parts have only humans.
-    n_humans, n_met = (
-        [len({(homes[d], name) for d in own for name in layout.parts[d].people}) for own in sets]
-        for sets in (every, [[d for d in own if len(layout.parts[d].models)] for own in every])
-    )
-    together = crowds(layout.parts, human_ids)
-    crowd = [
-        min(
-            len({name for d in set(own) & set(of) for name in layout.parts[d].people})
-            for of in together
-            if set(own) & set(of)
-        )
-        for own in every
-    ]
-    fewest = [min(layout.parts[d].n_humans for d in own) for own in layout.levels.values()]
+    parts, every = layout.parts, [*layout.levels.values(), list(range(len(layout.parts)))]
+    homes = [part.dataset if human_ids == "per_dataset" else "" for part in parts]
+
+    def n_people(chosen: Iterable[int]) -> int:
+        return len({(homes[d], name) for d in chosen for name in parts[d].people})
+
+    together = [[{*own} & {*crowd} for crowd in crowds(parts, human_ids)] for own in every]
     variables = {
         "estimate": (("level", "system"), scores),
-        "n_humans": ("level", n_humans),
-        "n_humans_paired": ("level", n_met),
-        "fewest_humans": ("level", [*fewest, min(fewest)]),
-        "min_resampled_humans": ("level", crowd),
+        "n_humans": ("level", [n_people(own) for own in every]),
+        # Some parts have only humans.
+        "n_humans_paired": (
+            "level",
+            [n_people(d for d in own if len(parts[d].models)) for own in every],
+        ),
+        "fewest_humans": ("level", [min(parts[d].n_humans for d in own) for own in every]),
+        "min_resampled_humans": (
+            "level",
+            [min(map(n_people, filter(None, own))) for own in together],
+        ),
         "n_images": ("level", _images(trials, layout)),
         "undefined_entries": (("level", "system"), undefined_entries(layout, value)),
         **_behind(table["cells"].values, layout, metric),
@@ -376,15 +374,12 @@ def _consensus(
     own: bool,
 ) -> dict[str, tuple[str, Floats]]:
     """Noise ceilings by level; NaN if undefined, or if levels are not data sets."""
-    levels = _levels(layout)
-    if INCLUSION in trials.data:
-        # A majority over chosen images is not defined for all images.
-        own = False
-    if own and metric.counts == "correctness" and min(part.n_humans for part in layout.parts) > 2:
-        table = noise_ceilings(trials, metric, humans=humans, no_response=no_response)
-        table = table.set_index("level").loc[levels]
-    else:
-        table = pd.DataFrame(np.nan, index=levels, columns=list(CONSENSUS))
+    # A majority over chosen images is not defined for all images.
+    own = own and INCLUSION not in trials.data and metric.counts == "correctness"
+    table = pd.DataFrame(np.nan, index=_levels(layout), columns=list(CONSENSUS))
+    if own and min(part.n_humans for part in layout.parts) > 2:
+        found = noise_ceilings(trials, metric, humans=humans, no_response=no_response)
+        table = found.set_index("level").loc[table.index]
     return {name: ("level", table[name].to_numpy()) for name in CONSENSUS}
 
 
@@ -446,17 +441,11 @@ def _replicates(
     layout: Layout, value: Floats, images: NDArray[np.floating], people: list[Floats]
 ) -> xr.Dataset:
     """Scores with images, humans, or both resampled."""
-    samples = {
-        "images": nested_scores(layout, images),
-        "observers": nested_scores(layout, value[None], people),
-        "both": nested_scores(layout, images, people),
-    }
+    samples = {"images": (images,), "observers": (value[None], people), "both": (images, people)}
+    drawn = {name: by_level(layout, nested_scores(layout, *own)) for name, own in samples.items()}
     dims = ("resample", "level", "system")
     return xr.Dataset(
-        {
-            name: (dims, by_level(layout, drawn).astype(np.float32))
-            for name, drawn in samples.items()
-        },
+        {name: (dims, values.astype(np.float32)) for name, values in drawn.items()},
         {"level": _levels(layout), "system": layout.systems},
     )
 

@@ -375,10 +375,16 @@ def compared(at: Level, groups: str | Mapping[str, str] | None = None) -> tuple[
 
 
 def all_differences(
-    at: Level, groups: str | Mapping[str, str] | None, ci_prob: float, ci_kind: CiKind
+    at: Level,
+    groups: str | Mapping[str, str] | None,
+    ci_prob: float,
+    ci_kind: CiKind,
+    first: str = "",
 ) -> pd.DataFrame:
     """Tabulate all differences of models, or of groups of them, with every column."""
     names, weights = compared(at, groups)
+    order = sorted(range(len(names)), key=lambda k: names[k] != first)
+    names, weights = [names[k] for k in order], weights[order]
     metric = at.scores.metric
     limit = metric.bounds[1] - metric.bounds[0]
     if at.analytic:
@@ -553,23 +559,13 @@ def differences_shown(
 
 
 def one_difference(differences: pd.DataFrame, first: str, second: str) -> pd.Series:
-    """Return the row of a difference, with the sign of first minus second."""
+    """Return the row of a difference in a table that begins with the first."""
     names = list(dict.fromkeys([*differences["system"], *differences["other"]]))
     require_names("model with a score", (first, second), names)
     if first == second:
         raise ValueError(f"first and second are the same ({first!r}); their difference is 0")
-    ends = differences["system"], differences["other"]
-    here = (ends[0] == first) & (ends[1] == second)
-    if here.any():
-        return differences[here].iloc[0].copy()
-    row = differences[(ends[0] == second) & (ends[1] == first)].iloc[0].copy()
-    row["system"], row["other"], row["prob_positive"] = first, second, 1 - row["prob_positive"]
-    row[["difference", "interval_center"]] *= -1
-    lower = [str(name) for name in row.index if str(name).endswith("_lb")]
-    for name in lower:
-        upper = f"{name.removesuffix('lb')}ub"
-        row[name], row[upper] = -row[upper], -row[name]
-    return row
+    here = (differences["system"] == first) & (differences["other"] == second)
+    return differences[here].iloc[0].copy()
 
 
 def equality_test(differences: pd.DataFrame, reason: str = "") -> pd.Series:
