@@ -11,7 +11,6 @@ from scipy import stats
 
 import alikely as al
 from alikely import simulate
-from alikely.planning import trials as plans
 
 Floats = NDArray[np.float64]
 
@@ -118,15 +117,19 @@ def test_a_plan_from_a_pilot_is_what_brute_force_finds() -> None:
 
 @pytest.mark.slow
 def test_other_metrics_are_planned_by_the_normal_approximation() -> None:
-    """Against whole studies, which correctness counts allow."""
-    counts = np.array([300, 60, 50, 90])
-    pilot = al.error_consistency(
-        al.data.from_counts(counts), n_resamples=0, n_null=0, n_draws=4_000, rng=1
-    )
-    exact = al.planning.plan_from(pilot, 1_000, width=0.13, n_datasets=4_000, rng=2)
-    goals = {"width": 0.13, "assurance": 0.8, "against": 0.0, "rope": None}
-    seed = np.random.SeedSequence(3)
-    normal = plans._from_normal(pilot, 0, 0, 1_000, goals, 0.95, 4_000, seed)
+    """Against whole studies of counts; items that are clusters have a normal approximation."""
+    cells = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], [300, 60, 50, 90], axis=0).T
+    trials = al.Trials.from_correct(cells, item_columns={"own": np.arange(500)})
+    exact, normal = (
+        al.planning.plan_from(
+            al.error_consistency(
+                trials, n_resamples=0, n_null=0, n_draws=4_000, cluster=cluster, rng=1
+            ),
+            1_000, width=0.13, n_datasets=4_000, rng=2,
+        )
+        for cluster in (None, "own")
+    )  # fmt: skip
+    assert normal["method"].tolist() == ["normal"]
     # The width varies with the truth, which the approximation ignores: by 1 %.
     assert normal["expected_width"][0] == pytest.approx(exact["expected_width"][0], rel=0.02)
     assert normal["coverage"][0] == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 4_000))

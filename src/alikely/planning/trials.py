@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -70,8 +70,8 @@ __all__ = [
 ]
 
 Calculation = Literal["auto", "analytic", "simulated"]
-METHODS = ("analytic", "bootstrap", "posterior")
-CALCULATIONS = ("auto", "analytic", "simulated")
+Method = Literal["analytic", "bootstrap", "posterior"]
+Alternative = Literal["two-sided", "greater", "less"]
 # Measured over 800 settings. With at least so many trials expected in every cell, the analytic
 # width is within 3% of the simulated one. With 5 to 8 it is off by up to 4%, with fewer by half.
 FEWEST_EXPECTED = 10
@@ -168,23 +168,14 @@ def second_order_bias(setting: Setting) -> Floats:
 def frac_undefined(setting: Setting, n_trials: ArrayLike) -> Floats:
     """Exact probability that the estimate is undefined."""
     p, n = setting.probabilities, np.asarray(n_trials)
-    occurring = np.array(list(itertools.product((0, 1), repeat=4)), dtype=bool)[1:]
-    undefined = occurring[np.isnan(setting.metric.value(occurring.astype(float)))]
-    within = (undefined[:, None] & ~undefined[None]).any(axis=2)
-    # Subsets of an undefined set are undefined, too; the largest ones are sufficient.
-    largest = undefined[(~within).sum(axis=1) == 1]
-    terms: dict[bytes, int] = {}
-    for pair in setting.cells.astype(bool):
-        for cells in largest:
-            inside = (pair & cells).any(axis=1)
-            for mask, times in [(inside.tobytes(), -1), *terms.items()]:
-                both = np.frombuffer(mask, dtype=bool) & inside
-                if both.any():
-                    key = both.tobytes()
-                    terms[key] = terms.get(key, 0) - times
-    share = np.zeros(np.broadcast_shapes(p.shape[:-1], n.shape))
-    for mask, times in terms.items():
-        share += times * p[..., np.frombuffer(mask, dtype=bool)].sum(axis=-1) ** n
+    occurring = np.array(list(itertools.product((0, 1), repeat=p.shape[-1])))[1:]
+    undefined, size = np.isnan(estimates(occurring, setting)), occurring.sum(axis=1)
+    # Inclusion and exclusion: exactly these patterns occur, or at most these.
+    within = (occurring[:, None] <= occurring).all(axis=-1)
+    signs = np.where(within, 1 - 2 * ((size + size[:, None]) % 2), 0)
+    times = (signs @ undefined).astype(np.intp)
+    some = times != 0
+    share = (p @ occurring[some].T) ** n[..., None] @ times[some]
     return np.clip(share, 0.0, 1.0)
 
 
@@ -244,37 +235,11 @@ def intervals(
     return bounds[which]
 
 
-def interval_study(
-    setting: Setting,
-    n_trials: int,
-    n_datasets: int,
-    n_draws: int,
-    ci_prob: float,
-    against: float,
-    goal: float,
-    seed: np.random.SeedSequence,
-) -> dict[str, float]:
-    """Coverage, mean width and power of each method's interval, by simulation."""
-    first, second = seed.spawn(2)
-    counts = draw_tables(setting, n_trials, n_datasets, first)
-    rng = np.random.default_rng(second)
-    truth = float(true_value(setting))
-    found = {}
-    for method in METHODS:
-        lower, upper = intervals(counts, setting, method, n_draws, ci_prob, rng).T
-        found[f"{method}_coverage"] = float(np.mean((lower <= truth) & (truth <= upper)))
-        found[f"{method}_width"] = float(mean_of_defined(upper - lower))
-        found[f"{method}_power"] = float(np.mean((lower > against) | (upper < against)))
-        if not np.isnan(goal):
-            found[f"{method}_assurance"] = float(np.mean(upper - lower <= goal))
-    return found
-
-
 def check_options(
     method: str, n_datasets: int, n_coverage: int, prior: Prior | None = None
 ) -> None:
     """Raise `ValueError` for an unknown method, too few data sets, or a prior without use."""
-    one_of("method", method, CALCULATIONS)
+    one_of("method", method, get_args(Calculation))
     if n_datasets < 100 or n_coverage < 0:
         raise ValueError(
             "n_datasets must be at least 100 and n_coverage at least 0, got "
@@ -314,13 +279,13 @@ def row_by_row(
     function: Callable[..., Any],
     setting: Setting,
     seed: np.random.SeedSequence,
-    *columns: Any,
+    *columns: NDArray[Any],
     at: NDArray[np.intp] | None = None,
 ) -> list[Any]:
     """Simulate rows of a plan, each with its setting, its values of columns and a seed."""
     rows = np.arange(len(setting.probabilities)) if at is None else at
     jobs = [
-        (setting.row(i), *(x[i] if np.ndim(x) else x for x in columns), own)
+        (setting.row(i), *(x[i] for x in columns), own)
         for i, own in zip(rows.tolist(), seed.spawn(len(rows)), strict=True)
     ]
     return list(in_parallel(function, jobs))
@@ -341,48 +306,61 @@ def describe(
     n_draws: int = N_DRAWS,
 ) -> pd.DataFrame:
     """Results for the number of trials in each row."""
-    z = special.ndtri((1 + ci_prob) / 2)
-    se = np.sqrt(unit_variance(setting) / n_trials)
-    value, bias = true_value(setting), second_order_bias(setting) / n_trials
-    lower, upper = value - z * se, value + z * se
-    first, second = seed_sequence(rng).spawn(2)
-    if len(at := np.flatnonzero(simulated)):
-        found = row_by_row(spread, setting, first, n_trials, n_datasets, ci_prob, at=at)
-        lower[at], upper[at], se[at], bias[at] = np.transpose(found)
-    share = frac_undefined(setting, n_trials)
+    half = special.ndtri((1 + ci_prob) / 2) * np.sqrt(unit_variance(setting) / n_trials)
     table = rows.assign(
         n_trials=n_trials,
         method=np.where(simulated, "simulated", "analytic"),
-        width=upper - lower,
-        lower=lower,
-        upper=upper,
-        se=se,
-        bias=bias,
-        frac_undefined=share,
+        width=2 * half,
+        lower=true_value(setting) - half,
+        upper=true_value(setting) + half,
+        se=np.sqrt(unit_variance(setting) / n_trials),
+        bias=second_order_bias(setting) / n_trials,
+        frac_undefined=frac_undefined(setting, n_trials),
     )
+
+    def study(one: Setting, n: int, goal: float, seed: np.random.SeedSequence) -> dict[str, float]:
+        """Coverage, mean width and power of each method's interval, by simulation."""
+        first, second = seed.spawn(2)
+        counts, rng = draw_tables(one, n, n_coverage, first), np.random.default_rng(second)
+        truth, found = float(true_value(one)), {}
+        for method in get_args(Method):
+            lower, upper = intervals(counts, one, method, n_draws, ci_prob, rng).T
+            found[f"{method}_coverage"] = float(np.mean((lower <= truth) & (truth <= upper)))
+            found[f"{method}_width"] = float(mean_of_defined(upper - lower))
+            found[f"{method}_power"] = float(np.mean((lower > against) | (upper < against)))
+            if goals is not None:
+                found[f"{method}_assurance"] = float(np.mean(upper - lower <= goal))
+        return found
+
+    first, second = seed_sequence(rng).spawn(2)
+    if len(at := np.flatnonzero(simulated)):
+        found = row_by_row(
+            lambda one, n, own: spread(one, n, n_datasets, ci_prob, own), setting, first, n_trials,
+            at=at,
+        )  # fmt: skip
+        table.loc[table.index[at], ["lower", "upper", "se", "bias"]] = np.array(found)
+        table["width"] = table["upper"] - table["lower"]
     if n_coverage:
-        wanted = np.nan if goals is None else goals
-        study = (n_trials, n_coverage, n_draws, ci_prob, against, wanted)
-        table = table.join(pd.DataFrame(row_by_row(interval_study, setting, second, *study)))
+        wanted = np.full(len(rows), np.nan) if goals is None else goals
+        table = table.join(pd.DataFrame(row_by_row(study, setting, second, n_trials, wanted)))
     few = smallest_expected(setting, n_trials) < FEWEST_EXPECTED
     what = np.where(simulated, "simulated", "the formula may be off")
     notes = [
         np.where(few, f"fewer than {FEWEST_EXPECTED} trials expected in a cell: " + what, ""),
-        np.where(share > OFTEN_UNDEFINED, "often undefined: use the posterior", ""),
+        np.where(
+            table["frac_undefined"] > OFTEN_UNDEFINED, "often undefined: use the posterior", ""
+        ),
     ]
     table["note"] = ["; ".join(filter(None, parts)) for parts in zip(*notes, strict=True)]
     return table
 
 
-Alternative = Literal["two-sided", "greater", "less"]
-Method = Literal["posterior", "bootstrap", "analytic"]
 NO_ERRORS = "without errors (or correct responses) error consistency is undefined"
 # Upper limit of searches for numbers of trials.
 MOST_TRIALS = 1e12
 # Number of data sets per candidate number of trials in a search for an assurance.
 N_SEARCH = 200
 N_DATASETS = 20_000
-ALTERNATIVES = ("two-sided", "greater", "less")
 FISHER, SCORE, INTERVAL = "Fisher's exact", "score", "analytic interval"
 # Measured: with so many trials expected in every cell, the formula for the power of Fisher's test
 # is within 0.01 of the exact power; with 10, within 0.03.
@@ -527,13 +505,15 @@ def trials_for_width(
     """
     ci_prob = resolve("ci_prob", ci_prob)
     rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, prior, target=width)
-    assured = assurance is not None and interval == "posterior"
-    check_options("auto", n_datasets, n_coverage, None if assured else prior)
+    assured = assurance is not None
+    check_options(
+        "auto", n_datasets, n_coverage, None if assured and interval == "posterior" else prior
+    )
     check_interval(ci_prob, "eti")
     check_width(rows["target"])
     if assurance is not None:
         check_between(assurance, "assurance", "try 0.8, or leave it out for an expected width")
-    one_of("interval", interval, METHODS)
+    one_of("interval", interval, get_args(Method))
     searching, describing = seed_sequence(rng).spawn(2)
     goals = rows["target"].to_numpy()
     # Rounding must not add a trial if the formula gives an integer.
@@ -543,42 +523,31 @@ def trials_for_width(
             f"width is too small: it needs {exact.max():.1e} trials, more than the limit of "
             f"{MOST_TRIALS:.0e}; use a larger width"
         )
+
+    def number(one: Setting, goal: float, start: int, seed: np.random.SeedSequence) -> int:
+        def width(n: int, own: np.random.SeedSequence) -> float:
+            if assurance is None:
+                lower, upper, _, _ = spread(one, n, n_datasets, ci_prob, own)
+                return upper - lower
+            counts = draw_tables(one, n, n_datasets if interval == "analytic" else N_SEARCH, own)
+            rng = np.random.default_rng(own.spawn(1)[0])
+            bounds = intervals(counts, one, interval, N_DRAWS_FOR_WIDTH, ci_prob, rng)
+            # An experiment without an interval does not reach the width.
+            widths = np.nan_to_num(bounds[:, 1] - bounds[:, 0], nan=np.inf)
+            return float(np.quantile(widths, assurance, method="inverted_cdf"))
+
+        slack, rounds = (0.01, 2) if assured else (0.02, 4)
+        return simulated_number(width, start, goal, seed, slack=slack, rounds=rounds)
+
     n = np.maximum(np.ceil(exact - 1e-9), 2).astype(np.int64)
-    at = np.flatnonzero(is_simulated(setting, n, "auto") | (assurance is not None))
-    study = (goals, n, ci_prob, n_datasets, assurance, interval)
-    n[at] = row_by_row(_number_for_width, setting, searching, *study, at=at)
-    rows["criterion"] = "expected" if assurance is None else interval
-    rows["assurance"] = np.nan if assurance is None else assurance
+    at = np.flatnonzero(is_simulated(setting, n, "auto") | assured)
+    n[at] = row_by_row(number, setting, searching, goals, n, at=at)
+    rows["criterion"] = interval if assured else "expected"
+    rows["assurance"] = assurance if assured else np.nan
     return describe(
         rows, setting, n, is_simulated(setting, n, "auto"), ci_prob, n_datasets, n_coverage,
-        describing, goals=goals,
-        **({} if assurance is None else {"n_draws": N_DRAWS_FOR_WIDTH}),
+        describing, goals=goals, n_draws=N_DRAWS_FOR_WIDTH if assured else N_DRAWS,
     )  # fmt: skip
-
-
-def _number_for_width(
-    setting: Setting,
-    goal: float,
-    start: int,
-    ci_prob: float,
-    n_datasets: int,
-    assurance: float | None,
-    interval: Method,
-    seed: np.random.SeedSequence,
-) -> int:
-    def width(n: int, own: np.random.SeedSequence) -> float:
-        if assurance is None:
-            lower, upper, _, _ = spread(setting, n, n_datasets, ci_prob, own)
-            return upper - lower
-        counts = draw_tables(setting, n, n_datasets if interval == "analytic" else N_SEARCH, own)
-        rng = np.random.default_rng(own.spawn(1)[0])
-        bounds = intervals(counts, setting, interval, N_DRAWS_FOR_WIDTH, ci_prob, rng)
-        # An experiment without an interval does not reach the width.
-        widths = np.nan_to_num(bounds[:, 1] - bounds[:, 0], nan=np.inf)
-        return float(np.quantile(widths, assurance, method="inverted_cdf"))
-
-    slack, rounds = (0.02, 4) if assurance is None else (0.01, 2)
-    return simulated_number(width, start, goal, seed, slack=slack, rounds=rounds)
 
 
 def trials_for_power(
@@ -784,7 +753,7 @@ def _check_power(power: pd.Series, alpha: float) -> None:
 
 
 def _check_difference(ec: pd.Series, against: float, alternative: str) -> None:
-    one_of("alternative", alternative, ALTERNATIVES)
+    one_of("alternative", alternative, get_args(Alternative))
     _check_stated(against, "against")
     away = ec - against
     if (away == 0).any():
@@ -792,8 +761,8 @@ def _check_difference(ec: pd.Series, against: float, alternative: str) -> None:
             f"ec must differ from {against:g}, the value tested against: no number of trials can "
             "detect a difference of 0"
         )
-    wrong = {"greater": away < 0, "less": away > 0}.get(alternative)
-    if wrong is not None and wrong.any():
+    wrong = {"greater": away < 0, "less": away > 0}.get(alternative, away.isna())
+    if wrong.any():
         raise ValueError(
             f"ec must be {alternative} than {against:g} for alternative={alternative!r}, got "
             f"{ec[wrong].iloc[0]:g}"
@@ -823,10 +792,56 @@ def _plan(
     rng: RandomState,
 ) -> pd.DataFrame:
     """Find the number of trials of each row, and describe it."""
+    critical = float(special.ndtri(1 - (alpha / 2 if alternative == "two-sided" else alpha)))
+
+    def number(
+        one: Setting, null_variance: float, goal: float, seed: np.random.SeedSequence
+    ) -> tuple[int, float, bool]:
+        """Number of trials, its power, and whether the spread of estimates is simulated."""
+        away, variance = float(true_value(one)) - against, float(unit_variance(one))
+        correction = 0.0
+        if test == FISHER:
+            # Continuity correction of half a trial in each direction.
+            p_a, p_b = consistency.accuracies(one.probabilities)
+            correction = 1 / float(p_a + p_b - 2 * p_a * p_b)
+
+        def approximate(n: int) -> float:
+            # Standard errors under the null hypothesis and under the truth [C96]_.
+            margin = critical * np.sqrt(null_variance / n) + correction / n
+            # The variance is 0 for observers who always agree.
+            with np.errstate(divide="ignore"):
+                ends = np.array([away - margin, -away - margin]) / np.sqrt(variance / n)
+            upper, lower = special.ndtr(ends)
+            sides = {"two-sided": upper + lower, "greater": upper, "less": lower}
+            return float(sides[alternative])
+
+        def simulated(n: int, own: np.random.SeedSequence) -> float:
+            counts = draw_tables(one, n, n_datasets, own)
+            if test == FISHER:
+                tables, times = np.unique(counts, axis=0, return_counts=True)
+                rejected = fisher_log10_p(tables, alternative) <= np.log10(alpha)
+                return float(times @ rejected / n_datasets)
+            found = estimates(counts, one) - against
+            # Score test of a pair, or analytic interval of a difference. Undefined: not rejected.
+            if test == SCORE:
+                hypothesis = one._replace(probabilities=_null_tables(counts, against))
+                se = np.sqrt(unit_variance(hypothesis) / n)
+            else:
+                se = standard_errors(counts, one)
+            sides = {"two-sided": np.abs(found), "greater": found, "less": -found}
+            return float((sides[alternative] > critical * se).mean())
+
+        n = smallest_with(approximate, goal)
+        few = test == FISHER and bool(smallest_expected(one, n) < ENOUGH_FOR_FISHER)
+        if not (is_simulated(one, np.array(n), method) or (method == "auto" and few)):
+            return n, approximate(n), False
+        searching, checking = seed.spawn(2)
+        n = simulated_number(simulated, n, goal, searching, power=True, slack=0.03)
+        return n, simulated(n, checking), bool(is_simulated(one, np.array(n), method))
+
     searching, describing = seed_sequence(rng).spawn(2)
-    asked = (test, alpha, against, alternative, method, n_datasets)
     goals = rows["target"].to_numpy()
-    found = row_by_row(_number, setting, searching, null_variance, goals, *asked)
+    found = row_by_row(number, setting, searching, null_variance, goals)
     n, power, simulated = map(np.array, zip(*found, strict=True))
     table = describe(
         rows, setting, n, simulated, 1 - alpha, n_datasets, n_coverage, describing, against=against
@@ -836,63 +851,6 @@ def _plan(
     return table
 
 
-def _number(
-    setting: Setting,
-    null_variance: float,
-    goal: float,
-    test: str,
-    alpha: float,
-    against: float,
-    alternative: Alternative,
-    method: Calculation,
-    n_datasets: int,
-    seed: np.random.SeedSequence,
-) -> tuple[int, float, bool]:
-    """Number of trials, its power, and whether the spread of estimates is simulated."""
-    critical = float(special.ndtri(1 - (alpha / 2 if alternative == "two-sided" else alpha)))
-    away = float(true_value(setting)) - against
-    variance = float(unit_variance(setting))
-    correction = 0.0
-    if test == FISHER:
-        # Continuity correction of half a trial in each direction.
-        p_a, p_b = consistency.accuracies(setting.probabilities)
-        correction = 1 / float(p_a + p_b - 2 * p_a * p_b)
-
-    def approximate(n: int) -> float:
-        # Standard errors under the null hypothesis and under the truth [C96]_.
-        margin = critical * np.sqrt(null_variance / n) + correction / n
-        se = np.sqrt(variance / n)
-        # The variance is 0 for observers who always agree.
-        with np.errstate(divide="ignore"):
-            upper, lower = special.ndtr(np.array([away - margin, -away - margin]) / se)
-        sides = {"two-sided": upper + lower, "greater": upper, "less": lower}
-        return float(sides[alternative])
-
-    def simulated(n: int, own: np.random.SeedSequence) -> float:
-        counts = draw_tables(setting, n, n_datasets, own)
-        if test == FISHER:
-            tables, times = np.unique(counts, axis=0, return_counts=True)
-            rejected = fisher_log10_p(tables, alternative) <= np.log10(alpha)
-            return float(times @ rejected / n_datasets)
-        found = estimates(counts, setting) - against
-        # Score test of a pair, or analytic interval of a difference. Undefined: not rejected.
-        if test == SCORE:
-            hypothesis = setting._replace(probabilities=_null_tables(counts, against))
-            se = np.sqrt(unit_variance(hypothesis) / n)
-        else:
-            se = standard_errors(counts, setting)
-        sides = {"two-sided": np.abs(found), "greater": found, "less": -found}
-        return float((sides[alternative] > critical * se).mean())
-
-    n = smallest_with(approximate, goal)
-    few = test == FISHER and bool(smallest_expected(setting, n) < ENOUGH_FOR_FISHER)
-    if not (is_simulated(setting, np.array(n), method) or (method == "auto" and few)):
-        return n, approximate(n), False
-    searching, checking = seed.spawn(2)
-    n = simulated_number(simulated, n, goal, searching, power=True, slack=0.03)
-    return n, simulated(n, checking), bool(is_simulated(setting, np.array(n), method))
-
-
 # Minimum proportion of possible prior draws; below it, the priors contradict each other.
 FEWEST_POSSIBLE = 0.01
 # Numbers of studies and of draws for each in a search for the number of trials. The result is then
@@ -900,24 +858,21 @@ FEWEST_POSSIBLE = 0.01
 SEARCHED, SEARCHED_DRAWS = 1_000, 400
 
 
-class Distribution(Protocol):
-    """Interface of a frozen distribution of `scipy.stats`."""
-
-    def rvs(self, size: int, random_state: np.random.Generator) -> Any:
-        """Random variates."""
+# The distribution is a frozen one of scipy.stats.
+Belief = Any
 
 
-Belief = float | Distribution | ArrayLike
-
-
-def _check_goals(
+def _goals(
     n_trials: ArrayLike | None,
     width: float | None,
     assurance: float,
+    against: float,
     rope: tuple[float, float] | None,
-    ci_prob: float,
+    ci_prob: float | None,
     n_datasets: int,
-) -> None:
+) -> dict[str, Any]:
+    """Goals of studies, if they are valid."""
+    ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")
     if n_trials is not None:
         check_whole(n_trials, "n_trials")
@@ -929,21 +884,19 @@ def _check_goals(
     if rope is not None and not rope[0] < rope[1]:
         raise ValueError(f"rope must be (lower, upper) with lower < upper, got {rope}")
     check_whole(n_datasets, "n_datasets", 100)
+    return {
+        "width": width, "assurance": assurance, "against": against, "rope": rope,
+        "ci_prob": ci_prob,
+    }  # fmt: skip
 
 
-def _shares(
-    both: Floats,
-    truth: Floats,
-    width: float | None,
-    assurance: float,
-    against: float,
-    rope: tuple[float, float] | None,
-) -> dict[str, float]:
+def _shares(both: Floats, truth: Floats, goals: dict[str, Any]) -> dict[str, float]:
     """Widths of the intervals of simulated studies, and proportions that reach each goal."""
     lower, upper = both.T
+    against, rope = goals["against"], goals["rope"]
     shown = {"p_excludes": (lower > against) | (upper < against)}
-    if width is not None:
-        shown["p_width"] = upper - lower <= width
+    if goals["width"] is not None:
+        shown["p_width"] = upper - lower <= goals["width"]
     if rope is not None:
         shown["p_outside_rope"] = (lower > rope[1]) | (upper < rope[0])
         shown["p_inside_rope"] = (lower >= rope[0]) & (upper <= rope[1])
@@ -951,7 +904,7 @@ def _shares(
     found = np.array([*shares.values()])
     return {
         "expected_width": float((upper - lower).mean()),
-        "assured_width": float(np.quantile(upper - lower, assurance)),
+        "assured_width": float(np.quantile(upper - lower, goals["assurance"])),
         **shares,
         "coverage": float(((lower <= truth) & (truth <= upper)).mean()),
         "mc_error": float(np.sqrt(found * (1 - found) / len(both)).max()),
@@ -1033,14 +986,12 @@ def assurance(
     >>> plan["expected_width"].round(1).tolist()
     [0.3, 0.2]
     """
-    ci_prob = resolve("ci_prob", ci_prob)
-    _check_goals(n_trials, width, assurance, rope, ci_prob, n_datasets)
-    goals = {"width": width, "assurance": assurance, "against": against, "rope": rope}
+    goals = _goals(n_trials, width, assurance, against, rope, ci_prob, n_datasets)
     priors, studies = seed_sequence(rng).spawn(2)
     beliefs = {"accuracy_a": accuracy_a, "accuracy_b": accuracy_b, "ec": ec}
     truths, impossible = _possible(beliefs, n_datasets, np.random.default_rng(priors))
     setting = one_pair(cell_probabilities(*truths), prior=prior)
-    table = _simulated(setting, np.zeros(4, dtype=np.int64), n_trials, goals, ci_prob, studies)
+    table = _simulated(setting, np.zeros(4, dtype=np.int64), n_trials, goals, studies)
     return table.assign(impossible_share=impossible)
 
 
@@ -1101,26 +1052,23 @@ def plan_from(
     >>> plan.groupby("n_trials")["expected_width"].mean().round(1).tolist()
     [0.3, 0.2]
     """
-    ci_prob = resolve("ci_prob", ci_prob)
-    _check_goals(n_trials, width, assurance, rope, ci_prob, n_datasets)
-    goals = {"width": width, "assurance": assurance, "against": against, "rope": rope}
+    goals = _goals(n_trials, width, assurance, against, rope, ci_prob, n_datasets)
     of_type(result, Result, "make one with al.compare or a similar function")
     pilots = result.summary(intervals=())["n_trials"].to_numpy()
-    clustered = "design_effect" in result.estimates
-    counted = result.metric.counts == "correctness" and not clustered
-    plan = _from_counts if counted else _from_normal
     jobs = [
-        (result, i, int(pilots[i]) if keep_pilot else 0, n_trials, goals, ci_prob, n_datasets, own)
-        for i, own in enumerate(seed_sequence(rng).spawn(len(pilots)))
+        (result, i, n, keep_pilot, n_trials, goals, n_datasets, own)
+        for i, (n, own) in enumerate(
+            zip(pilots.tolist(), seed_sequence(rng).spawn(len(pilots)), strict=True)
+        )
     ]
     value = result.estimates["estimate"].values
     labels = result.pairs.assign(pilot_trials=pilots, pilot_estimate=value)
-    if clustered:
+    if "design_effect" in result.estimates:
         labels["design_effect"] = result.estimates["design_effect"].values
-    parts = [
-        labels.iloc[[i]].merge(part, how="cross") for i, part in enumerate(in_parallel(plan, jobs))
-    ]
-    return pd.concat(parts, ignore_index=True)
+    parts = enumerate(in_parallel(_from_pilot, jobs))
+    return pd.concat(
+        [labels.iloc[[i]].merge(part, how="cross") for i, part in parts], ignore_index=True
+    )
 
 
 def _possible(beliefs: dict[str, Belief], n: int, rng: np.random.Generator) -> tuple[Floats, float]:
@@ -1161,22 +1109,18 @@ def _simulated(
     pilot: NDArray[np.int64],
     n_trials: ArrayLike | None,
     goals: dict[str, Any],
-    ci_prob: float,
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
     """Simulate studies with each number of trials: one data set per true value."""
     p = setting.probabilities / setting.probabilities.sum(axis=-1, keepdims=True)
-    truth = estimates(p, setting)
+    truth, ci_prob = estimates(p, setting), goals["ci_prob"]
 
     def study(n: int, few: int, n_draws: int, own: np.random.SeedSequence) -> dict[str, float]:
         rng = np.random.default_rng(own)
         counts = pilot + rng.multinomial(n, p[:few])
         both = intervals(counts, setting, "posterior", n_draws, ci_prob, rng)
-        found = {"n_trials": n} | _shares(both, truth[:few], **goals)
-        return found | {"frac_undefined": float(np.isnan(estimates(counts, setting)).mean())}
-
-    def width(n: int, own: np.random.SeedSequence) -> float:
-        return study(n, SEARCHED, SEARCHED_DRAWS, own)["assured_width"]
+        undefined = float(np.isnan(estimates(counts, setting)).mean())
+        return {"n_trials": n} | _shares(both, truth[:few], goals) | {"frac_undefined": undefined}
 
     searching, describing = seed.spawn(2)
     if n_trials is None:
@@ -1184,62 +1128,52 @@ def _simulated(
         variance = np.nan_to_num(unit_variance(setting)[:SEARCHED])
         typical = float(np.quantile(variance, goals["assurance"]))
         needed = float(trials_of_formula(goals["width"], typical, ci_prob))
-        start = max(needed - pilot.sum(), 2)
-        n_trials = simulated_number(width, start, goals["width"], searching)
+        n_trials = simulated_number(
+            lambda n, own: study(n, SEARCHED, SEARCHED_DRAWS, own)["assured_width"],
+            max(needed - pilot.sum(), 2), goals["width"], searching,
+        )  # fmt: skip
     numbers = np.ravel(n_trials).astype(int).tolist()
     seeds = describing.spawn(len(numbers))
     jobs = [(n, len(p), N_DRAWS, own) for n, own in zip(numbers, seeds, strict=True)]
     return pd.DataFrame(list(in_parallel(study, jobs))).assign(method="simulated")
 
 
-def _from_counts(
+def _from_pilot(
     result: Result,
     entry: int,
-    kept: int,
+    n_pilot: int,
+    keep_pilot: bool,
     n_trials: ArrayLike | None,
     goals: dict[str, Any],
-    ci_prob: float,
     n_datasets: int,
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
-    """Simulate data sets, with true values from the pilot's posterior."""
-    # Repeated items count once, as fractional counts of cells.
-    counts = result.table["cells"].values[entry]
-    repeated = counts.dtype.kind == "f"
-    if kept and repeated:
-        raise ValueError(
-            "keep_pilot must be False, because the pilot has repeated items; plan new items "
-            "with keep_pilot=False, or more repeats with al.planning.plan_repeats"
-        )
-    drawing, studying = seed.spawn(2)
-    known = counts + result.prior.cells("planning")
-    truths = np.random.default_rng(drawing).dirichlet(known, size=n_datasets)
-    setting = one_pair(truths, result.metric, result.prior)
-    pilot = counts if kept else np.zeros_like(counts)
-    note = "for one response per item: see plan_repeats" if repeated else ""
-    return _simulated(setting, pilot, n_trials, goals, ci_prob, studying).assign(note=note)
-
-
-def _from_normal(
-    result: Result,
-    entry: int,
-    kept: int,
-    n_trials: ArrayLike | None,
-    goals: dict[str, Any],
-    ci_prob: float,
-    n_datasets: int,
-    seed: np.random.SeedSequence,
-) -> pd.DataFrame:
-    """Draw true values from the posterior, and normal estimates with the pilot's precision."""
+    """Simulate studies of one entry, with true values from its posterior."""
+    if result.metric.counts == "correctness" and "design_effect" not in result.estimates:
+        # Repeated items count once, as fractional counts of cells.
+        counts = result.table["cells"].values[entry]
+        repeated = counts.dtype.kind == "f"
+        if keep_pilot and repeated:
+            raise ValueError(
+                "keep_pilot must be False, because the pilot has repeated items; plan new items "
+                "with keep_pilot=False, or more repeats with al.planning.plan_repeats"
+            )
+        drawing, studying = seed.spawn(2)
+        known = counts + result.prior.cells("planning")
+        truths = np.random.default_rng(drawing).dirichlet(known, size=n_datasets)
+        setting = one_pair(truths, result.metric, result.prior)
+        table = _simulated(setting, counts * keep_pilot, n_trials, goals, studying)
+        return table.assign(note="for one response per item: see plan_repeats" * repeated)
+    # Otherwise estimates are normal, with the pilot's precision.
     estimate, se = (float(result.estimates[name].values[entry]) for name in ("estimate", "se"))
     draws = np.asarray(result.draws("posterior")[:, entry], dtype=np.float64)
     draws = draws[np.isfinite(draws)]
     if not (len(draws) and np.isfinite(estimate) and se > 0):
         note = "no plan: the pilot's estimate is undefined or has no standard error"
         return pd.DataFrame({"method": ["normal"], "note": [note]})
-    unit = se * np.sqrt(int(result.summary(intervals=())["n_trials"].iloc[entry]))
+    unit, kept = se * np.sqrt(n_pilot), n_pilot * keep_pilot
     if n_trials is None:
-        needed = float(trials_of_formula(goals["width"], unit**2, ci_prob))
+        needed = float(trials_of_formula(goals["width"], unit**2, goals["ci_prob"]))
         n_trials = max(2, int(np.ceil(needed)) - kept)
     numbers = np.ravel(n_trials).astype(int).tolist()
     rows = []
@@ -1248,7 +1182,7 @@ def _from_normal(
         truth = rng.choice(draws, n_datasets)
         new = truth + unit / np.sqrt(n) * rng.standard_normal(len(truth))
         value = (kept * estimate + n * new) / (kept + n)
-        half = special.ndtri((1 + ci_prob) / 2) * unit / np.sqrt(kept + n)
+        half = special.ndtri((1 + goals["ci_prob"]) / 2) * unit / np.sqrt(kept + n)
         both = np.stack([value - half, value + half], axis=1)
-        rows.append({"n_trials": n} | _shares(both, truth, **goals))
+        rows.append({"n_trials": n} | _shares(both, truth, goals))
     return pd.DataFrame(rows).assign(method="normal", note="")
