@@ -22,7 +22,7 @@ def test_plan_goes_to_a_file_that_trials_take(
     assert main([*line, "--out", str(out), "--quiet"]) == 0
     told = capsys.readouterr().out
     assert (
-        "Show 40 of the 160 images. They should be as informative about whether model_1 or"
+        "Show 40 of the 160 images. For the difference of model_1 and model_2 (error"
         in " ".join(told.split())
     )
     assert max(map(len, told.splitlines()[:-2])) <= 80

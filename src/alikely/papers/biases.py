@@ -168,13 +168,13 @@ def _cues(trials: Trials, attribute: str | Mapping[str, str], truth: NDArray[Any
     if isinstance(attribute, Mapping):
         given = {str(item): str(cue) for item, cue in attribute.items()}
         return [given.get(item, "") for item in items]
+    known = [str(c) for c in trials.data.coords if trials.data[c].dims == ("trial",)]
+    if not isinstance(attribute, str) or attribute not in ("texture", *known):
+        raise ValueError(
+            "attribute must be 'texture', a mapping of items to classes, or one of the "
+            f"coordinates {listed(known)}, got {attribute!r:.60}"
+        )
     if attribute != "texture":
-        known = [str(c) for c in trials.data.coords if trials.data[c].dims == ("trial",)]
-        if not isinstance(attribute, str) or attribute not in known:
-            raise ValueError(
-                "attribute must be 'texture', a mapping of items to classes, or one of the "
-                f"coordinates {listed(known)}, got {attribute!r:.60}"
-            )
         return [str(cue) for cue in trials.data[attribute].values]
     cues = []
     for item, own in zip(items, truth, strict=True):

@@ -328,7 +328,7 @@ def labelled_matrix(distances: Distances) -> tuple[list[str], Floats]:
         raise ValueError(
             "distances must have the same names in the same order along both sides; reindex them"
         )
-    values = distances.to_numpy(np.float64, copy=True)
+    values = np.array(distances, dtype=np.float64)
     np.fill_diagonal(values, 0)
     bad = ~(np.abs(values - values.T) <= 1e-9 * np.nanmax(np.abs(values), initial=0))
     if bad.any():

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -145,8 +145,8 @@ def representation_similarity(
             )
         se = float(np.sqrt((influence**2).sum())) / n
         bounds = interval(replicates[:, None], CI_PROB, "eti")[0]
-        row = dict.fromkeys(("dataset", "condition"), "all") | {"observer_a": a, "observer_b": b}
-        row |= {metric: value, "se": se}
+        row: dict[str, Any] = {"dataset": "all", "condition": "all", "observer_a": a}
+        row |= {"observer_b": b, metric: value, "se": se}
         row |= bound_columns("analytic", "ci", CI_PROB, value + reach * se)
         row |= bound_columns("bootstrap", "eti", CI_PROB, bounds) | {"n_items": n_items}
         note = "" if np.isfinite(value) else UNDEFINED.get(metric, ALIKE)

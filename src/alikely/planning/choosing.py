@@ -67,7 +67,6 @@ WhatFor = str | Sequence[str] | Sequence[Sequence[str]]
 ALL = ("all pairs", "ranking")
 # Strata are cells of the responses of at most so many models.
 MOST_OF_STRATA = 2
-SEVERAL = "these differences (root mean square)"
 
 
 class Pool(NamedTuple):
@@ -96,10 +95,10 @@ def pools_of(
     trials: Trials, models: str | Sequence[str], shown: Collection[str] = ()
 ) -> list[Pool]:
     """Collect the responses of models in each condition."""
-    data = trials.data
-    at = _positions(trials, models)
+    data, at = trials.data, _positions(trials, models)
     raw, frame = data["correct"].values[at], data["item"].values.astype(str)
     correctness(raw, "error")  # raises an error for responses without true classes
+    names = [trials.observers[i] for i in at]
     # Attributes are read one by one, because a table of trials times models would be large.
     groups = pd.DataFrame({key: data[key].values for key in ("dataset", "condition")})
     pools = []
@@ -124,7 +123,6 @@ def pools_of(
             truth = np.full(len(own), "", object)
             if trials.has_classes:
                 truth = np.array(trials.classes, object)[data["truth"].values[own]]
-            names = [trials.observers[i] for i in at]
             lost = int((seen.any(axis=0) & ~seen.all(axis=0)).sum())
             correct, images = raw[:, own] == 1, items.to_numpy()
             pools.append(Pool(str(dataset), str(condition), names, correct, images, truth, lost))
@@ -134,14 +132,14 @@ def pools_of(
 
 
 def _positions(trials: Trials, models: str | Sequence[str]) -> NDArray[np.intp]:
-    names, kinds = trials.observers, trials.data["kind"].values
+    kinds = trials.data["kind"].values
     if isinstance(models, str):
         known_kind("models", models, kinds, ", or list names of models")
         return np.flatnonzero(kinds == models)
     models = entries("models", models)
     if twice := [name for at, name in enumerate(models) if name in models[:at]]:
         raise ValueError(f"models has {twice[0]!r} twice; name each once")
-    return np.array(_numbers(models, names), dtype=np.intp)
+    return np.array(_numbers(models, trials.observers), dtype=np.intp)
 
 
 class Target(NamedTuple):
@@ -149,8 +147,6 @@ class Target(NamedTuple):
 
     text: str
     contrasts: Floats | None
-    question: str
-    error: str
 
     def each(self, n_models: int) -> Floats:
         """All contrasts, one per row."""
@@ -173,16 +169,13 @@ def target_of(target: WhatFor, models: Sequence[str]) -> Target:
         if target in ALL and target not in models:
             if number < 2:
                 raise ValueError(f"{target} needs at least two models, got {listed(models)}")
-            text = f"the differences of all pairs of {number} models"
-            return Target(text, None, f"which of {number} models err more like a human", SEVERAL)
-        (one,) = _numbers([target], models, ALL)
-        return Target(target, eye[[one]], f"how much {target} errs like a human", "that value")
+            return Target(f"the differences of all pairs of {number} models", None)
+        return Target(target, eye[_numbers([target], models, ALL)])
     wanted: list[Any] = list(target) if isinstance(target, Iterable) else []
     if not wanted:
-        got = "nothing" if isinstance(target, Iterable) else type(target).__name__
         raise ValueError(
             "target must name a pair of models, several pairs, one model, or be 'all pairs'; "
-            f"got {got}"
+            f"got {target!r:.60}"
         )
     if all(isinstance(entry, str) for entry in wanted):
         wanted = [wanted]
@@ -193,15 +186,9 @@ def target_of(target: WhatFor, models: Sequence[str]) -> Target:
             raise ValueError(f"a contrast must name two models, got {listed(map(repr, names))}")
         pairs.append(names)
     at = np.array([_numbers(names, models, ALL) for names in pairs])
-    single = len(pairs) == 1
-    return Target(
-        ("the difference of " if single else "the differences of ")
-        + ", of ".join(" and ".join(names) for names in pairs),
-        eye[at[:, 0]] - eye[at[:, 1]],
-        f"whether {' and whether '.join(' or '.join(names) for names in pairs)} errs more like a "
-        "human",
-        "that difference" if single else SEVERAL,
-    )
+    text = "the difference of " if len(pairs) == 1 else "the differences of "
+    text += ", of ".join(" and ".join(names) for names in pairs)
+    return Target(text, eye[at[:, 0]] - eye[at[:, 1]])
 
 
 def _numbers(names: Sequence[str], known: Sequence[str], more: Sequence[str] = ()) -> list[int]:
@@ -305,8 +292,7 @@ def sizes(correct: NDArray[np.bool_], contrasts: Floats | None) -> Floats:
     for start in range(0, len(square), CHUNK):
         part = slice(start, start + CHUNK)
         for likely, wrong, right in _moved(correct, contrasts, part):
-            square[part] += (1 - likely) * np.einsum("ci,ci->i", wrong, wrong)
-            square[part] += likely * np.einsum("ci,ci->i", right, right)
+            square[part] += ((1 - likely) * wrong**2 + likely * right**2).sum(axis=0)
     return np.sqrt(square / (len(ACCURACIES) * len(CONSISTENCIES)))
 
 
@@ -356,8 +342,7 @@ def _multiple(wanted: Floats, low: Floats, high: Floats, total: float) -> Floats
 
 def allocation(number: NDArray[np.intp], size: Floats, n: int) -> NDArray[np.intp]:
     """Number of images to show per stratum: Neyman allocation with a minimum of four [N34]_."""
-    held = np.bincount(number)
-    least = np.minimum(FEWEST, held)
+    held, least = np.bincount(number), fewest_images(number)
     if n < least.sum():
         raise ValueError(
             f"n must be at least {least.sum()}, up to {FEWEST} images for each of {len(held)} "
@@ -372,9 +357,9 @@ def allocation(number: NDArray[np.intp], size: Floats, n: int) -> NDArray[np.int
     return whole
 
 
-def fewest_images(number: NDArray[np.intp]) -> int:
-    """Minimum number of images: four per stratum, or all of a smaller stratum."""
-    return int(np.minimum(FEWEST, np.bincount(number)).sum())
+def fewest_images(number: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Minimum number of images per stratum: four, or all of a smaller one."""
+    return np.minimum(FEWEST, np.bincount(number))
 
 
 def probabilities(size: Floats, n: int, uniform_fraction: float = EVEN) -> Floats:
@@ -396,6 +381,7 @@ class Drawing(NamedTuple):
     """Sampling design of a pool: stratified, or systematic in random order."""
 
     inclusion: Floats
+    size: Floats
     stratum: NDArray[np.intp] | None = None
     classes: NDArray[np.intp] | None = None
     uniform_fraction: float | None = None
@@ -427,63 +413,29 @@ def drawing_of(
 ) -> Drawing:
     """Sampling design of one pool: strata for one or two models, otherwise by size."""
     classes = np.unique(pool.truth.astype(str), return_inverse=True)[1] if by_class else None
-    models = target.of_strata(len(pool.models))
+    models, uniform = target.of_strata(len(pool.models)), uniform_fraction
     if not len(models):
-        if uniform_fraction == 0 and not size.all():
+        if uniform == 0 and not size.all():
             raise ValueError(
                 f"uniform_fraction must be above 0: {int((size == 0).sum())} images of {pool.name} "
                 "carry no information on the target and would never be shown"
             )
-        return Drawing(
-            probabilities(size, n, EVEN if uniform_fraction is None else uniform_fraction),
-            None,
-            classes,
-            uniform_fraction,
-        )
-    stratum = strata_of(pool.correct, models)
+        inclusion = probabilities(size, n, EVEN if uniform is None else uniform)
+        return Drawing(inclusion, size, None, classes, uniform)
+    stratum, share = strata_of(pool.correct, models), uniform or 0.0
     # Equivalent to a minimum size for all images of the pool.
-    mixed = (
-        size
-        if not uniform_fraction
-        else np.sqrt((1 - uniform_fraction) * size**2 + uniform_fraction * np.mean(size**2))
-    )
+    mixed = np.sqrt((1 - share) * size**2 + share * np.mean(size**2))
     inclusion = allocation(stratum, mixed, n) / np.bincount(stratum)
-    return Drawing(inclusion[stratum], stratum, classes, uniform_fraction)
+    return Drawing(inclusion[stratum], size, stratum, classes, uniform)
 
 
-def expected_of(
-    pools: Sequence[Pool],
-    drawings: Sequence[Drawing],
-    target: Target,
-    numbers: Sequence[int] | None = None,
-) -> pd.DataFrame:
-    """Expected standard errors of a plan, or of the same plan with other numbers of images."""
-    tables = []
-    for pool, drawing in zip(pools, drawings, strict=True):
-        size = sizes(pool.correct, target.contrasts)
-        if numbers is None:
-            tables.append(_expected(pool, size, target, drawing))
-            continue
-        least = 2 if drawing.stratum is None else fewest_images(drawing.stratum)
-        for n in numbers:
-            if least <= n <= pool.n_images:
-                by_class = drawing.classes is not None
-                other = drawing_of(pool, size, target, n, drawing.uniform_fraction, by_class)
-                tables.append(_expected(pool, size, target, other))
-    if not tables:
-        raise ValueError(
-            f"numbers has no number of images that a pool and its strata allow: got {numbers}"
-        )
-    return pd.concat(tables, ignore_index=True)
-
-
-def _expected(pool: Pool, size: Floats, target: Target, drawing: Drawing) -> pd.DataFrame:
+def expected_of(pool: Pool, target: Target, drawing: Drawing) -> pd.DataFrame:
     """Standard errors of random sampling, the design and all images, from the models alone."""
     count, models, pi = pool.n_images, len(pool.models), drawing.inclusion
     n = round(float(pi.sum()))
     # For all pairs, sizes sum over models, each minus their mean.
     many = 2 / (models - 1) if target.contrasts is None else 1 / len(target.contrasts)
-    square = size**2 * many
+    square = drawing.size**2 * many
     per_image = float(square.mean())
     ours = float((square * (1 - pi) / pi).sum()) / count**2
     if drawing.stratum is not None:
@@ -518,26 +470,22 @@ def rows_of(pool: Pool, drawing: Drawing, target: Target, at: NDArray[np.intp]) 
     frame["inclusion"] = drawing.inclusion[at]
     frame["pool_images"] = pool.n_images
     if drawing.stratum is None:
+        certain = np.where(frame["inclusion"] > 1 - 1e-9, "; most informative, always shown", "")
         share = pool.correct[:, at].mean(axis=0)
-        certain = drawing.inclusion[at] > 1 - 1e-9
-        frame["reason"] = [
-            f"{right:.0%} of models are right"
-            + ("; most informative, always shown" if sure else "")
-            for right, sure in zip(share, certain, strict=True)
-        ]
-        return frame
-    models = target.of_strata(len(pool.models))
+        return frame.assign(
+            reason=[f"{right:.0%} of models are right" for right in share] + certain
+        )
+    models, stratum = target.of_strata(len(pool.models)), drawing.stratum[at]
     right, names = pool.correct[models], [pool.models[i] for i in models]
-    frame["stratum"] = _strata_names(right, names, drawing.stratum)[drawing.stratum[at]]
-    frame["stratum_images"] = np.bincount(drawing.stratum)[drawing.stratum[at]]
+    frame["stratum"] = _strata_names(right, names, drawing.stratum)[stratum]
+    frame["stratum_images"] = np.bincount(drawing.stratum)[stratum]
     for column, name in zip(("model_a", "model_b"), names, strict=False):
         frame[column] = name
+    differ = (right[0] != right[-1])[at]
+    words = np.where(differ, "the models differ", "the models agree")
     if len(names) == 1:
-        frame["reason"] = np.where(right[0, at], "the model is right", "the model is wrong")
-    else:
-        differ = right[0, at] != right[1, at]
-        frame["reason"] = np.where(differ, "the models differ", "the models agree")
-    return frame
+        words = np.where(right[0, at], "the model is right", "the model is wrong")
+    return frame.assign(reason=words)
 
 
 def _strata_names(
@@ -559,21 +507,18 @@ def _strata_names(
 def notes_of(pool: Pool, drawing: Drawing, several: bool) -> list[str]:
     """Notes on how the selection may affect participants, and on excluded images."""
     notes, pi = [], drawing.inclusion
-    where = f"{pool.name}: " if several else ""
     if pool.lost:
-        notes.append(
-            f"{pool.name}: {pool.lost} images not shown to every model are excluded from the pool"
-        )
+        notes.append(f"{pool.lost} images not shown to every model are excluded from the pool")
     hard = pool.correct.mean(axis=0) <= 0.5
     share, usual = float(pi[hard].sum() / pi.sum()), float(hard.mean())
     if share - usual > MUCH:
-        notes.append(where + HARD.format(share=share, pool=usual))
+        notes.append(HARD.format(share=share, pool=usual))
     if pool.truth.any() and drawing.classes is None:
         _, number = np.unique(pool.truth.astype(str), return_inverse=True)
         shown, equal = np.bincount(number, pi), np.bincount(number) * pi.mean()
         if ((shown > SKEWED * equal) & (shown >= SKEWED_IMAGES)).any():
-            notes.append(where + CLASSES)
-    return notes
+            notes.append(CLASSES)
+    return [f"{pool.name}: {note}" if several else note for note in notes]
 
 
 N_DRAWS = 1_000
@@ -688,14 +633,15 @@ def _tried(
     """Results for known humans: random sampling, and the plan with each of its estimators."""
     truth, n = true_contrasts(correct, people, contrasts), correct.shape[1]
     shown = round(float(drawing.inclusion.sum()))
+    simple = Drawing(np.full(n, shown / n), drawing.size)
     found: dict[str, list[Floats]] = {"random": [], "chosen": [], "strata": []}
     for _ in range(n_designs):
-        for name, way in {"random": Drawing(np.full(n, shown / n)), "chosen": drawing}.items():
+        for name, way in {"random": simple, "chosen": drawing}.items():
             at = way.draw(rng)
             own = correct[:, at], people[:, at]
             stratum = None if way.stratum is None else way.stratum[at]
-            pi = way.inclusion[at]
-            found[name].append(by_weights(*own, pi, contrasts, "pool", stratum=stratum))
+            estimated = by_weights(*own, way.inclusion[at], contrasts, "pool", stratum=stratum)
+            found[name].append(estimated)
             if way.stratum is not None and stratum is not None:
                 held = np.bincount(way.stratum)
                 found["strata"].append(
@@ -707,22 +653,20 @@ def _tried(
             continue
         value, lower, upper, effective = np.array(estimates).transpose(1, 0, 2)[:, :, defined]
         square = float(np.nanmean((value - truth[defined]) ** 2))
+        if name == "random":
+            chance = square
         # If all informative images were shown, limits equal the truth up to rounding.
         inside = (lower <= truth[defined] + EQUAL) & (truth[defined] - EQUAL <= upper)
-        covered = inside.mean(axis=0)
         per_image = chance / (1 / shown - 1 / n) if shown < n else np.nan
-        if name == "random":
-            chance, saved = square, 1.0
-        else:
-            saved = 1 / (square / per_image + 1 / n) / shown
+        saved = 1 / (square / per_image + 1 / n) / shown
         yield {
             "design": name,
             "n_images": shown,
             "effect": float(np.sqrt(np.nanmean(truth**2))),
             "rmse": float(np.sqrt(square)),
-            "trials_saved": saved,
-            "coverage": float(covered.mean()),
-            "worst_coverage": float(covered.min()),
+            "trials_saved": 1.0 if name == "random" else saved,
+            "coverage": float(inside.mean()),
+            "worst_coverage": float(inside.mean(axis=0).min()),
             "power": float(((lower > 0) | (upper < 0)).mean()),
             "starved": float((effective < FEWEST_EFFECTIVE).mean()),
         }
@@ -835,8 +779,6 @@ def choose_images(
     if by_class and not trials.has_classes:
         raise ValueError("by_class needs true classes; these trials contain correctness only")
     wanted = target_of(target, pools[0].models)
-    seeds = seed_sequence(rng).spawn(len(pools))
-    rows, drawings, notes, lists = [], [], _unknown(trials, seen), n_humans or 1
     if np.ndim(n) or isinstance(n, Mapping):
         raise ValueError(f"n must be one whole number of at least 2, got {n!r:.60}")
     check_whole(n, "n")
@@ -847,15 +789,20 @@ def choose_images(
                 f"have not seen; got {n}"
             )
         require_apart(pool, wanted)
+    lists = n_humans or 1
     check_memory(
         TABLE_BYTES * lists * n * len(pools),
         f"{lists:,} lists of {n:,} images in {len(pools):,} conditions",
         "fewer n_humans",
     )
-    for pool, seed in zip(pools, seeds, strict=True):
-        drawing = drawing_of(
-            pool, sizes(pool.correct, wanted.contrasts), wanted, n, uniform_fraction, by_class
-        )
+    unknown = sorted(set(seen).difference(trials.data["item"].values.astype(str).tolist()))
+    rows, drawings, notes = [], [], []
+    if unknown:
+        known = listed(unknown, most=3)
+        notes.append(f"{len(unknown)} items of shown are not in these trials: {known}")
+    for pool, seed in zip(pools, seed_sequence(rng).spawn(len(pools)), strict=True):
+        size = sizes(pool.correct, wanted.contrasts)
+        drawing = drawing_of(pool, size, wanted, n, uniform_fraction, by_class)
         generator = np.random.default_rng(seed)
         for number in tracked(range(1, lists + 1), lists):
             at = generator.permutation(drawing.draw(generator))
@@ -863,23 +810,12 @@ def choose_images(
         drawings.append(drawing)
         notes += notes_of(pool, drawing, len(pools) > 1)
     table = pd.concat(rows, ignore_index=True).sort_values("list", kind="stable", ignore_index=True)
+    table.insert(0, "list", table.pop("list"))
+    expected = [expected_of(p, wanted, d) for p, d in zip(pools, drawings, strict=True)]
     return StimulusPlan(
-        table[["list", *table.columns.drop("list")]],
-        expected_of(pools, drawings, wanted),
-        wanted.text,
-        tuple(dict.fromkeys(notes)),
-        tuple(pools),
-        tuple(drawings),
-        wanted,
-    )
-
-
-def _unknown(trials: Trials, shown: Sequence[str]) -> list[str]:
-    """Note on items that participants saw but models did not, for example misspelled ones."""
-    lost = sorted(set(shown).difference(trials.data["item"].values.astype(str).tolist()))
-    if not lost:
-        return []
-    return [f"{len(lost)} items of shown are not in these trials: {listed(lost, most=3)}"]
+        table, pd.concat(expected, ignore_index=True), wanted.text, tuple(dict.fromkeys(notes)),
+        tuple(pools), tuple(drawings), wanted,
+    )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -981,16 +917,13 @@ class StimulusPlan:
         needed = float((chosen["n_images"] * chosen["trials_saved"].fillna(1)).sum())
         saved, several = needed / chosen["n_images"].sum(), len(chosen) > 1
         where = f" in {len(chosen)} conditions" if several else ""
-        apart = (
-            ", drawn separately for each participant" if self.table["list"].nunique() > 1 else ""
-        )
-        person = "one human in one condition" if several else "one human"
+        apart = ", separate ones for each participant" if self.table["list"].nunique() > 1 else ""
         these, beyond = (_range(chosen[f"se_{name}"]) for name in ("pool", "images"))
         return (
-            f"Show {self.n_images} of the {pool} images{where}{apart}. They should be as "
-            f"informative about {self._target.question} (error consistency) as {round(needed)} "
-            f"images drawn at random ({saved:.1f} times as many). Expected standard error of "
-            f"{self._target.error}, {person}: {these} for these {pool} images, {beyond} for new "
+            f"Show {self.n_images} of the {pool} images{where}{apart}. For {self.target} (error "
+            f"consistency) they should be as informative as {round(needed)} images drawn at random "
+            f"({saved:.1f} times as many). Expected standard error for one human"
+            f"{' in one condition' * several}: {these} for these {pool} images, {beyond} for new "
             "images of the same kind."
         )
 
@@ -1013,7 +946,20 @@ class StimulusPlan:
         ValueError
             If no number is allowed.
         """
-        return expected_of(self._pools, self._drawings, self._target, list(numbers))
+        tables = []
+        for pool, drawing in zip(self._pools, self._drawings, strict=True):
+            stratum, by_class = drawing.stratum, drawing.classes is not None
+            least = 2 if stratum is None else fewest_images(stratum).sum()
+            for n in numbers:
+                if least <= n <= pool.n_images:
+                    uniform = drawing.uniform_fraction
+                    other = drawing_of(pool, drawing.size, self._target, n, uniform, by_class)
+                    tables.append(expected_of(pool, self._target, other))
+        if not tables:
+            raise ValueError(
+                f"numbers has no number of images that a pool and its strata allow: got {numbers}"
+            )
+        return pd.concat(tables, ignore_index=True)
 
     def sizes(self) -> pd.DataFrame:
         """Tabulate how informative each image of the pool is.
@@ -1033,20 +979,21 @@ class StimulusPlan:
         """
         parts = []
         for pool, drawing in zip(self._pools, self._drawings, strict=True):
-            here = (self.table["dataset"] == pool.dataset) & (
-                self.table["condition"] == pool.condition
-            )
             frame = pd.DataFrame(
                 {
                     "dataset": pool.dataset,
                     "condition": pool.condition,
                     "item": pool.items,
-                    "size": sizes(pool.correct, self._target.contrasts),
+                    "size": drawing.size,
                     "inclusion": drawing.inclusion,
-                    "shown": np.isin(pool.items, self.table.loc[here, "item"]),
-                    "right": pool.correct.mean(axis=0),
                 }
             )
+            own = self.table[
+                (self.table["dataset"] == pool.dataset)
+                & (self.table["condition"] == pool.condition)
+            ]
+            frame["shown"] = frame["item"].isin(own["item"])
+            frame["right"] = pool.correct.mean(axis=0)
             if drawing.stratum is not None:
                 frame["stratum"] = drawing.stratum
             parts.append(frame)
@@ -1217,9 +1164,7 @@ def choose_conditions(
     ['all:blur', 'all:clean', 'all:noise']
     """
     of_type(trials, Trials, "make them with Trials.from_table")
-    check_numbers(n_splits=n_splits)
-    if n_splits < 2:
-        raise ValueError(f"n_splits must be at least 2, got {n_splits}")
+    check_whole(n_splits, "n_splits")
     refuse_repeats(trials.data, "the choice of conditions")
     places = _places(trials, models, humans)
     names = list(places)
