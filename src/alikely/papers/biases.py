@@ -169,10 +169,11 @@ def _cues(trials: Trials, attribute: str | Mapping[str, str], truth: NDArray[Any
         given = {str(item): str(cue) for item, cue in attribute.items()}
         return [given.get(item, "") for item in items]
     known = [str(c) for c in trials.data.coords if trials.data[c].dims == ("trial",)]
-    if not isinstance(attribute, str) or attribute not in ("texture", *known):
+    of_type(attribute, str, "attribute must be a text, or a mapping such as a dict")
+    if attribute not in ("texture", *known):
         raise ValueError(
             "attribute must be 'texture', a mapping of items to classes, or one of the "
-            f"coordinates {listed(known)}, got {attribute!r:.60}"
+            f"coordinates {listed(known)}, got {attribute!r}"
         )
     if attribute != "texture":
         return [str(cue) for cue in trials.data[attribute].values]

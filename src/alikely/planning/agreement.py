@@ -130,15 +130,13 @@ def items_for_agreement(
     metric = _metric(coefficient)
     frequency = _frequency(shares)
     check_interval(ci_prob, "eti")
-    _check(n_readers, missing, len(frequency))
     if (n_items is None) == (width is None):
         raise ValueError("give either width or n_items, not both or neither")
+    plan = grid(value=value, goal=n_items if width is None else width)
     if width is None:
-        plan = grid(value=value, n_items=n_items)
-        check_whole(plan["n_items"], "n_items")
+        check_whole(plan["goal"], "n_items")
     else:
-        plan = grid(value=value, width=width)
-        check_width(plan["width"], "agreement")
+        check_width(plan["goal"], "agreement")
     counts, seen = _patterns(n_readers, len(frequency), missing)
     low, high = (
         float(metric.value(_population(counts, _chances(counts, seen, frequency, rho))))
@@ -158,18 +156,21 @@ def items_for_agreement(
         rho = min(max((each - low) / (high - low), 0.0), 1.0)
         return _unit_error(metric, counts, seen, frequency, rho)
 
+    def limits(each: float, n: float) -> Floats:
+        error = np.asarray(unit(each) / np.sqrt(n))
+        return analytic_interval(metric, np.asarray(each), error, z)
+
     rows = []
     for each, goal in plan.itertuples(index=False):
-        n = int(goal) if width is None else _number(metric, each, unit(each), goal, z)
-        se = unit(each) / np.sqrt(n)
-        lower, upper = analytic_interval(metric, np.asarray(each), np.asarray(se), z)
+        n = int(goal) if width is None else _number(lambda n, x=each: limits(x, n), goal)
+        lower, upper = limits(each, n)
         rare = n * seen[2:].sum() * (1 - frequency.max())
         row: dict[str, Any] = {
-            "value": each, "n_items": n, "se": se, "lower": lower, "upper": upper,
-            "width": upper - lower, "n_minority_ratings": rare,
+            "value": each, "n_items": n, "se": unit(each) / np.sqrt(n), "lower": lower,
+            "upper": upper, "width": upper - lower, "n_minority_ratings": rare,
         }  # fmt: skip
         if against is not None:
-            row["power"] = _power(metric, each, unit, n, against, z)
+            row["power"] = _power(metric.bounds, each, row["se"], limits, n, against)
         rows.append(row | {"note": _note(metric, n, rare)})
     return pd.DataFrame(rows)
 
@@ -194,21 +195,16 @@ def _frequency(shares: Sequence[float]) -> Floats:
     return np.asarray(frequency / frequency.sum())
 
 
-def _check(n_readers: int, missing: float, n_classes: int) -> None:
+def _patterns(n_readers: int, k: int, missing: float) -> tuple[Floats, Floats]:
+    """Counts of ratings per class (pattern, class), and the probability of each total count."""
     check_whole(n_readers, "n_readers")
     if not (isinstance(missing, numbers.Real) and 0 <= missing < 1):
         raise ValueError(f"missing must be a proportion in [0, 1), got {missing!r}")
-    number = math.comb(int(n_readers) + n_classes, n_classes)
-    if number > MOST_PATTERNS:
+    if (many := math.comb(int(n_readers) + k, k)) > MOST_PATTERNS:
         raise ValueError(
-            f"{n_readers} readers and {n_classes} classes have {number:,} rating patterns, more "
-            f"than the limit of {MOST_PATTERNS:,}; merge rare classes, or plan from a pilot with "
-            "plan_from"
+            f"{n_readers} readers and {k} classes have {many:,} rating patterns, more than the "
+            f"limit of {MOST_PATTERNS:,}; merge rare classes, or plan from a pilot with plan_from"
         )
-
-
-def _patterns(n_readers: int, k: int, missing: float) -> tuple[Floats, Floats]:
-    """Counts of ratings per class (pattern, class), and the probability of each total count."""
     number = np.arange(n_readers + 1)
     seen = special.comb(n_readers, number) * (1 - missing) ** number
     seen = seen * missing ** (n_readers - number)
@@ -276,47 +272,46 @@ def _unit_error(
     return float(np.sqrt(chance @ influence**2))
 
 
-def _number(metric: Metric, value: float, unit: float, goal: float, z: float) -> int:
+def _number(limits: Callable[[float], Floats], goal: float) -> int:
     """Smallest number of items whose interval is at most as wide as the goal, by bisection."""
 
-    def width(n: float) -> float:
-        ends = analytic_interval(metric, np.asarray(value), np.asarray(unit / np.sqrt(n)), z)
-        return float(ends[1] - ends[0])
+    def narrowness(n: float) -> float:
+        lower, upper = limits(n)
+        return float(lower - upper)
 
-    if width(MOST_ITEMS) > goal:
+    if narrowness(MOST_ITEMS) < -goal:
         raise ValueError(
             f"a width of {goal:g} needs more than {MOST_ITEMS:.0e} items; use a larger width"
         )
-    return smallest_with(lambda n: -width(n), -goal)
+    return smallest_with(narrowness, -goal)
 
 
 def _power(
-    metric: Metric, value: float, unit: Callable[[float], float], n: int, against: float, z: float
+    bounds: tuple[float, float],
+    value: float,
+    se: float,
+    limits: Callable[[float, float], Floats],
+    n: int,
+    against: float,
 ) -> float:
     """Probability that the interval excludes a value."""
-    low, high = metric.bounds
+    low, high = bounds
     if not (isinstance(against, numbers.Real) and low < against < high):
         raise ValueError(f"against must lie in ({low:g}, {high:g}), got {against!r}")
     beyond = 0.0
-    for bound, end in ((high, 0), (low, 1)):
-        near, far = against, bound
+    for far, end, sign in ((high, 0, 1), (low, 1, -1)):
+        near = against
         for _ in range(BISECTIONS):
             middle = (near + far) / 2
-            error = np.asarray(unit(middle) / np.sqrt(n))
-            reached = analytic_interval(metric, np.asarray(middle), error, z)[end]
-            clear = reached > against if end == 0 else reached < against
+            clear = sign * (limits(middle, n)[end] - against) > 0
             near, far = (near, middle) if clear else (middle, far)
-        away = (value - far) / (unit(value) / np.sqrt(n))
-        beyond += float(special.ndtr(away if end == 0 else -away))
+        beyond += float(special.ndtr(sign * (value - far) / se))
     return beyond
 
 
 def _note(metric: Metric, n_items: int, n_minority_ratings: float) -> str:
-    trust = metric.trust
-    if trust is None:
+    if metric.trust is None:
         return ""
-    known = {
-        "n_trials": np.array([float(n_items)]),
-        "n_minority_ratings": np.array([n_minority_ratings]),
-    }
-    return told(trust.seldom) if trust.rarest(known)[0] < trust.least else ""
+    numbers = {"n_trials": n_items, "n_minority_ratings": n_minority_ratings}
+    rarest = metric.trust.rarest({name: np.array([float(n)]) for name, n in numbers.items()})
+    return told(metric.trust.seldom) if rarest[0] < metric.trust.least else ""

@@ -117,13 +117,11 @@ def item_precision(
     wanted = {"n_answers": n_answers} if n_answers is not None else {"outside": outside}
     rows = _rows(accuracy=accuracy, tolerance=tolerance, **wanted)
     if n_answers is None:
-        found = [_answers(*row) for row in zip(*rows.values(), strict=True)]
-        rows["n_answers"] = np.array(found, dtype=np.float64)
+        rows["n_answers"] = np.array(list(map(_answers, *rows.values())), dtype=np.float64)
     p, n = rows["accuracy"], rows["n_answers"]
     rows["outside"] = _outside(p, n, rows["tolerance"])
-    rows["lower"], rows["upper"] = (
-        stats.binom.ppf(q, n, p) / n for q in ((1 - ci_prob) / 2, (1 + ci_prob) / 2)
-    )
+    tails = np.array([[(1 - ci_prob) / 2], [(1 + ci_prob) / 2]])
+    rows["lower"], rows["upper"] = stats.binom.ppf(tails, n, p) / n
     return _table(rows, sd=np.sqrt(p * (1 - p) / n))
 
 
@@ -225,16 +223,15 @@ def item_reliability(
     rows = _rows(item_mean=item_mean, item_sd=item_sd, **wanted)
     single = _single_answer(rows)
     values: dict[str, Value] = {
-        "r_truth": _truth,
         "reliability": spearman_brown,
+        "r_truth": _truth,
         "split_half": _halves,
     }
     one_of("of", of, tuple(values))
     if n_observers is None:
         least = 2 if of == "split_half" else 1
         rows["n_observers"] = _fewest(values[of], single, rows.pop("target"), least)
-    for name in ("reliability", "r_truth", "split_half"):
-        rows[name] = _each(values[name], single, rows["n_observers"])
+    rows |= {name: _each(f)(single, rows["n_observers"]) for name, f in values.items()}
     return _table(rows)
 
 
@@ -252,6 +249,9 @@ def _single_answer(rows: dict[str, Floats]) -> Floats:
     return np.asarray(sd**2 / bound**2)
 
 
+_each = functools.partial(np.vectorize, otypes=[float])
+
+
 def _truth(single: float, n: float) -> Floats:
     return np.sqrt(spearman_brown(single, n))
 
@@ -261,19 +261,13 @@ def _halves(single: float, n: float) -> Floats:
     return _truth(single, n // 2) * _truth(single, n - n // 2) if n > 1 else np.asarray(np.nan)
 
 
-def _each(value: Value, known: Floats, n: Floats) -> Floats:
-    return np.array([value(*pair) for pair in zip(known, n, strict=True)], dtype=np.float64)
-
-
 def _fewest(value: Value, known: Floats, goals: Floats, least: int) -> Floats:
     """Smallest numbers of participants or items at which a value reaches its goal, row by row."""
-    return np.array(
-        [
-            smallest_with(functools.partial(value, each), goal - SLACK, least)
-            for each, goal in zip(known, goals, strict=True)
-        ],
-        dtype=np.float64,
-    )
+    found = [
+        smallest_with(functools.partial(value, each), goal - SLACK, least)
+        for each, goal in zip(known, goals, strict=True)
+    ]
+    return np.array(found, dtype=np.float64)
 
 
 def items_for_margins(
@@ -354,7 +348,7 @@ def items_for_margins(
     people = stated.get("n_observers", np.full(len(rows["dmc"]), np.nan))
     reliability = np.ones(len(people))
     if given:
-        reliability = _each(spearman_brown, _single_answer(stated), people)
+        reliability = _each(spearman_brown)(_single_answer(stated), people)
     rows |= {"n_observers": people, "reliability": reliability}
     root = np.sqrt(reliability)
     z, null = np.arctanh(rows["dmc"] * root), np.arctanh(rows["against"] * root)
@@ -401,6 +395,5 @@ def _check(name: str, values: ArrayLike) -> None:
 def _table(rows: dict[str, Floats], **more: Floats) -> pd.DataFrame:
     """Make a table, with numbers of participants and items as integers where known."""
     table = pd.DataFrame(rows | more)
-    return table.astype(
-        {name: np.int64 for name in FEWEST if name in table and table[name].notna().all()}
-    )
+    known = table.columns[table.notna().all()].intersection(list(FEWEST))
+    return table.astype(dict.fromkeys(known, np.int64))
