@@ -162,7 +162,7 @@ def items_for_agreement(
 
     rows = []
     for each, goal in plan.itertuples(index=False):
-        n = int(goal) if width is None else _number(lambda n, x=each: limits(x, n), goal)
+        n = int(goal) if width is None else _number(functools.partial(limits, each), goal)
         lower, upper = limits(each, n)
         rare = n * seen[2:].sum() * (1 - frequency.max())
         row: dict[str, Any] = {

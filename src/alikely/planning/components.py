@@ -52,6 +52,7 @@ from alikely.data.trials import Trials
 from alikely.estimates.result import Result, of_kind
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import estimate
+from alikely.inference.intervals import mean_of_defined
 from alikely.metrics import Metric
 from alikely.planning.numbers import check_whole, grid
 
@@ -65,14 +66,9 @@ __all__ = [
 ]
 
 COMPONENTS = (
-    "observers",
-    "observer_pairs",
-    "images",
-    "observer_images",
-    "pair_images",
-    "observer_noise",
+    "observers", "observer_pairs", "images", "observer_images", "pair_images", "observer_noise",
     "pair_noise",
-)
+)  # fmt: skip
 PLANNED = {"n_observers": 2, "n_images": 2, "n_repeats": 1}
 # Numbers of quantiles of the variances between humans, readers and cases that a study may estimate;
 # widths and power are averaged over them.
@@ -240,7 +236,7 @@ def expected_errors(
             "n_repeats must be 1: the pilot has no repeats, so their effect is unknown; give "
             "values of observer_noise and pair_noise, or run a pilot that shows images twice"
         )
-    plans = []
+    plans, names = [], components.columns.intersection(["dataset", "system"])
     for _, row in components.iterrows():
         variance = row[list(COMPONENTS)].astype(float).fillna(0).clip(lower=0)
         one, two, seen = 1 / humans, np.zeros_like(humans), np.zeros_like(humans)
@@ -253,21 +249,19 @@ def expected_errors(
         trials = row["n_conditions"] * images
         by_observer = (variance["observer_images"] + variance["observer_noise"] / repeats) / trials
         by_pair = (variance["pair_images"] + variance["pair_noise"] / repeats) / trials
-        parts = {
-            "from_observers": one * variance["observers"] + two * variance["observer_pairs"],
-            "from_images": variance["images"] / trials,
-            "from_both": one * by_observer + two * by_pair,
-        }
+        between = one * variance["observers"] + two * variance["observer_pairs"]
+        by_images, by_both = variance["images"] / trials, one * by_observer + two * by_pair
         width = _mean_width(
             humans,
             one * variance["observers"] + seen * variance["observer_pairs"],
             one * by_observer + seen * by_pair,
-            parts["from_images"] + parts["from_both"],
+            by_images + by_both,
             ci_prob,
         )
-        se = np.sqrt(np.sum(list(parts.values()), axis=0))
-        plan = designs.astype(np.int64).assign(se=se, **parts, width=width)
-        names = [name for name in ("dataset", "system") if name in components]
+        plan = designs.astype(np.int64).assign(
+            se=np.sqrt(between + by_images + by_both), from_observers=between,
+            from_images=by_images, from_both=by_both, width=width,
+        )  # fmt: skip
         plans.append(row[names].to_frame().T.merge(plan, how="cross"))
     return pd.concat(plans, ignore_index=True)
 
@@ -348,24 +342,20 @@ def best_design(
     """
     ci_prob = resolve("ci_prob", ci_prob)
     _check_components(components)
-    if not cost_per_trial > 0 or not cost_per_observer >= 0:
-        raise ValueError(
-            "cost_per_trial must be above 0 and cost_per_observer at least 0, got "
-            f"{cost_per_trial:g} and {cost_per_observer:g}"
-        )
     conditions = int(components["n_conditions"].max())
     limit = np.inf if max_images is None else max_images
-    if limit < FEWEST_IMAGES or max_observers < 2 or max_repeats < 1:
-        raise ValueError(
-            f"max_images must be at least {FEWEST_IMAGES}, max_observers at least 2 and "
-            f"max_repeats at least 1, got {max_images}, {max_observers} and {max_repeats}"
-        )
     least = 2 * (cost_per_observer + FEWEST_IMAGES * conditions * cost_per_trial)
-    if not budget >= least:
-        raise ValueError(
-            f"budget must be at least {least:g}, the cost of 2 humans with {FEWEST_IMAGES} images "
-            f"in each of {conditions} conditions; got {budget:g}"
-        )
+    smallest = f"2 humans with {FEWEST_IMAGES} images in each of {conditions} conditions"
+    for name, given, lowest, valid in (
+        ("cost_per_trial", cost_per_trial, "above 0", cost_per_trial > 0),
+        ("cost_per_observer", cost_per_observer, "at least 0", cost_per_observer >= 0),
+        ("max_images", max_images, f"at least {FEWEST_IMAGES}", limit >= FEWEST_IMAGES),
+        ("max_observers", max_observers, "at least 2", max_observers >= 2),
+        ("max_repeats", max_repeats, "at least 1", max_repeats >= 1),
+        ("budget", budget, f"at least {least:g}, the cost of {smallest}", budget >= least),
+    ):  # fmt: skip
+        if not valid:
+            raise ValueError(f"{name} must be {lowest}; got {given:g}")
     numbers = np.meshgrid(np.arange(2, max_observers + 1), np.arange(1, max_repeats + 1))
     humans, repeats = map(np.ravel, numbers)
     per_human = budget / humans - cost_per_observer
@@ -378,29 +368,18 @@ def best_design(
     squares = planned[["se", "width"]].to_numpy().reshape(len(components), -1, 2) ** 2
     se, width = np.sqrt(squares.mean(axis=0)).T
     each = images * conditions * repeats
-    table = pd.DataFrame(
-        {
-            "n_observers": humans,
-            "n_images": images,
-            "n_repeats": repeats,
-            "trials_per_observer": each,
-            "cost": humans * (cost_per_observer + each * cost_per_trial),
-            "se": se,
-            "width": width,
-        }
-    )
+    table = pd.DataFrame({"n_observers": humans, "n_images": images, "n_repeats": repeats})
+    cost = humans * (cost_per_observer + each * cost_per_trial)
+    table = table.assign(trials_per_observer=each, cost=cost, se=se, width=width)
     return table.sort_values(["width", "se", "cost"], ignore_index=True)
 
 
 def _check_components(components: pd.DataFrame) -> None:
     of_type(components, pd.DataFrame, "make them with variance_components")
     lacking = [name for name in ("system", "n_conditions", *COMPONENTS) if name not in components]
-    if lacking:
-        raise ValueError(
-            f"components lacks the column {lacking[0]!r}; make it with variance_components"
-        )
-    if components.empty:
-        raise ValueError("components is empty: expected one row per system")
+    if lacking or components.empty:
+        what = f"lacks the column {lacking[0]!r}" if lacking else "is empty"
+        raise ValueError(f"components {what}; make it with variance_components")
     unknown = components[list(COMPONENTS[:5])].isna().any(axis=1)
     if unknown.any():
         system = components.loc[unknown, "system"].iloc[0]
@@ -440,8 +419,8 @@ def _row(
     influences: list[tuple[slice, Floats]],
 ) -> dict[str, object]:
     """Components of one system in one data set; ``index`` is (condition, entry)."""
-    found: dict[str, object] = {"dataset": part.name, "system": system, "mean": np.nan}
-    found |= {"n_observers": part.n_humans, "n_conditions": len(index)}
+    found = {"dataset": part.name, "system": system, "mean": np.nan, "n_observers": part.n_humans}
+    found |= {"n_conditions": len(index)}
     if (index < 0).any() or np.isnan(value[index]).any():
         why = "did not see every condition" if (index < 0).any() else "is undefined in a condition"
         unknown = dict.fromkeys(("n_images", "n_repeats", *COMPONENTS), np.nan)
@@ -452,12 +431,11 @@ def _row(
         for rows, table in influences
         if rows.start <= entries[0] < rows.stop
     ]
-    n_repeats = psi[0].shape[2]
     components = _components(part, system, value[index].mean(axis=0), psi)
-    negative = [name for name, variance in components.items() if variance < 0]
     found |= {"mean": float(value[index].mean())}
-    found |= {"n_images": float(np.mean([x.shape[1] for x in psi])), "n_repeats": n_repeats}
-    note = f"negative, treated as 0: {', '.join(negative)}" if negative else ""
+    found |= {"n_images": np.mean([x.shape[1] for x in psi]), "n_repeats": psi[0].shape[2]}
+    negative = ", ".join(name for name, variance in components.items() if variance < 0)
+    note = f"negative, treated as 0: {negative}" if negative else ""
     return found | components | {"note": note}
 
 
@@ -569,14 +547,9 @@ def plan_reader_study(
     pilot = apart if len(apart) else study.summary(ci_prob=ci_prob)
     tables = []
     for row in pilot.to_dict("records"):
-        columns = {
-            "modality": row["modality"],
-            "other": row.get("other", ""),
-            "n_readers": r,
-            "n_cases": n,
-        }
         se, half = _half_widths(row["var_reader"], row["var_case"], row, r, n, ci_prob)
-        columns |= {"se": se, "width": 2 * half.mean(axis=0)}
+        columns = {"modality": row["modality"], "other": row.get("other", ""), "n_readers": r}
+        columns |= {"n_cases": n, "se": se, "width": 2 * half.mean(axis=0)}
         if difference is not None:
             columns["power"] = _power(difference, se, half)
             ends = [
@@ -619,21 +592,14 @@ def _power(difference: float, se: Floats, half: Floats) -> Floats:
     return np.asarray(np.sum(away, axis=0).mean(axis=0))
 
 
-def _allowed(row: dict[str, float], ci_prob: float) -> list[tuple[float, float]]:
+def _allowed(row: dict[str, float], ci_prob: float) -> Floats:
     """Smallest and largest variances of readers and of cases in the pilot's intervals."""
-    n_readers, n_cases = row["n_readers"], max(row["n_cases"], 1)
-    by_both = row["var_residual"] / (n_readers * n_cases)
-    df_cases = np.fmin(row["df_cases"], max(n_cases - 1, 1))
-    seen = [
-        (n_readers, row["se_readers"] ** 2, n_readers - 1),
-        (n_cases, row["var_case"] / n_cases + by_both, df_cases),
-    ]
-    tails = [(1 + ci_prob) / 2, (1 - ci_prob) / 2]
-    ends = []
-    for number, variance, df in seen:
-        likely = variance * df / stats.chi2.ppf(tails, df)
-        ends.append(number * np.maximum(likely - by_both, 0.0))
-    return [(float(reader), float(case)) for reader, case in zip(*ends, strict=True)]
+    numbers = np.array([row["n_readers"], max(row["n_cases"], 1)])
+    by_both = row["var_residual"] / numbers.prod()
+    seen = np.array([row["se_readers"] ** 2, row["var_case"] / numbers[1] + by_both])
+    df = np.array([numbers[0] - 1, np.fmin(row["df_cases"], max(numbers[1] - 1, 1))])
+    tails = np.array([[(1 + ci_prob) / 2], [(1 - ci_prob) / 2]])
+    return numbers * np.maximum(seen * df / stats.chi2.ppf(tails, df) - by_both, 0.0)
 
 
 def plan_repeats(
@@ -711,22 +677,21 @@ def plan_repeats(
     rows = []
     for block in blocks(table):
         answers = table["answers"].values[:, block.trials]
-        sides = (table[name].values[block.rows] for name in ("first", "second"))
-        for p, (a, b) in enumerate(zip(*sides, strict=True)):
-            parts, known = _of_items(block, p, answers[[a, b]], metric)
+        for p, pair in enumerate(zip(block.a, block.b, strict=True)):
+            who = [int(table[side].values[block.rows][p]) for side in ("first", "second")]
+            parts, known = _of_items(block, p, block.correct[list(pair)], answers[who], metric)
             labels = result.pairs.iloc[block.rows.start + p].to_dict()
-            n = known if n_items is None else n_items
+            labels["n_items"] = known if n_items is None else n_items
             for k, m in designs.to_numpy(dtype=np.int64).tolist():
-                row = labels | {"n_items": n, "n_repeats_a": k, "n_repeats_b": m}
-                rows.append(row | _expected(parts, k, m, n, "" if known else "no common trial"))
+                design = labels | {"n_repeats_a": k, "n_repeats_b": m}
+                rows.append(design | _expected(parts, k, m, labels["n_items"]))
     return pd.DataFrame(rows)
 
 
 def _of_items(
-    block: Block, pair: int, answers: NDArray[np.int64], metric: Metric
+    block: Block, pair: int, share: NDArray[Any], answers: NDArray[np.int64], metric: Metric
 ) -> tuple[Floats, int]:
     """Variance of an item's contribution by source, and the number of items."""
-    share = block.correct[[block.a[pair], block.b[pair]]]
     common = (share != LEFT_OUT).all(axis=0)
     if not common.any():
         return np.full(4, np.nan), 0
@@ -736,35 +701,33 @@ def _of_items(
     # An item's contribution is linear in the proportion correct of either observer.
     at_a, at_b, at_both = n10 - n00, n01 - n00, n11 - n10 - n01 + n00
     whole = np.mean((n00 + at_a * p + at_b * q + at_both * p * q) ** 2)
-    one_a, one_b = _of_one_answer(p, n_a), _of_one_answer(q, n_b)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Variance of one response to each item; NaN if there was only one.
+        one_a, one_b = (
+            np.where(n > 1, x * (1 - x) * n / (n - 1), np.nan) for x, n in ((p, n_a), (q, n_b))
+        )
     # The square of an estimated slope is biased upwards by its noise.
     slope_a = (at_a + at_both * q) ** 2 - at_both**2 * np.nan_to_num(one_b / n_b)
     slope_b = (at_b + at_both * p) ** 2 - at_both**2 * np.nan_to_num(one_a / n_a)
     parts = np.array([slope_a * one_a, slope_b * one_b, at_both**2 * one_a * one_b])
-    known = np.isfinite(parts)
-    total = np.where(known, parts, 0.0).sum(axis=1)
-    a, b, both = np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), np.nan)
+    responses = mean_of_defined(parts, axis=1)
     inverse = np.mean([1 / n_a, 1 / n_b, 1 / (n_a * n_b)], axis=1)
-    items = whole - np.nansum(np.array([a, b, both]) * inverse)
-    return np.array([max(float(items), 0.0), a, b, both]), len(p)
+    items = whole - np.nansum(responses * inverse)
+    return np.array([max(float(items), 0.0), *responses]), len(p)
 
 
-def _of_one_answer(share: Floats, n: Floats) -> Floats:
-    """Variance of one response to each item; NaN if there was only one."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(n > 1, share * (1 - share) * n / (n - 1), np.nan)
-
-
-def _expected(parts: Floats, n_a: int, n_b: int, n_items: int, note: str) -> dict[str, object]:
+def _expected(parts: Floats, n_a: int, n_b: int, n_items: int) -> dict[str, object]:
+    """Standard error of a design, and fractions of its variance."""
     items, a, b, both = parts
     alone = [s for s, n, of in (("a", n_a, a), ("b", n_b, b)) if n > 1 and np.isnan(of)]
-    if alone and not note:
-        note = ALONE.format(side=alone[0])
-    if note:
-        return dict.fromkeys(("se", "items", "answers_a", "answers_b"), np.nan) | {"note": note}
+    if alone or np.isnan(items):
+        unknown = dict.fromkeys(("se", "items", "answers_a", "answers_b"), np.nan)
+        note = "no common trial" if np.isnan(items) else ALONE.format(side=alone[0])
+        return unknown | {"note": note}
     # For an observer with one response per item, noise is part of the variance of items.
     a, b, both = np.nan_to_num([a / n_a, b / n_b, both / (n_a * n_b)])
     variance = items + a + b + both
-    shares = {"items": items, "answers_a": a + both / 2, "answers_b": b + both / 2}
-    divided = {name: part / variance if variance else np.nan for name, part in shares.items()}
+    with np.errstate(invalid="ignore"):
+        shares = np.array([items, a + both / 2, b + both / 2]) / variance
+    divided = dict(zip(("items", "answers_a", "answers_b"), shares.tolist(), strict=True))
     return {"se": float(np.sqrt(variance / n_items)), **divided, "note": ""}
