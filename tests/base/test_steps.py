@@ -1,20 +1,18 @@
-"""A progress bar: shown on standard error when wanted, with a total that may come later."""
+"""A progress bar: shown on standard error when wanted."""
 
 from __future__ import annotations
 
 import pytest
 
-from alikely._base.steps import Bar
+from alikely._base.settings import options
+from alikely._base.steps import progress_bar
 
 
-def test_a_total_that_comes_later(capsys: pytest.CaptureFixture[str]) -> None:
-    with Bar("data.zip") as bar:
-        bar.total = 10
-        bar.update(4)
-        bar.update(6)
-        assert bar.total == 10
-        assert bar._bars.tasks[0].completed == 10
-        bar.reset()
-        assert bar._bars.tasks[0].completed == 0
-        bar.close()
-    assert capsys.readouterr().out == ""
+def test_a_bar_is_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with options(progressbar=True), progress_bar("data.zip", 10) as advance:
+        advance(4)
+        advance(6)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "data.zip" in err
+    assert "10/10" in err

@@ -221,10 +221,8 @@ GROUPS: dict[str, dict[str, Make]] = {
     "all 79,800 pairs of 400 observers, N = 12,000": {
         "points, errors, tests": call(al.error_consistency, board, **OFF),
         "Fisher": call(fisher.fisher_log10_p, EVERY),
-        "Fisher, one worker": call(fisher.fisher_log10_p, EVERY, workers=1),
         "Fisher by scipy, a hundredth": call(fisher_of_scipy),
         "limits": call(cell_limits.posterior_limits, EVERY),
-        "limits, one worker": call(cell_limits.posterior_limits, EVERY, workers=1),
         "limits by draws, a fortieth": call(
             quantiles_of_draws, lambda: EVERY()[: N_PAIRS // 40]
         ),

@@ -110,7 +110,7 @@ def test_shapes_types_and_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cell_limits, "TOGETHER", 3)
     monkeypatch.setattr(cell_limits, "_integrated", counted)
     for dtype in (np.int32, np.int64):
-        again = posterior_limits(tables.astype(dtype), workers=2)
+        again = posterior_limits(tables.astype(dtype))
         np.testing.assert_array_equal(again, limits)
     assert sum(asked) == 2 * (ODD.min(axis=1) < 5).sum()
     assert posterior_limits(tables[:, :0]).shape == (2, 0, 2)
@@ -127,13 +127,12 @@ def test_an_empty_table_has_no_limits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "options", "message"),
+    ("cells", "message"),
     [
-        ([1, 2, 3], {}, r"n00 on the last axis, got shape \(3,\)"),
-        ([1, 2, 3, -4], {}, "must not be negative, got -4"),
-        ([1, 2, 3, 4], {"workers": 0}, "n_workers must be at least 1, got 0"),
+        ([1, 2, 3], r"n00 on the last axis, got shape \(3,\)"),
+        ([1, 2, 3, -4], "must not be negative, got -4"),
     ],
 )
-def test_bad_arguments(cells: list[float], options: dict[str, float], message: str) -> None:
+def test_bad_arguments(cells: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        posterior_limits(cells, **options)
+        posterior_limits(cells)

@@ -22,7 +22,6 @@ from alikely.metrics import (
     margins,
 )
 from alikely.metrics.options import capa_matrices, same_wrong_answers
-from alikely.papers import representations as kernels
 
 METRICS = al.metrics.metrics().values()
 INFINITE = float("inf")
@@ -117,8 +116,6 @@ def test_divergences(rng: np.random.Generator) -> None:
         for other in (q, apart):
             assert_within(errors.jensen_shannon_divergence(p, other, base), 0, most)
     assert_within(paired.divergence(p, q, 0.5), 0, 1)
-    # Probabilities in single precision sum to 1 but for seven digits.
-    assert_within(kernels.confidence_divergence(p, q.astype(np.float32)))
 
 
 @given(rng=SEEDS)

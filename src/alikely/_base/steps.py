@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
-from typing import Protocol, Self
+from typing import Protocol
 
 from alikely._base.settings import options
 
 __all__ = [
     "LOG",
     "LONG",
-    "Bar",
     "Watcher",
     "duration",
-    "is_silent",
     "own_bar",
+    "progress_bar",
     "quietly",
     "shows_progress",
     "step",
@@ -69,18 +69,13 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
         _watchers.remove(watcher)
 
 
-def is_silent() -> bool:
-    """Whether bars of any kind are unwanted."""
-    return any(watcher.silent for watcher in _watchers)
-
-
 def shows_progress() -> bool:
     """Whether to show bars: as options say, or else at a terminal and in a notebook."""
     if _quiet:
         return False
     if options.progressbar is not None:
         return options.progressbar
-    if is_silent():
+    if any(watcher.silent for watcher in _watchers):
         return False
     # Nothing of notebooks is imported where there is none.
     shell = sys.modules.get("IPython")
@@ -155,45 +150,15 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.0f} h"
 
 
-class Bar:
-    """Pieces of work done and to come; the total may be set later."""
+@contextlib.contextmanager
+def progress_bar(what: str, total: float) -> Iterator[Callable[[float], None]]:
+    """Bar of pieces of work; yields the function that says how many more are done."""
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress
 
-    def __init__(self, what: str, total: float = 0) -> None:
-        from rich.console import Console
-        from rich.progress import MofNCompleteColumn, Progress
-
-        columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-        console = Console(stderr=True)
-        # Without ipywidgets rich warns in notebooks, and shows nothing.
-        shown = shows_progress() and not (console.is_jupyter and find_spec("ipywidgets") is None)
-        self._bars = Progress(*columns, console=console, disable=not shown)
-        self._task = self._bars.add_task(what, total=total)
-
-    def __enter__(self) -> Self:
-        self._bars.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bars.stop()
-
-    @property
-    def total(self) -> float:
-        """Pieces of work in all."""
-        return self._bars.tasks[self._task].total or 0
-
-    @total.setter
-    def total(self, number: float) -> None:
-        self._bars.update(self._task, total=number)
-        self._bars.start()
-
-    def update(self, number: float = 1) -> None:
-        """So many more pieces are done."""
-        self._bars.update(self._task, advance=number)
-
-    def reset(self) -> None:
-        """Begin again."""
-        self._bars.reset(self._task)
-
-    def close(self) -> None:
-        """Take the bar away."""
-        self._bars.stop()
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    console = Console(stderr=True)
+    # Without ipywidgets rich warns in notebooks, and shows nothing.
+    shown = shows_progress() and not (console.is_jupyter and find_spec("ipywidgets") is None)
+    with Progress(*columns, console=console, disable=not shown) as bars:
+        yield functools.partial(bars.advance, bars.add_task(what, total=total))

@@ -15,7 +15,7 @@ import pandas as pd
 from alikely._base.files import write_file
 from alikely._base.parallel import products, workers
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.steps import Bar, quietly
+from alikely._base.steps import progress_bar, quietly
 
 __all__ = ["run_study"]
 
@@ -89,8 +89,8 @@ def run_study(
         paths = [cache_dir / _file_name(name, *cell) for cell in zip(cells, seeds, strict=True)]
     done = {i: rows for i, path in enumerate(paths) if path and (rows := _kept(path)) is not None}
     todo = [index for index in range(len(cells)) if index not in done]
-    with Bar("cells", len(cells)) as bar:
-        bar.update(len(done))
+    with progress_bar("cells", len(cells)) as advance:
+        advance(len(done))
         work = joblib.Parallel(n_jobs=workers(), prefer="threads", return_as="generator_unordered")(
             joblib.delayed(_run)(function, index, dict(cells[index]), seeds[index])
             for index in todo
@@ -100,7 +100,7 @@ def run_study(
                 text = json.dumps(rows, default=lambda value: value.tolist()).encode()
                 write_file(path, _digest(text), b"\n", text)
             done[index] = rows
-            bar.update()
+            advance(1)
     return pd.DataFrame([dict(cells[i]) | row for i in range(len(cells)) for row in done[i]])
 
 

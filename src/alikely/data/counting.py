@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from alikely._base.compiled import can_compile
 from alikely._base.names import listed
 from alikely._base.parallel import in_parallel
-from alikely._base.steps import Bar
+from alikely._base.steps import progress_bar
 from alikely.data.tables import CELLS, MOST_COUNT
 from alikely.data.trials import Trials
 
@@ -68,7 +68,7 @@ def joint_counts(correct: xr.DataArray) -> xr.Dataset:
     i, j = np.triu_indices(n_observers, k=1)
     cells = np.zeros((len(i), len(CELLS)), dtype=np.int64)
     step = max(1, SLICE // n_observers)
-    with Bar("counting trials", n_trials) as bar:
+    with progress_bar("counting trials", n_trials) as advance:
         for start in range(0, n_trials, step):
             part = ordered.isel(trial=slice(start, start + step)).values
             if (odd := ~np.isin(part, (1, 0, -1))).any():
@@ -77,7 +77,7 @@ def joint_counts(correct: xr.DataArray) -> xr.Dataset:
                     f"{part[odd][0]:g}"
                 )
             cells += all_cells(pack(part))
-            bar.update(part.shape[1])
+            advance(part.shape[1])
     names = np.array([f"observer_{k}" for k in range(n_observers)], dtype=object)
     if "observer" in ordered.coords:
         names = ordered["observer"].values.astype(object)

@@ -60,7 +60,6 @@ from alikely.estimates.sentences import (
 )
 from alikely.inference.influence import (
     cells_of_clusters,
-    clusters_of_sum,
     covariance_of,
     influence_of,
     most_freedom,
@@ -631,10 +630,9 @@ def _analytic(
         sums = pooled_sum(
             metric, part["cells"].values.astype(np.float64), w, part["pair_group"].values
         )
+        moved, squares = influence_of(part, sums.slopes, cluster)
         if cluster is None or not of_items(part, cluster):
-            moved = influence_of(part, sums.slopes, cluster)
             return sum_interval(metric, w, value, sums, moved, ci_prob)
-        moved, squares = clusters_of_sum(part, sums.slopes, cluster)
         if len(w) * len(squares) <= MOST_CELLS:
             cells, squares = cells_of_clusters(part, sums.slopes, cluster)
             moved = left_out(metric, cells.sum(axis=2), cells, w, part["pair_group"].values)

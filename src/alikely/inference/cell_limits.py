@@ -20,7 +20,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats, normal_nodes
 from alikely._base.intervals import check_interval
-from alikely._base.parallel import at_most, in_parallel
+from alikely._base.parallel import in_parallel
 from alikely.inference.fisher import whole_counts
 from alikely.metrics import ERROR_CONSISTENCY
 from alikely.metrics.cell_priors import Prior, cell_prior
@@ -63,12 +63,11 @@ def posterior_limits(
     ci_prob: float = 0.95,
     *,
     prior: Prior | None = None,
-    workers: int | None = None,
 ) -> Floats:
     """Compute equal-tailed posterior limits of error consistency without draws."""
     check_interval(ci_prob, "eti")
     levels = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
-    return posterior_quantiles(cells, levels, prior=prior, workers=workers)
+    return posterior_quantiles(cells, levels, prior=prior)
 
 
 def posterior_quantiles(
@@ -76,7 +75,6 @@ def posterior_quantiles(
     levels: ArrayLike,
     *,
     prior: Prior | None = None,
-    workers: int | None = None,
 ) -> Floats:
     """Compute posterior quantiles of error consistency, as `posterior_limits`."""
     probabilities = np.atleast_1d(np.asarray(levels, dtype=np.float64))
@@ -87,13 +85,25 @@ def posterior_quantiles(
     flat = counts.reshape(-1, 4)
     limits = np.full((len(flat), len(probabilities)), np.nan)
     blocks = [slice(start, start + BLOCK) for start in range(0, len(flat), BLOCK)]
-    others = []
-    with at_most(workers):
-        jobs = [(flat[at], own, probabilities) for at in blocks]
-        for at, (found, rest) in zip(blocks, in_parallel(_expand, jobs), strict=True):
-            limits[at] = found
-            others.append(rest)
-        _integrate(flat, others, own, probabilities, limits)
+    others = [np.empty((0, 4), dtype=np.int64)]
+    jobs = [(flat[at], own, probabilities) for at in blocks]
+    for at, (found, rest) in zip(blocks, in_parallel(_expand, jobs), strict=True):
+        limits[at] = found
+        others.append(rest)
+    # Tables with a small cell, each distinct one integrated once. Neighbors in the order of
+    # keys share margins, whose inverse functions are computed once.
+    every = np.concatenate(others)
+    wide = bool(every.max(initial=0) >= NARROWEST)
+    keys, first = np.unique(_keys(every, wide), return_index=True)
+    # Whatever the prior, what is integrated may be turned with it.
+    turned = _turned(every[first] + own, np.zeros(4))
+    pieces = range(0, len(turned), TOGETHER)
+    rest = [(turned[at : at + TOGETHER], probabilities) for at in pieces]
+    integrals = np.concatenate([limits[:0], *in_parallel(_integrated, rest)])
+    for start in range(0, len(flat), BLOCK) if len(integrals) else ():
+        rows = _small(flat[start : start + BLOCK], own) + start
+        at = np.searchsorted(keys, _keys(_turned(flat[rows], own), wide))
+        limits[rows] = integrals[at]
     return limits.reshape(*counts.shape[:-1], len(probabilities))
 
 
@@ -164,32 +174,6 @@ def _keys(tables: NDArray[np.int64], wide: bool) -> NDArray[np.generic]:
         return np.ascontiguousarray(tables.astype(">u8")).view("S32")[:, 0]
     packed = tables.astype(np.uint64)
     return (packed << np.array([48, 32, 16, 0], dtype=np.uint64)).sum(axis=1)
-
-
-def _integrate(
-    flat: NDArray[np.integer],
-    tables: list[NDArray[np.int64]],
-    prior: Floats,
-    levels: Floats,
-    limits: Floats,
-) -> None:
-    """Fill in the limits of tables with a small cell, each distinct one integrated once."""
-    every = np.concatenate([np.empty((0, 4), dtype=np.int64), *tables])
-    if not len(every):
-        return
-    wide = bool(every.max() >= NARROWEST)
-    keys, first = np.unique(_keys(every, wide), return_index=True)
-    # Neighbors in this order share margins, whose inverse functions are computed once.
-    every = every[first]
-    pieces = [slice(start, start + TOGETHER) for start in range(0, len(every), TOGETHER)]
-    # Whatever the prior, what is integrated may be turned with it.
-    turned = _turned(every + prior, np.zeros(4))
-    jobs = [(turned[at], levels) for at in pieces]
-    found = np.concatenate(list(in_parallel(_integrated, jobs)))
-    for start in range(0, len(flat), BLOCK):
-        rows = _small(flat[start : start + BLOCK], prior) + start
-        at = np.searchsorted(keys, _keys(_turned(flat[rows], prior), wide))
-        limits[rows] = found[at]
 
 
 def _integrated(tables: Floats, levels: Floats) -> Floats:

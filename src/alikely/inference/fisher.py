@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely._base.parallel import at_most, in_parallel
+from alikely._base.parallel import in_parallel
 
 __all__ = ["fisher_log10_p", "log_table_mass", "whole_counts"]
 
@@ -33,8 +33,6 @@ SIDES = {"two-sided": 0, "greater": 1, "less": -1}
 def fisher_log10_p(
     cells: ArrayLike,
     alternative: Literal["two-sided", "greater", "less"] = "two-sided",
-    *,
-    workers: int | None = None,
 ) -> Floats:
     """Logarithm (base 10) of Fisher's exact p-value of independence."""
     if alternative not in SIDES:
@@ -47,9 +45,8 @@ def fisher_log10_p(
     rest = _rests(flat)
     side = SIDES[alternative]
     jobs = [(flat[start : start + BLOCK], rest, side) for start in range(0, len(flat), BLOCK)]
-    with at_most(workers):
-        for k, found in enumerate(in_parallel(_log_p, jobs)):
-            out[k * BLOCK : k * BLOCK + len(found)] = found
+    for k, found in enumerate(in_parallel(_log_p, jobs)):
+        out[k * BLOCK : k * BLOCK + len(found)] = found
     out /= math.log(10)
     return out.reshape(counts.shape[:-1])
 

@@ -34,8 +34,8 @@ __all__ = ["independent_posterior"]
 
 # Pairs whose values are computed at a time: intermediate arrays stay below 10 MB.
 CHUNK = 64
+# Two parameters a pair and no correlation: adaptation is quick.
 TUNE = 500
-EXACT = "or use sampler='exact'"
 DIMS = ("chain", "draw", "pair")
 
 
@@ -68,9 +68,17 @@ def independent_posterior(
         )
     chosen = "nuts" if sampler == "nuts" or without else "exact"
     if chosen == "nuts":
-        remedy = DRAW_MORE if without else f"{DRAW_MORE}, {EXACT}"
-        fitted = _chains(counts, coords, priors, per_chain, rng, remedy)
+        from alikely.models.copies import copying
+
+        # Without labels: compiled once for this number of pairs.
+        model = copying(counts, independent=True, priors=priors)
+        remedy = DRAW_MORE if without else f"{DRAW_MORE}, or use sampler='exact'"
+        n, include = CHAINS * per_chain, ["posterior_predictive"]
+        fitted = labeled(
+            nuts(model, n, TUNE, rng, remedy=remedy, include=include), pair=coords["pair"]
+        )
         groups = {name: node.to_dataset() for name, node in fitted.children.items()}
+        groups["posterior_predictive"] = groups["posterior_predictive"].astype(np.int32)
         told = fitted.attrs
     else:
         groups, texts = _exact(counts, priors, per_chain, rng)
@@ -117,27 +125,3 @@ def _exact(
     }
     beta = check_accuracy_priors(priors)
     return groups, {name: f"Beta({a:.6g}, {b:.6g})" for name, (a, b) in beta.items()}
-
-
-def _chains(
-    counts: NDArray[np.int64],
-    coords: Mapping[str, Sequence[str]],
-    priors: Mapping[str, Any] | None,
-    per_chain: int,
-    rng: RandomState,
-    remedy: str,
-) -> xr.DataTree:
-    from alikely.models.copies import copying
-
-    # Without labels: compiled once for this number of pairs.
-    tree = nuts(
-        copying(counts, independent=True, priors=priors),
-        CHAINS * per_chain,
-        # Two parameters a pair and no correlation: adaptation is quick.
-        TUNE,
-        rng,
-        remedy=remedy,
-        include=["posterior_predictive"],
-    )
-    tree["posterior_predictive"] = tree["posterior_predictive"].to_dataset().astype(np.int32)
-    return labeled(tree, pair=coords["pair"])

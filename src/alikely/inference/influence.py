@@ -35,7 +35,6 @@ __all__ = [
     "OfClusters",
     "cells_of_clusters",
     "cluster_influence",
-    "clusters_of_sum",
     "covariance",
     "covariance_of",
     "estimate",
@@ -104,8 +103,7 @@ def estimate(
     >>> result["estimate"].values.round(4), result["se"].values.round(4)
     (array([0.3333]), array([0.0843]))
     """
-    clustered = of_items(table, cluster)
-    whole = table["cells"].dtype.kind in "iu" if "cells" in table else False
+    whole = "cells" in table and table["cells"].dtype.kind in "iu"
     if cluster is None and metric.counts == "correctness" and whole and "inclusion" not in table:
         # Counts suffice: no pass over the trials.
         cells = table["cells"].values.astype(np.float64)
@@ -113,47 +111,44 @@ def estimate(
         # An empty cell has no effect, even where its influence is undefined.
         square = np.where(cells > 0, cells * psi**2, 0).sum(axis=-1)
         square /= np.maximum(cells.sum(axis=-1), 1) ** 2
-        reasons = metric.reason(cells).astype(object)
+        found = _described(value, square, metric.reason(cells).astype(object))
     else:
-        value, square = np.full((2, table.sizes["pair"]), np.nan)
-        chosen = np.full((4, table.sizes["pair"]), np.nan)
-        reasons = np.full(table.sizes["pair"], "no trial", dtype=object)
         numbers = None if cluster is None else cluster_numbers(table, cluster)
-        df, effect = np.full((2, len(value)), np.nan)
-        n_clusters = np.zeros(len(value), dtype=np.int64)
-        for block in blocks(table):
-            ready = evaluator(block, metric)
-            slopes = ready.slopes()
-            if block.chosen:
-                chosen[:, block.rows] = _of_design(block, ready, slopes)
-            value[block.rows] = ready.values(np.ones((1, block.correct.shape[1])))[0]
-            reasons[block.rows] = ready.reasons()
-            if numbers is None:
-                square[block.rows] = (slopes**2).sum(axis=1)
-            elif not clustered:
-                summed = slopes @ indicator(numbers[block.trials])[0]
-                square[block.rows] = (summed**2).sum(axis=1)
-            else:
-                moved, squares = cluster_influence(ready, numbers[block.trials])
-                n_clusters[block.rows] = (squares > 0).sum(axis=1)
-                square[block.rows], df[block.rows] = of_clusters(moved, squares)
-                effect[block.rows] = divide(square[block.rows], (slopes**2).sum(axis=1))
-    found = {}
-    if clustered:
-        found = {
-            "interval_center": ("pair", value),
-            "df": ("pair", df),
-            "n_clusters": ("pair", n_clusters),
-        }
-        found["design_effect"] = ("pair", effect)
-    if "inclusion" in table:
-        bias, tossed, df, effective = chosen
-        found = {"interval_center": ("pair", value), "df": ("pair", df)}
-        found["effective_images"] = ("pair", effective)
-        value, square = value - bias, square + tossed
+        parts = [
+            _of_block(block, metric, numbers, of_items(table, cluster)) for block in blocks(table)
+        ]
+        found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    variables = {name: ("pair", values) for name, values in found.items()}
+    return xr.Dataset(variables, coords={"pair": table["pair"]})
+
+
+def _described(value: Floats, square: Floats, reasons: NDArray[np.object_]) -> dict[str, Any]:
     se = np.sqrt(np.where(np.isfinite(value), square, np.nan))
-    found |= {"estimate": ("pair", value), "se": ("pair", se), "undefined": ("pair", reasons)}
-    return xr.Dataset(found, coords={"pair": table["pair"]})
+    return {"estimate": value, "se": se, "undefined": reasons}
+
+
+def _of_block(
+    block: Block, metric: Metric, numbers: NDArray[np.intp] | None, clustered: bool
+) -> dict[str, Any]:
+    """Variables of `estimate` for one group of trials."""
+    ready = evaluator(block, metric)
+    slopes = ready.slopes()
+    value = ready.values(np.ones((1, slopes.shape[1])))[0]
+    square = (slopes**2).sum(axis=1)
+    found: dict[str, Any] = {}
+    if clustered and numbers is not None:
+        moved, squares = cluster_influence(ready, numbers[block.trials])
+        alone, (square, df) = square, of_clusters(moved, squares)
+        found = {"interval_center": value, "df": df, "n_clusters": (squares > 0).sum(axis=1)}
+        found["design_effect"] = divide(square, alone)
+    elif numbers is not None:
+        square = ((slopes @ indicator(numbers[block.trials])[0]) ** 2).sum(axis=1)
+    center = value
+    if block.chosen:
+        bias, tossed, df, effective = _of_design(block, ready, slopes)
+        found = {"interval_center": value, "df": df, "effective_images": effective}
+        center, square = value - bias, square + tossed
+    return found | _described(center, square, ready.reasons())
 
 
 def of_items(table: xr.Dataset, cluster: str | None) -> bool:
@@ -373,21 +368,13 @@ def _trials_of_sum(table: xr.Dataset, slopes: Floats) -> tuple[Floats, Floats]:
     return moved, used
 
 
-def clusters_of_sum(table: xr.Dataset, slopes: Floats, cluster: str) -> tuple[Floats, Floats]:
-    """Influence of every cluster on a sum over tables of correctness, and its squares."""
+def influence_of(table: xr.Dataset, slopes: Floats, cluster: str | None) -> tuple[Floats, Floats]:
+    """Influence of every trial (or cluster) on a sum over tables of correctness, and squares."""
     moved, used = _trials_of_sum(table, slopes)
-    membership, _ = indicator(cluster_numbers(table, cluster))
+    numbers = np.arange(len(moved)) if cluster is None else cluster_numbers(table, cluster)
+    membership, _ = indicator(numbers)
     squares = squares_by_cluster(moved[None], used[None], membership)[0]
     return (moved @ membership)[squares > 0], squares[squares > 0]
-
-
-def influence_of(table: xr.Dataset, slopes: Floats, cluster: str | None) -> Floats:
-    """Influence of every trial (or cluster) on a sum over tables of correctness."""
-    moved, used = _trials_of_sum(table, slopes)
-    if cluster is not None:
-        numbers = cluster_numbers(table, cluster)
-        moved, used = (np.bincount(numbers, part).astype(np.float64) for part in (moved, used))
-    return np.asarray(moved[used > 0])
 
 
 Columns = Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]

@@ -380,35 +380,21 @@ def elpd_mid_p(cells: ArrayLike, prior: Prior | None = None) -> Floats:
     flat, which = np.unique(counts.reshape(-1, 4), axis=0, return_inverse=True)
     n11, n10, n01, n00 = flat.T
     lowest, more = np.minimum(n11, n00), np.minimum(n10, n01)
-    varied = np.flatnonzero(lowest + more > 0)
     p = np.full(len(flat), np.nan)
-    lengths = (lowest + more + 1)[varied]
-    ends = np.cumsum(lengths)
-    start = 0
-    while start < len(varied):
-        last = int(np.searchsorted(ends, ends[start] - lengths[start] + TABLES, side="right"))
-        part = slice(start, max(last, start + 1))
-        p[varied[part]] = _mid_p(flat[varied[part]], lowest[varied[part]], lengths[part], prior)
-        start = part.stop
+    varied = np.flatnonzero(lowest + more > 0)
+    # All tables with the same margins, of some tables at a time.
+    ends = np.cumsum((lowest + more + 1)[varied])
+    for part in np.split(varied, np.flatnonzero(np.diff(ends // TABLES)) + 1):
+        lengths = (lowest + more + 1)[part]
+        owner = np.repeat(np.arange(len(part)), lengths)
+        own = np.cumsum(lengths) - lengths + lowest[part]
+        step = np.arange(lengths.sum()) - own[owner]
+        every = flat[part][owner] + step[:, None] * np.array([1, -1, -1, 1])
+        copying, independence, _ = elpd(every, prior)
+        away = copying - independence
+        near = TIE * np.maximum(1, np.abs(away[own]))[owner]
+        away -= away[own][owner]
+        weight = np.where(away > near, 1.0, np.where(away < -near, 0.0, 0.5))
+        mass = weight * np.exp(log_table_mass(every))
+        p[part] = np.bincount(owner, mass, minlength=len(part))
     return p[which.ravel()].reshape(counts.shape[:-1])
-
-
-def _mid_p(
-    tables: NDArray[np.int64],
-    lowest: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    prior: Prior | None,
-) -> Floats:
-    """Mid-p of some tables, over all tables with the same margins."""
-    owner = np.repeat(np.arange(len(tables)), lengths)
-    first = np.cumsum(lengths) - lengths
-    step = np.arange(lengths.sum()) - (first + lowest)[owner]
-    every = tables[owner] + step[:, None] * np.array([1, -1, -1, 1])
-    copying, independence, _ = elpd(every, prior)
-    away = copying - independence
-    own = away[first + lowest]
-    away -= own[owner]
-    near = TIE * np.maximum(1, np.abs(own))[owner]
-    weight = np.where(away > near, 1.0, np.where(away < -near, 0.0, 0.5))
-    mass = weight * np.exp(log_table_mass(every))
-    return np.asarray(np.bincount(owner, mass, minlength=len(tables)), dtype=np.float64)

@@ -167,10 +167,10 @@ def n_pieces(mass: float) -> int:
     return max(35, 1 + round(math.log(1e-6) / math.log(mass / (mass + 1))))
 
 
-def prior_pieces(rng: np.random.Generator, size: int, mass: float) -> NDArray[np.float64]:
+def prior_pieces(rng: np.random.Generator, size: int, mass: float, n: int | None = None) -> Floats:
     """Draw the masses of the prior's part of a Dirichlet process, broken like a stick [S94]_."""
     total = rng.standard_gamma(mass, size=(size, 1))
-    shares = rng.beta(1.0, mass, size=(size, n_pieces(mass)))
+    shares = rng.beta(1.0, mass, size=(size, n_pieces(mass) if n is None else n))
     shares[:, -1] = 1.0
     shares[:, 1:] *= np.cumprod(1 - shares[:, :-1], axis=1)
     return np.asarray(total * shares)
@@ -186,15 +186,11 @@ class _Base(NamedTuple):
 
 def _base(metric: Metric, prior: Prior | None) -> _Base:
     """The prior of these features, from a prior on the four cells of a pair."""
-    if metric.counts == "readings":
-        return _base_of_readings(prior)
-    patterns = cell_prior(prior).patterns(f"the posterior of {metric.label}")
-    return _Base(patterns.mass, patterns)
-
-
-def _base_of_readings(prior: Prior | None) -> _Base:
-    """Prior of ratings, from a prior of a table of two raters by two classes."""
     own = cell_prior(prior)
+    if metric.counts != "readings":
+        patterns = own.patterns(f"the posterior of {metric.label}")
+        return _Base(patterns.mass, patterns)
+    # Of ratings: a table of two raters by two classes.
     n11, n10, n01, n00 = own.cells("the posterior of readings").tolist()
     mass = n11 + n10 + n01 + n00
     if prior is None:

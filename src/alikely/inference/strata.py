@@ -21,6 +21,7 @@ from alikely._base.arrays import ROUNDING, Floats, within
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import Block, blocks
 from alikely.inference.features import weighted_cells
+from alikely.inference.process import prior_pieces
 from alikely.inference.weighted import Population
 from alikely.metrics import Metric
 from alikely.metrics.cell_priors import PatternPrior, cell_prior
@@ -145,15 +146,11 @@ def masses_of_strata(
     atoms, pieces = np.zeros((n_draws, len(number))), np.zeros((n_draws, len(held), PIECES))
     for g, count in enumerate(held):
         own = np.flatnonzero(number == g)
-        masses = rng.standard_gamma([*np.ones(len(own)), mass], (n_draws, len(own) + 1))
-        masses /= masses.sum(axis=1, keepdims=True)
-        broken = 1 - (1 - rng.random((n_draws, PIECES))) ** (1 / mass)
-        broken[:, -1] = 1
-        left = np.cumprod(1 - broken[:, :-1], axis=1)
-        sticks = broken * np.concatenate([np.ones((n_draws, 1)), left], axis=1)
-        every = np.concatenate([masses[:, :-1], masses[:, -1:] * sticks], axis=1)
+        masses = rng.standard_exponential((n_draws, len(own)))
+        every = np.hstack([masses, prior_pieces(rng, n_draws, mass, PIECES)])
+        every /= every.sum(axis=1, keepdims=True)
         if generalize_to == "pool":
-            unseen = rng.multinomial(count - len(own), every / every.sum(axis=1, keepdims=True))
+            unseen = rng.multinomial(count - len(own), every)
             every = unseen.astype(np.float64)
             every[:, : len(own)] += 1
             every /= count

@@ -142,7 +142,13 @@ def second_order_bias(
     parts = [np.where(own, weights, 0.0) for own in groups]
     # Along each cell, and as all weights of a group grow together.
     along = [cells * one for one in np.eye(4)] + [summed(rest * part) for part in parts]
-    bent = _curvature(influence, cells, np.stack(along))
+    far = np.stack(along)
+    up, down = (
+        # What an empty cell would do does not matter.
+        (np.where(far > 0, influence(at), 0.0) * far).sum(axis=-1) / at.sum(axis=-1)
+        for at in (cells + STEP * far, cells - STEP * far)
+    )
+    bent = (up - down) / (2 * STEP)
     single = np.stack(list(bent[:4]), axis=-1)
     single = np.divide(single, cells**2, out=np.zeros_like(single), where=cells > 0)
     total = np.zeros(len(cells))
@@ -155,15 +161,3 @@ def second_order_bias(
     if generalize_to == "images":
         total += (single * summed(inclusion * weights**2)).sum(axis=1) / 2
     return np.where(np.isfinite(total), total, 0.0)
-
-
-def _curvature(
-    influence: Callable[[Floats], Floats], cells: Floats, along: Floats
-) -> NDArray[np.float64]:
-    """Second derivative of a metric as its cells grow along a direction that they hold."""
-    up, down = (
-        # What an empty cell would do does not matter.
-        (np.where(along > 0, influence(at), 0.0) * along).sum(axis=-1) / at.sum(axis=-1)
-        for at in (cells + STEP * along, cells - STEP * along)
-    )
-    return np.asarray((up - down) / (2 * STEP))

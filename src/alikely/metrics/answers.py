@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,20 +47,8 @@ class Answers(NamedTuple):
     truth: NDArray[Any] | None = None
 
 
-class _Own(Protocol):
-    """Attributes of a metric that are used here."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def features(self) -> Any: ...
-    @property
-    def value(self) -> Callable[..., Any]: ...
-    def derivative(self, sums: Any) -> Any: ...
-
-
 def pair_features(
-    metric: _Own,
+    metric: Any,
     correct: NDArray[Any],
     response: NDArray[Any] | None,
     truth: NDArray[Any] | None,
@@ -88,7 +76,7 @@ def pair_features(
     return found.transpose(0, 2, 1)
 
 
-def all_own_pairs(metric: _Own, answers: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+def all_own_pairs(metric: Any, answers: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     """Compute estimates and standard errors of all pairs, as square matrices."""
     n = len(answers["correct"])
     estimate, se = np.full((2, n, n), np.nan)
@@ -99,7 +87,7 @@ def all_own_pairs(metric: _Own, answers: Mapping[str, Any]) -> dict[str, NDArray
     return {"estimate": estimate, "se": se, "why": (~np.isfinite(estimate)).astype(np.int8)}
 
 
-def all_own_influences(metric: _Own, answers: Mapping[str, Any], weights: Floats) -> Floats:
+def all_own_influences(metric: Any, answers: Mapping[str, Any], weights: Floats) -> Floats:
     """Compute the influence of each trial on weighted sums of entries: (sum, trial)."""
     out = np.zeros((len(weights), np.shape(answers["correct"])[1]))
     for i, j, each in _features(metric, answers, *np.nonzero((weights != 0).any(axis=0))):
@@ -107,7 +95,7 @@ def all_own_influences(metric: _Own, answers: Mapping[str, Any], weights: Floats
     return out
 
 
-def _influence(metric: _Own, each: Floats) -> tuple[Floats, Floats]:
+def _influence(metric: Any, each: Floats) -> tuple[Floats, Floats]:
     """Values of pairs, and the influence of each trial on them."""
     sums = each.sum(axis=2)
     slopes = np.einsum("pk,pkt->pt", np.where(sums != 0, metric.derivative(sums), 0.0), each)
@@ -115,7 +103,7 @@ def _influence(metric: _Own, each: Floats) -> tuple[Floats, Floats]:
 
 
 def _features(
-    metric: _Own, answers: Mapping[str, Any], i: NDArray[np.intp], j: NDArray[np.intp]
+    metric: Any, answers: Mapping[str, Any], i: NDArray[np.intp], j: NDArray[np.intp]
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Floats]]:
     """Features of some pairs at a time."""
     correct = np.asarray(answers["correct"])
@@ -129,7 +117,7 @@ def _features(
         yield a, b, pair_features(metric, correct, response, truth, a, b)
 
 
-def all_label_pairs(metric: _Own, answers: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+def all_label_pairs(metric: Any, answers: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     """Compute estimates and standard errors from labels of joint errors, as square matrices."""
     given, features = _given_labels(answers)
     sums = pair_sums(given, features)
@@ -145,7 +133,7 @@ def all_label_pairs(metric: _Own, answers: Mapping[str, Any]) -> dict[str, NDArr
     }
 
 
-def all_label_influences(metric: _Own, answers: Mapping[str, Any], weights: Floats) -> Floats:
+def all_label_influences(metric: Any, answers: Mapping[str, Any], weights: Floats) -> Floats:
     """Compute the influence of each trial on weighted sums of entries: (sum, trial)."""
     given, features = _given_labels(answers)
     slopes = np.nan_to_num(_of_labels(metric, pair_sums(given, features))[1], copy=False)
@@ -172,7 +160,7 @@ def _joint_of_labels(one: Term, other: Term) -> Term | None:
     return (tuple(first), tuple(second), 0) if max(len(first), len(second)) < 2 else None
 
 
-def _of_labels(metric: _Own, sums: Floats) -> tuple[Floats, Floats]:
+def _of_labels(metric: Any, sums: Floats) -> tuple[Floats, Floats]:
     """Values of all pairs, and their slopes by each sum: (sum, observer, observer)."""
     values, slopes = np.empty(sums.shape[1:]), np.empty(sums.shape)
     step = max(1, ROWS // sums[:, 0].size)

@@ -28,6 +28,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -153,14 +154,6 @@ def consistency_bounds(accuracy_a: Floats, accuracy_b: Floats) -> tuple[Floats, 
     return within(lower, -1, 0), within(upper)
 
 
-def _least(cells: ArrayLike) -> Floats:
-    return consistency_bounds(*accuracies(cells))[0]
-
-
-def _greatest(cells: ArrayLike) -> Floats:
-    return consistency_bounds(*accuracies(cells))[1]
-
-
 def _less_biased(cells: ArrayLike) -> Floats:
     n_trials = np.asarray(cells, dtype=np.float64).sum(axis=-1)
     return less_biased_error_consistency(error_consistency(cells), np.maximum(n_trials, 2))
@@ -168,7 +161,11 @@ def _less_biased(cells: ArrayLike) -> Floats:
 
 # Difference of accuracies, and bounds of EC given accuracies.
 ACCURACY_COLUMNS = MappingProxyType(
-    {"accuracy_gap": accuracy_gap, "kappa_min": _least, "kappa_max": _greatest}
+    {
+        "accuracy_gap": accuracy_gap,
+        "kappa_min": lambda cells: consistency_bounds(*accuracies(cells))[0],
+        "kappa_max": lambda cells: consistency_bounds(*accuracies(cells))[1],
+    }
 )
 ERROR_CONSISTENCY = register(
     Metric(
@@ -232,16 +229,10 @@ def _min_mid_max_caution(cells: NDArray[Any]) -> NDArray[Any]:
     )
 
 
-def _normalised_reason(cells: ArrayLike) -> NDArray[Any]:
+def _reason(value: Callable[[ArrayLike], Floats], cells: ArrayLike) -> NDArray[Any]:
     known = undefined_reason(cells)
-    one_sided = np.isnan(normalized_error_consistency(cells)) & (known == "")
+    one_sided = np.isnan(value(cells)) & (known == "")
     return np.where(one_sided, "one observer always correct or always incorrect", known)
-
-
-def _min_mid_max_reason(cells: ArrayLike) -> NDArray[Any]:
-    known = undefined_reason(cells)
-    no_room = np.isnan(min_mid_max_agreement(cells)) & (known == "")
-    return np.where(no_room, "one observer always correct or always incorrect", known)
 
 
 NORMALISED_ERROR_CONSISTENCY = register(
@@ -250,7 +241,7 @@ NORMALISED_ERROR_CONSISTENCY = register(
         normalized_error_consistency,
         # At its kinks the mean of both sides.
         gradient=partial(across_kinks, normalized_error_consistency),
-        reason=_normalised_reason,
+        reason=partial(_reason, normalized_error_consistency),
         short="normalized",
         # Disagreement beyond chance is divided by a small number too.
         bounds=(-np.inf, 1.0),
@@ -266,7 +257,7 @@ MIN_MID_MAX_AGREEMENT = register(
         min_mid_max_agreement,
         # At its kinks the mean of both sides.
         gradient=partial(across_kinks, min_mid_max_agreement),
-        reason=_min_mid_max_reason,
+        reason=partial(_reason, min_mid_max_agreement),
         label="min-mid-max agreement",
         short="min-mid-max",
         independent=0.0,

@@ -73,13 +73,15 @@ def items_without_spread(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
 STILL = "Responses do not vary"
 FEW = note("few-errors", least=10)
 SPREADLESS = note("no-variation", why=STILL)
+MARGINS = note("few-items-margins", least=20)
+
+
+def _trials(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    return known["n_trials"]
+
+
 TRUST: Mapping[str, Trust] = {
-    "correctness": Trust(
-        _rarest_answers,
-        10,
-        FEW,
-        _without_spread,
-    ),
+    "correctness": Trust(_rarest_answers, 10, FEW, _without_spread),
     # Measured (`calibration.estimate_coverage`): with fewer, bootstrap coverage is low if labels
     # agree often or rarely.
     "labels": Trust(
@@ -95,34 +97,9 @@ TRUST: Mapping[str, Trust] = {
         note("no-variation", why="Fewer than 2 errors"),
         biased=True,
     ),
-    "margins": Trust(
-        lambda known: known["n_trials"],
-        20,
-        note("few-items-margins", least=20),
-        note("few-items-margins", least=20),
-    ),
-    "trials": Trust(
-        lambda known: known["n_trials"],
-        20,
-        note("few-trials", least=20),
-        SPREADLESS,
-    ),
-    "readings": Trust(
-        lambda known: known["n_trials"],
-        20,
-        note("few-items", least=20),
-        items_without_spread,
-    ),
-    "options": Trust(
-        _rarest_answers,
-        10,
-        FEW,
-        SPREADLESS,
-    ),
-    "probabilities": Trust(
-        lambda known: known["n_trials"],
-        40,
-        note("few-questions", least=40),
-        SPREADLESS,
-    ),
+    "margins": Trust(_trials, 20, MARGINS, MARGINS),
+    "trials": Trust(_trials, 20, note("few-trials", least=20), SPREADLESS),
+    "readings": Trust(_trials, 20, note("few-items", least=20), items_without_spread),
+    "options": Trust(_rarest_answers, 10, FEW, SPREADLESS),
+    "probabilities": Trust(_trials, 40, note("few-questions", least=40), SPREADLESS),
 }
