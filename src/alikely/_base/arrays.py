@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ROUNDING", "Floats", "is_chunked", "normal_nodes", "on_disk_or_chunked", "within"]
-
 Floats = NDArray[np.float64]
 # Rounding error of sums and quotients near 1: 500 units in the last place of double precision. A
 # value farther out of its range is a fault, which must show.

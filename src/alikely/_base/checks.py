@@ -10,17 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.names import listed, nearest
 
-__all__ = [
-    "check_answers",
-    "check_options",
-    "check_probabilities",
-    "entries",
-    "known_kind",
-    "of_type",
-    "one_of",
-    "require_names",
-]
-
 # Double precision rounds a sum by less than 1e-15; numbers printed with seven digits, of a few
 # options, by less than this.
 TOLERANCE = 1e-6

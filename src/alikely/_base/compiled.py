@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["can_compile", "compiled", "kept_on_disk"]
-
 
 def can_compile() -> bool:
     """Whether numba is there and may compile: not with ``NUMBA_DISABLE_JIT=1``."""

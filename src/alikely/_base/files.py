@@ -16,16 +16,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-__all__ = [
-    "check_tree",
-    "keeping",
-    "noting_writes",
-    "read_tree",
-    "write_figure",
-    "write_file",
-    "write_tree",
-]
-
 # Variables that a group must have, with their dims; None where any will do.
 type Groups = Mapping[str, Mapping[str, Sequence[str] | None]]
 # What a file says of its own layout.

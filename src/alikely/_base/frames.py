@@ -14,22 +14,6 @@ import xarray as xr
 
 from alikely._base.names import counted, listed, nearest
 
-__all__ = [
-    "ROWS",
-    "As",
-    "Columns",
-    "Groups",
-    "Sort",
-    "given_as",
-    "group_mapping",
-    "groups_of",
-    "html_of",
-    "known_columns",
-    "ordered",
-    "with_columns",
-    "with_notes",
-]
-
 As = Literal["pandas", "polars", "pyarrow"]
 Sort = str | Sequence[str] | None
 type Groups = Mapping[Any, Any] | pd.Series | xr.DataArray

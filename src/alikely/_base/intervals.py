@@ -11,16 +11,6 @@ from numpy.typing import NDArray
 
 from alikely._base.names import listed, nearest
 
-__all__ = [
-    "CiKind",
-    "Intervals",
-    "bound_columns",
-    "bound_names",
-    "check_interval",
-    "chosen_methods",
-    "percent",
-]
-
 CiKind = Literal["eti", "hdi"]
 # Which intervals a table shows: the recommended one, all that are valid, or those that are named.
 Intervals = Sequence[str] | Literal["all"] | None

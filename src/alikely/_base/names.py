@@ -8,20 +8,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-__all__ = [
-    "MISSING",
-    "counted",
-    "listed",
-    "nearest",
-    "number",
-    "p_number",
-    "p_words",
-    "shorten",
-    "span",
-    "told_apart",
-    "visible",
-]
-
 # What stands for a number that is missing.
 MISSING = "-"
 MOST = 20

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["NOTES", "Note", "codes", "note", "told"]
-
 
 class Note(NamedTuple):
     """Wording of a note, and what the page of notes says of it."""

@@ -13,8 +13,6 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from alikely._base.steps import tracked
 
-__all__ = ["at_most", "in_parallel", "products", "workers"]
-
 # Number of simultaneous jobs of the process; -1: number of cores.
 _workers = -1
 

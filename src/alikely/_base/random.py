@@ -6,8 +6,6 @@ import numpy as np
 
 from alikely._base.settings import check_seed, resolve
 
-__all__ = ["RandomState", "seed_sequence", "spawn_integer"]
-
 RandomState = int | np.random.Generator | np.random.SeedSequence | None
 
 

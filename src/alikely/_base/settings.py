@@ -11,8 +11,6 @@ import numpy as np
 from alikely._base.intervals import CiKind, check_interval
 from alikely._base.names import listed, nearest
 
-__all__ = ["DEFAULTS", "Settings", "check_seed", "options", "resolve"]
-
 DEFAULTS: Mapping[str, Any] = {
     "ci_prob": 0.95,
     "ci_kind": "eti",

@@ -7,16 +7,6 @@ import re
 import sys
 from pathlib import Path
 
-__all__ = [
-    "FLOAT32",
-    "MOST_NUMBERS",
-    "byte_text",
-    "check_array",
-    "check_memory",
-    "check_total",
-    "memory_limit",
-]
-
 # Of what is free: the rest is for copies, and for others.
 SHARE = 0.75
 # Says another limit, such as 40GB.

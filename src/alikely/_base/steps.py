@@ -13,20 +13,6 @@ from typing import Protocol
 
 from alikely._base.settings import options
 
-__all__ = [
-    "LOG",
-    "LONG",
-    "Watcher",
-    "duration",
-    "own_bar",
-    "progress_bar",
-    "quietly",
-    "shows_progress",
-    "step",
-    "tracked",
-    "watched_by",
-]
-
 LOG = logging.getLogger("alikely")
 # Seconds from which on it is said how long something will take; by pieces that took so many.
 LONG, SURE = 60.0, 5.0

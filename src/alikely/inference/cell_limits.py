@@ -26,15 +26,6 @@ from alikely.metrics import ERROR_CONSISTENCY
 from alikely.metrics.cell_priors import Prior, cell_prior
 from alikely.metrics.options import chance_agreement
 
-__all__ = [
-    "FIVE_CELLS",
-    "WITHOUT_DRAWS",
-    "option_limits",
-    "posterior_limits",
-    "posterior_quantiles",
-    "quantiles_of",
-]
-
 # How results call limits that need no draws.
 WITHOUT_DRAWS = "without draws"
 
@@ -102,8 +93,8 @@ def posterior_quantiles(
     integrals = np.concatenate([limits[:0], *in_parallel(_integrated, rest)])
     for start in range(0, len(flat), BLOCK) if len(integrals) else ():
         rows = _small(flat[start : start + BLOCK], own) + start
-        at = np.searchsorted(keys, _keys(_turned(flat[rows], own), wide))
-        limits[rows] = integrals[at]
+        where = np.searchsorted(keys, _keys(_turned(flat[rows], own), wide))
+        limits[rows] = integrals[where]
     return limits.reshape(*counts.shape[:-1], len(probabilities))
 
 

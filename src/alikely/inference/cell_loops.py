@@ -11,8 +11,6 @@ import numpy as np
 
 from alikely._base.compiled import compiled
 
-__all__ = ["expanded", "solved"]
-
 # Roots: steps at most, and when they end: by probability, by distance.
 STEPS = 60
 CLOSE, NARROW, TINY = 1e-7, 1e-10, 1e-12
@@ -91,6 +89,7 @@ def logit_shares(a, b, nodes, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def cornish_fisher(z, skew, excess):  # type: ignore[no-untyped-def]
+    """Deviates of a distribution with these standardized cumulants."""
     first = z + skew * (z * z - 1) / 6
     return first + excess * (z**3 - 3 * z) / 24 - skew * skew * (2 * z**3 - 5 * z) / 36
 
@@ -105,6 +104,7 @@ def psi(x):  # type: ignore[no-untyped-def]
 
 @compiled
 def psi_1(x):  # type: ignore[no-untyped-def]
+    """First derivative of `psi`."""
     y = 1 / (x * x)
     series = 1 / 6 - y * (1 / 30 - y * (1 / 42 - y * (1 / 30 - y * 5 / 66)))
     return (1 + 0.5 / x + y * series) / x
@@ -112,6 +112,7 @@ def psi_1(x):  # type: ignore[no-untyped-def]
 
 @compiled
 def psi_2(x):  # type: ignore[no-untyped-def]
+    """Second derivative of `psi`."""
     y = 1 / (x * x)
     series = 1 / 2 - y * (1 / 6 - y * (1 / 6 - y * (3 / 10 - y * 5 / 6)))
     return -y * (1 + 1 / x + y * series)
@@ -119,6 +120,7 @@ def psi_2(x):  # type: ignore[no-untyped-def]
 
 @compiled
 def psi_3(x):  # type: ignore[no-untyped-def]
+    """Third derivative of `psi`."""
     y = 1 / (x * x)
     series = 2 - y * (1 - y * (4 / 3 - y * (3 - y * 10)))
     return y / x * (2 + 3 / x + y * series)
@@ -139,6 +141,7 @@ def solved(p, of_p, u, of_u, table, start, se, levels, out):  # type: ignore[no-
 
 @compiled
 def root(p, of_p, u, of_u, of_v, start, se, level, bounds):  # type: ignore[no-untyped-def]
+    """One root of `solved`."""
     low, high, k = -1.0, 1.0, start
     aim = math.log(level / (1 - level))
     k_before, y_before = math.nan, math.nan
@@ -224,4 +227,5 @@ def looked_up(v, place, below, area, first, width):  # type: ignore[no-untyped-d
 
 @compiled
 def unscaled(root):  # type: ignore[no-untyped-def]
+    """Inverse of `scaled` in [0, 1]."""
     return root * root / (root * root + (1 - root) * (1 - root))

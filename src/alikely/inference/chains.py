@@ -31,15 +31,6 @@ from alikely.inference.ready import compiled
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = [
-    "CHAINS",
-    "DRAW_MORE",
-    "SamplingWarning",
-    "nuts",
-    "sample",
-]
-
-
 CHAINS = 4
 
 

@@ -25,8 +25,6 @@ from alikely._base.random import RandomState, seed_sequence, spawn_integer
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["Group", "check_include", "data_groups", "extended", "labeled", "with_constants"]
-
 Group = Literal["prior", "prior_predictive", "posterior_predictive", "log_likelihood", "log_prior"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 

@@ -30,12 +30,6 @@ from alikely.metrics.cell_priors import (
 )
 from alikely.metrics.copying import COPY_PROBABILITY
 
-__all__ = [
-    "COPY_MODEL",
-    "independence_draws",
-    "pairwise_draws",
-]
-
 FEWER = "choose fewer pairs or a smaller n_draws"
 
 # What the copy model is about: both are functions of the same cells.

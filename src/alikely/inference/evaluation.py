@@ -30,12 +30,6 @@ SPARSE = ", since of 80 chosen images a person errs on 18, about one for each ro
 # Inclusion of the images of a stratum, but for rounding.
 EQUAL = 1e-9
 
-__all__ = [
-    "Evaluator",
-    "agreement_of_distinct",
-    "evaluator",
-]
-
 
 @dataclasses.dataclass(frozen=True)
 class Evaluator:

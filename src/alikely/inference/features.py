@@ -26,18 +26,6 @@ from alikely.metrics.options import FEATURES, OptionSums, given_answers, given_p
 from alikely.metrics.pair_sums import Names
 from alikely.metrics.readings import Readings
 
-__all__ = [
-    "Features",
-    "JointErrors",
-    "features",
-    "joint_errors_of",
-    "option_features",
-    "reading_features",
-    "shares_of_options",
-    "weighted_cells",
-    "wrong_answers",
-]
-
 
 class Features(Protocol):
     """Contributions of trials to the sums of all entries of a block."""

@@ -18,8 +18,6 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely._base.parallel import in_parallel
 
-__all__ = ["fisher_log10_p", "log_table_mass", "whole_counts"]
-
 # Below this the rest of a log factorial comes from a table, from here on from a series.
 SMALL = 16
 REST = np.array([0.0] + [math.lgamma(n + 1) - n * math.log(n) + n for n in range(1, SMALL)])

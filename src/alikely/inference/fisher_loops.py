@@ -9,8 +9,6 @@ import math
 
 from alikely._base.compiled import compiled
 
-__all__ = ["log_tails"]
-
 # Log probabilities of tables that are equally probable differ by rounding, never by this much.
 ROUNDING = 1e-7
 # Terms of a tail end below this share of their sum.
@@ -35,6 +33,7 @@ def log_tails(cells, rest, alternative, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def log_both(n11, n10, n01, n00, rest):  # type: ignore[no-untyped-def]
+    """Two-sided log p-value."""
     mode = (n11 + n10 + 1) * (n11 + n01 + 1) // (n11 + n10 + n01 + n00 + 2)
     steps = n11 - mode
     if steps < 0:
@@ -102,6 +101,7 @@ def tail(n11, n10, n01, n00):  # type: ignore[no-untyped-def]
 
 @compiled
 def rest_of_margins(n11, n10, n01, n00, rest):  # type: ignore[no-untyped-def]
+    """Terms of the margins in the log probability of a table."""
     rows = log_rest(n11 + n10, rest) + log_rest(n01 + n00, rest)
     columns = log_rest(n11 + n01, rest) + log_rest(n10 + n00, rest)
     return rows + columns - log_rest(n11 + n10 + n01 + n00, rest)

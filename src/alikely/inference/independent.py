@@ -30,8 +30,6 @@ from alikely.inference.sampling import Sampler, check_sampler
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import check_accuracy_priors
 
-__all__ = ["independent_posterior"]
-
 # Pairs whose values are computed at a time: intermediate arrays stay below 10 MB.
 CHUNK = 64
 # Two parameters a pair and no correlation: adaptation is quick.

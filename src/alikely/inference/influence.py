@@ -31,24 +31,6 @@ from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cells import divide
 from alikely.metrics.pair_sums import combined_influence
 
-__all__ = [
-    "OfClusters",
-    "cells_of_clusters",
-    "cluster_influence",
-    "covariance",
-    "covariance_of",
-    "estimate",
-    "freedom_of",
-    "indicator",
-    "influence_of",
-    "most_freedom",
-    "of_clusters",
-    "of_items",
-    "of_sum",
-    "of_sums",
-    "squares_by_cluster",
-]
-
 # Trials taken at a time in `covariance`: bounds the memory of the dense influence matrix.
 CHUNK = 2_000
 # Numbers held at a time where clusters are left out one by one.

@@ -31,24 +31,6 @@ from alikely._base.arrays import Floats
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely.metrics.metric import Metric
 
-__all__ = [
-    "OPEN",
-    "adjusted_p_values",
-    "analytic_interval",
-    "bounds",
-    "defined_quantiles",
-    "describe_draws",
-    "interval",
-    "mean_of_defined",
-    "rank_band",
-    "share_bounds",
-    "shares",
-    "two_factor_variance",
-    "uniformity",
-    "variance_of_defined",
-    "within",
-]
-
 # Uniform samples to compare with: p-values near 0.05 are then accurate to 0.005.
 N_REFERENCE = 4_000
 # Places at which the distribution function is looked at.

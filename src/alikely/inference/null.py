@@ -44,18 +44,6 @@ from alikely.metrics.cell_priors import (
     check_prior,
 )
 
-__all__ = [
-    "bayes_factor_prior",
-    "elpd",
-    "elpd_mid_p",
-    "fisher_exact",
-    "independent_cells",
-    "log_bayes_factor",
-    "null_draws",
-    "null_percentiles",
-    "p_value",
-]
-
 FEWER = "choose fewer pairs or a smaller n_draws"
 
 # Pairs drawn for at a time by one worker.

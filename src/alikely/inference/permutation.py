@@ -26,8 +26,6 @@ from alikely.inference.influence import indicator
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cells import divide
 
-__all__ = ["permutation_p", "sign_flip_p"]
-
 # Numbers held at a time by one worker.
 CHUNK = 8_000_000
 # Values of permutations that are equal differ by rounding alone.

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely.metrics import Metric
 
-__all__ = ["Pooled", "left_out", "pooled_sum"]
-
 # Disagreements that independent observers would have in the pseudo-trials of an entry of many.
 MASS = 2.0
 # Uniform pseudo-trials in each cell of a single entry; a sum of many divides them.

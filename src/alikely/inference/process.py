@@ -34,17 +34,6 @@ from alikely.inference.features import shares_of_options
 from alikely.metrics import Metric
 from alikely.metrics.cell_priors import PatternPrior, Prior, cell_prior
 
-__all__ = [
-    "PATTERNS",
-    "ClusterWeights",
-    "drawn_by_block",
-    "four_chains",
-    "n_pieces",
-    "prior_pieces",
-    "process_draws",
-    "process_weights",
-]
-
 FEWER = "choose fewer pairs or a smaller n_draws"
 # Numbers held at a time by one worker.
 CHUNK = 8_000_000

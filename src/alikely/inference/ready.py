@@ -21,8 +21,6 @@ from alikely._base.steps import LOG
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["LOCK", "Ready", "Values", "compiled", "graphs_of", "holding"]
-
 MODELS = "alikely.models."
 # Environment variable: ``pytensor`` switches the interpreter off.
 SWITCH = "ALIKELY_EVALUATOR"

@@ -27,14 +27,6 @@ from scipy.stats import qmc
 
 from alikely._base.arrays import Floats
 
-__all__ = [
-    "PairRegression",
-    "Weighted",
-    "importance_draws",
-    "positive",
-    "second_derivatives",
-]
-
 Density = Callable[[Floats], Floats]
 DF = 5
 ENOUGH = 0.35

@@ -33,14 +33,6 @@ from alikely.inference.weighted import multiplicities
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import PatternPrior, Prior, cell_prior
 
-__all__ = [
-    "bca_interval",
-    "bca_of_table",
-    "bootstrap",
-    "joint_draws",
-    "units_of_trials",
-]
-
 # Numbers held at a time by one worker (weights plus cells), about 15 MB in float32: with four times
 # as many the rows of 1,000 classes take twice as long, since they come from memory each time.
 CHUNK = 4_000_000

@@ -30,13 +30,6 @@ from alikely.metrics.cell_priors import Prior, cell_prior, check_prior
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = [
-    "Sampler",
-    "check_sampler",
-    "posterior",
-    "trial_log_likelihood",
-]
-
 Sampler = Literal["auto", "exact", "nuts"]
 
 

@@ -26,8 +26,6 @@ from alikely.inference.weighted import Population
 from alikely.metrics import Metric
 from alikely.metrics.cell_priors import PatternPrior, cell_prior
 
-__all__ = ["cells_of_strata", "masses_of_strata", "right_in_strata", "strata_draws"]
-
 # Pieces of the prior's mass in a stratum: the last has 2e-4 of it on average.
 PIECES = 12
 # Numbers held at a time.

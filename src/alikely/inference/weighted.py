@@ -27,21 +27,6 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 
-__all__ = [
-    "FEWEST_EFFECTIVE",
-    "TOSSED",
-    "Population",
-    "deviations",
-    "effective_images",
-    "freedom",
-    "freedom_of_sums",
-    "holding",
-    "multiplicities",
-    "second_order_bias",
-    "spread_of_images",
-    "student_deviate",
-]
-
 Population = Literal["pool", "images"]
 # Measured (docs/choosing.md): of contrasts whose 95 % intervals cover less
 # than 90 %, nine in ten have most variances rest on fewer images than so many.

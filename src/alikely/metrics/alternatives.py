@@ -19,14 +19,6 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats
 
-__all__ = [
-    "Link",
-    "check_task",
-    "distractor_nodes",
-    "m_afc_log_probability",
-    "m_afc_probability",
-]
-
 Link = Literal["m_afc", "probit"]
 
 

@@ -11,15 +11,6 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely.metrics.pair_sums import Given, Term, influences, pair_sums, squared_influences
 
-__all__ = [
-    "Answers",
-    "all_label_influences",
-    "all_label_pairs",
-    "all_own_influences",
-    "all_own_pairs",
-    "pair_features",
-]
-
 # Most numbers of features in memory.
 CHUNK = 20_000_000
 # Sums of labels whose values are computed at a time.

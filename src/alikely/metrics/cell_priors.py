@@ -14,17 +14,6 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 
-__all__ = [
-    "DEFAULT_PRIOR",
-    "CellPrior",
-    "PatternPrior",
-    "Prior",
-    "cell_prior",
-    "check_accuracy_priors",
-    "check_prior",
-    "prior_text",
-]
-
 Beta = tuple[float, float]
 CELLS = "n11, n10, n01, n00"
 # Relative difference due to rounding.

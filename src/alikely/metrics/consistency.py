@@ -42,23 +42,6 @@ from alikely.metrics.cells import divide, probability, split
 from alikely.metrics.gradients import across_kinks
 from alikely.metrics.metric import Metric, register
 
-__all__ = [
-    "ACCURACY_COLUMNS",
-    "ERROR_CONSISTENCY",
-    "MIN_MID_MAX_AGREEMENT",
-    "NORMALISED_ERROR_CONSISTENCY",
-    "accuracies",
-    "accuracy_gap",
-    "consistency_bounds",
-    "error_consistency",
-    "expected_agreement",
-    "less_biased_error_consistency",
-    "min_mid_max_agreement",
-    "normalized_error_consistency",
-    "observed_agreement",
-    "undefined_reason",
-]
-
 
 def accuracies(cells: ArrayLike) -> tuple[Floats, Floats]:
     """Compute the proportion correct of both observers."""

@@ -25,15 +25,6 @@ from alikely.metrics.cells import divide, probability, split
 from alikely.metrics.consistency import accuracy_gap, expected_agreement
 from alikely.metrics.metric import Metric, register
 
-__all__ = [
-    "COPY_PROBABILITY",
-    "copy_parameters",
-    "copy_probability",
-    "copy_undefined_reason",
-    "mismatch_factor",
-    "own_accuracy",
-]
-
 
 def mismatch_factor(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> Floats:
     """Compute the factor ``f`` of copy probability in error consistency, ``EC = c f`` [K25]_."""

@@ -37,22 +37,6 @@ from alikely.metrics.rows import (
 )
 from alikely.metrics.trust import TRUST
 
-__all__ = [
-    "ERROR_SIMILARITY",
-    "MISCLASSIFICATION_AGREEMENT",
-    "distinct_agreement",
-    "error_divergence",
-    "error_similarity",
-    "error_similarity_metric",
-    "expected_agreement",
-    "jensen_shannon_divergence",
-    "label_agreement",
-    "label_gradient",
-    "label_statistics",
-    "label_undefined_reason",
-    "misclassification_agreement",
-]
-
 
 def label_statistics(counts: ArrayLike) -> Floats:
     """Compute label statistics of joint errors: agreement and both margins."""

@@ -15,18 +15,6 @@ import numpy as np
 
 from alikely._base.arrays import Floats
 
-__all__ = [
-    "CLOSE",
-    "KINK",
-    "across_kinks",
-    "agree",
-    "central_differences",
-    "complex_step",
-    "complex_step_of",
-    "one_sided",
-    "supports_complex",
-]
-
 # Steps, relative to the total of the sums; the first is free of cancellation.
 IMAGINARY, STEP, SIDE = 1e-30, 6e-6, 1e-6
 # Relative differences between both methods due to rounding and curvature.

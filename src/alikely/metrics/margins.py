@@ -29,20 +29,6 @@ from alikely.metrics.cells import as_numbers, divide
 from alikely.metrics.gradients import complex_step
 from alikely.metrics.metric import Metric, register
 
-__all__ = [
-    "CONSTANT",
-    "DECISION_MARGIN_CONSISTENCY",
-    "check_how",
-    "coarse_scores",
-    "margin_consistency",
-    "margin_moments",
-    "model_margin",
-    "normal_scores",
-    "repeated",
-    "scores_of_probabilities",
-    "spearman_brown",
-]
-
 How = Literal["mean", "mean_probability"]
 FEWEST_ITEMS = 5
 # Why there is no correlation.

@@ -44,18 +44,6 @@ from alikely.metrics.trust import TRUST, Trust
 ORDINAL = re.compile("weighted|quadratic|linear|ordinal|ac2|icc", re.IGNORECASE)
 WEIGHTED = "; classes have no order here: none is weighted"
 
-__all__ = [
-    "Counts",
-    "Metric",
-    "Scale",
-    "Trust",
-    "find_metric",
-    "get_metric",
-    "metric_again",
-    "metrics",
-    "register",
-]
-
 Counts = Literal[
     "correctness", "labels", "readings", "rows", "margins", "options", "probabilities", "trials"
 ]
@@ -258,11 +246,11 @@ class Metric:
             )
         _check_metric(self)
         label, module = self.label or self.name.replace("_", " "), self.module or _maker()
-        foreign = not (module.startswith("alikely.") or isinstance(self.value, Quiet))
-        value = Quiet(self.value) if foreign else self.value
+        foreign = not (module.startswith("alikely.") or isinstance(self.value, _Quiet))
+        value = _Quiet(self.value) if foreign else self.value
         defaults: dict[str, Any] = {
             "value": value,
-            "reason": NoValue(value) if self.reason is BY_COUNTS else self.reason,
+            "reason": _NoValue(value) if self.reason is BY_COUNTS else self.reason,
             "label": label,
             "short": self.short or label,
             "draws": DRAWS.get(self.counts, "") if self.draws is BY_COUNTS else self.draws,
@@ -383,7 +371,7 @@ def _check_metric(metric: Metric) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Quiet:
+class _Quiet:
     """A value function that returns NaN instead of infinite values, without warnings."""
 
     function: Callable[..., Any]
@@ -395,7 +383,7 @@ class Quiet:
 
 
 @dataclasses.dataclass(frozen=True)
-class NoValue:
+class _NoValue:
     """Default reason of an undefined value."""
 
     value: Callable[..., Any]

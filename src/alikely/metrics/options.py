@@ -29,21 +29,6 @@ from alikely.metrics.metric import Metric, register
 from alikely.metrics.pair_sums import Given, Term, influences, pair_sums, squared_influences
 from alikely.metrics.trust import TRUST
 
-__all__ = [
-    "FEATURES",
-    "KAPPA_P",
-    "KAPPA_P_DISCRETE",
-    "OPTION_CORRELATION",
-    "SAME_WRONG_ANSWER",
-    "CapaMatrices",
-    "OptionSums",
-    "capa_matrices",
-    "chance_agreement",
-    "given_answers",
-    "given_probabilities",
-    "same_wrong_answers",
-]
-
 # Rounding error of a difference that is 0.
 NOTHING_LEFT = 1e-12
 # Most numbers of a block of questions in memory.

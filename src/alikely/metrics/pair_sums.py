@@ -21,8 +21,6 @@ from scipy import sparse
 
 from alikely._base.arrays import Floats
 
-__all__ = ["Given", "Term", "combined_influence", "influences", "pair_sums", "squared_influences"]
-
 # Names of the terms of both observers, and the power of the trial's factor.
 type Names = tuple[Any, ...]
 type Term = tuple[Names, Names, int]

@@ -35,16 +35,6 @@ from alikely.metrics.cells import divide
 from alikely.metrics.metric import Metric, register
 from alikely.metrics.trust import Trust, items_without_spread
 
-__all__ = [
-    "BRENNAN_PREDIGER",
-    "COHEN_KAPPA",
-    "FLEISS_KAPPA",
-    "GWET_AC1",
-    "KRIPPENDORFF_ALPHA",
-    "RAW_AGREEMENT",
-    "Readings",
-]
-
 
 class Readings(NamedTuple):
     """Sums over items from which all coefficients of agreement are computed."""

@@ -17,18 +17,6 @@ from alikely._base.arrays import Floats, within
 from alikely.metrics.cells import divide
 from alikely.metrics.gradients import IMAGINARY
 
-__all__ = [
-    "Mixture",
-    "check_base",
-    "check_options",
-    "drop_true",
-    "insert_true",
-    "label_divergence",
-    "row_divergence",
-    "row_gradient",
-    "wrong_classes",
-]
-
 Mixture = Literal["mean", "pooled"]
 BASES = (2, np.e, 10)
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from alikely._base.notes import note
 
-__all__ = ["TRUST", "Trust", "items_without_spread"]
-
 
 class Trust(NamedTuple):
     """Conditions under which analytic and bootstrap intervals are unreliable.

@@ -15,8 +15,6 @@ import numpy as np
 
 from alikely._base.compiled import compiled, kept_on_disk
 
-__all__ = ["density", "evaluate"]
-
 GATHER, SCATTER, TAKE, MATRIX_PRODUCT, SUM, LARGEST, ALL, SOFTMAX, LOG_SOFTMAX, CUMULATE = range(10)
 (
     NEGATIVE, SQUARE, EXP, LOG, LOG1P, EXPM1, ROOT, ABSOLUTE, RECIPROCAL, SIGMOID, SOFTPLUS,

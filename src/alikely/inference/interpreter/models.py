@@ -21,8 +21,6 @@ from alikely.inference.interpreter.tape import Tape, written
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["Graphs"]
-
 # As before compiling; what only serves code for processors (fusion, work in place, BLAS) is left
 # out: it takes longer than a chain gains by it.
 REWRITES = ("canonicalize", "stabilize", "specialize", "local_check_parameter_to_ninf_switch")

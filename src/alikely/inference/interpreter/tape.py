@@ -29,8 +29,6 @@ from pytensor.tensor.special import LogSoftmax, Softmax
 from alikely._base.arrays import Floats
 from alikely.inference.interpreter import kernels as k
 
-__all__ = ["Tape", "UnsupportedError", "written"]
-
 Places = NDArray[np.int64]
 
 # Numbers of these types stay what they are on a tape; narrower ones (int8, ...) would wrap around.
