@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.spatial import distance
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import bound_names
@@ -203,7 +204,8 @@ def true_similarity(
     n = np.stack([np.bincount(truth[errs], minlength=k) for errs in wrong])
     weight = (n[:, None] + n).astype(np.float64)
     weight /= np.maximum(weight.sum(axis=-1, keepdims=True), TINY)
-    apart = errors.jensen_shannon_divergence(rows[:, None], rows)
+    # Undefined without errors, where the weight is 0.
+    apart = np.nan_to_num(distance.jensenshannon(rows[:, None], rows, 2, axis=-1)) ** 2
     return errors.error_similarity((weight * apart).sum(axis=-1))
 
 

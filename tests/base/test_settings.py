@@ -85,6 +85,8 @@ def test_assignment_lasts_and_a_block_ends() -> None:
         ("n_resamples", -1, "n_resamples must be at least 0, got -1"),
         ("progressbar", "yes", "progressbar must be True, False or None, got 'yes'"),
         ("rng", -2, "rng must not be negative, got -2"),
+        ("rng", "seed", "rng must be None, a whole number, .* got str"),
+        ("rng", True, "got bool"),
         ("n_draw", 1, "no option 'n_draw'; choose from ci_prob, .*; did you mean 'n_draws'"),
     ],
 )

@@ -124,15 +124,3 @@ def test_shapes_types_and_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_empty_table_has_no_limits() -> None:
     limits = posterior_limits([[0, 0, 0, 0], [30, 2, 3, 9]])
     np.testing.assert_array_equal(np.isnan(limits), [[True, True], [False, False]])
-
-
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        ([1, 2, 3], r"n00 on the last axis, got shape \(3,\)"),
-        ([1, 2, 3, -4], "must not be negative, got -4"),
-    ],
-)
-def test_bad_arguments(cells: list[float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        posterior_limits(cells)

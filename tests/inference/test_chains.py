@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-import runpy
 import shutil
 import subprocess
 import sys
@@ -34,12 +33,6 @@ from studies.cases import CASES
 
 ITEMS = 12
 SOURCE = Path(al.__file__).parent
-# Files whose loops numba compiles.
-MODULES_OF_LOOPS = {
-    path.stem: path
-    for path in SOURCE.rglob("*.py")
-    if re.search(r"^(import numba|.*_base.compiled import (compiled|kept))", path.read_text(), re.M)
-}
 
 
 @pytest.fixture
@@ -421,17 +414,6 @@ def test_one_fallback_compiles_what_the_interpreter_cannot_take(
     assert "\n" not in record.getMessage()
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("empty")
-def test_the_result_of_the_fallback_names_its_evaluator() -> None:
-    """Conjugate: mean 12/13, variance 4/13; 4 times the Monte Carlo error."""
-    tree = al.inference.nuts(unsupported(), 2_000, 500, rng=1)
-    assert tree.attrs["evaluator"] == "numba"
-    assert "no tape knows ArgSort" in tree.attrs["evaluator_reason"]
-    ess = float(azs.ess(tree["posterior"].to_dataset()[["mean"]])["mean"])
-    assert drawn(tree).mean() == pytest.approx(12 / 13, abs=4 * (4 / 13) ** 0.5 / ess**0.5)
-
-
 @pytest.mark.usefixtures("empty")
 def test_the_interpreter_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nutpie.compile_pymc_model", lambda model: Compiled())
@@ -442,15 +424,6 @@ def test_the_interpreter_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("ALIKELY_EVALUATOR", "jax")
     with pytest.raises(ValueError, match="must be 'interpreter' or 'pytensor', got 'jax'"):
         ready.compiled(toy([0.5, 1.0, 1.5]))
-
-
-@pytest.mark.parametrize("module", sorted(MODULES_OF_LOOPS))
-def test_loops_are_compiled_where_no_cache_can_be_written(
-    module: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Numba then finds no place for the cache, and raises an error for `cache=True`."""
-    monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
-    runpy.run_path(str(MODULES_OF_LOOPS[module]))
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import joblib
 import numpy as np
 import pytest
 from scipy import stats
@@ -97,33 +96,6 @@ def test_independence_draws_are_beta() -> None:
     draws = independence_draws([[10, 5, 3, 12]], 20_000, rng=1)
     assert stats.kstest(draws["p_a"][:, 0], stats.beta(16, 16).cdf).pvalue > TINY
     assert stats.kstest(draws["p_b"][:, 0], stats.beta(14, 18).cdf).pvalue > TINY
-
-
-@pytest.mark.slow
-def test_same_seed_same_draws_whatever_the_workers() -> None:
-    cells = np.random.default_rng(5).integers(1, 50, size=(3000, 4))
-    trials = Trials.from_correct(np.eye(4, 30), condition=list("uvw") * 10)
-    table = joint_correctness(trials)
-    threads = pairwise_draws(cells, n_draws=1000, rng=6), joint_draws(table, 50, rng=6)
-    with joblib.parallel_config(backend="sequential"):
-        alone = pairwise_draws(cells, n_draws=1000, rng=6), joint_draws(table, 50, rng=6)
-    for one, other in zip(threads, alone, strict=True):
-        for name in one:
-            np.testing.assert_array_equal(one[name], other[name])
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: pairwise_draws([1, 2, 3, 4], n_draws=0), "draws must be at least 1, got 0"),
-        (lambda: independence_draws([1, 2, 3, 4], 0), "draws must be at least 1, got 0"),
-        (lambda: pairwise_draws([1, 2, 3, 4], {"w": (1, 1)}), "unknown name in prior: w"),
-        (lambda: pairwise_draws([1, 2, 3, 4], {"u": (0, 1)}), "prior of u must be two positive"),
-    ],
-)
-def test_bad_arguments(call: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("way", ["cells", "process"])

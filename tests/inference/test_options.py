@@ -148,13 +148,6 @@ def test_draws_without_a_common_question() -> None:
     assert np.isfinite(draws[:, ~empty]).all()
 
 
-def test_no_draws() -> None:
-    trials, *_ = leaderboard(5, 2, 30)
-    table = al.data.joint_correctness(trials, labels="options")
-    with pytest.raises(ValueError, match="draws must be at least 1"):
-        process_draws(table, 0, KAPPA_P)
-
-
 # Both right, the first, the second, both wrong and the same, and different; options.
 TABLES = [
     ((300, 60, 50, 40, 30), 4),

@@ -42,14 +42,6 @@ def test_same_indices_give_exactly_the_replicates_of_index_resampling() -> None:
             assert values[pair] == consistency.error_consistency(plain)
 
 
-def test_bootstrap_standard_error() -> None:
-    table = from_counts([600, 150, 100, 150])
-    draws = resampling.bootstrap(table, n_resamples=20_000, rng=3).values
-    psi = consistency.ERROR_CONSISTENCY.influence([600, 150, 100, 150])
-    se = np.sqrt(np.array([600, 150, 100, 150]) @ psi**2) / 1000
-    assert draws.std() == pytest.approx(se, rel=4 / np.sqrt(40_000) + 2 / 1000)
-
-
 def test_pairs_share_their_trials_and_groups_do_not() -> None:
     rng = np.random.default_rng(1)
     right = rng.standard_normal(300) + 0.5 * rng.standard_normal((3, 300)) > 0
@@ -150,7 +142,6 @@ def test_bca_is_undefined_where_it_must_be() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda t: resampling.bootstrap(t, n_resamples=0), "n_resamples must be at least 1, got 0"),
         (lambda t: resampling.bootstrap(t, cluster="item"), "cluster must name a trial coordinate"),
         (
             lambda t: resampling.bca_interval([[1, 1, 1, 1]], [[0.0]], ci_prob=1.5),
@@ -161,16 +152,3 @@ def test_bca_is_undefined_where_it_must_be() -> None:
 def test_bad_arguments(call: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call(from_counts([3, 2, 1, 1]))  # type: ignore[operator]
-
-
-@pytest.mark.parametrize(
-    ("rng", "error", "message"),
-    [
-        (-1, ValueError, "rng must not be negative, got -1"),
-        ("seed", TypeError, "rng must be None, a whole number, .* got str"),
-        (True, TypeError, "got bool"),
-    ],
-)
-def test_bad_seeds(rng: object, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        resampling.bootstrap(from_counts([3, 2, 1, 1]), rng=rng)  # type: ignore[arg-type]

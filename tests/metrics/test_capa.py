@@ -12,8 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import alikely as al
 from alikely.metrics.options import capa_matrices, same_wrong_answers
@@ -102,27 +100,6 @@ def test_matrices_are_what_is_found_by_hand(soft: bool, missing: float, vary: bo
             assert found.n_questions[a, b] == (~np.isnan(array[[a, b]]).any(axis=(0, 2))).sum()
 
 
-def test_the_published_influence() -> None:
-    """The influence of a question, written out, where the number of options varies."""
-    p, _, truth, n_options = leaderboard(5, 2, 60, 5, True)
-    o, (alpha, beta) = (p[0] * p[1]).sum(axis=1), p[:, np.arange(60), truth]
-    f = 1 / (n_options - 1)
-    big_a, big_b, big_f = alpha.mean(), beta.mean(), f.mean()
-    e = big_a * big_b + (1 - big_a) * (1 - big_b) * big_f
-    kappa = (o.mean() - e) / (1 - e)
-    psi = (
-        o - o.mean()
-        - (1 - kappa) * (
-            (big_b - big_f * (1 - big_b)) * (alpha - big_a)
-            + (big_a - big_f * (1 - big_a)) * (beta - big_b)
-            + (1 - big_a) * (1 - big_b) * (f - big_f)
-        )
-    ) / (1 - e)  # fmt: skip
-    found = capa_matrices(p, truth, n_options)
-    assert found.estimate[0, 1] == pytest.approx(kappa, abs=1e-14)
-    assert found.se[0, 1] == pytest.approx(np.sqrt((psi**2).sum()) / 60, abs=1e-14)
-
-
 def test_the_package_of_its_authors_finds_the_same(figure: Callable[[str], None]) -> None:
     """1,035 pairs, of probabilities and of answers, with two to five options."""
     capa_of = package()
@@ -144,22 +121,6 @@ def test_the_package_of_its_authors_finds_the_same(figure: Callable[[str], None]
     figure(f"kappa_p of 1,035 pairs and 20 questions, with errors: {ratio:,.0f} times as fast")
 
 
-@settings(deadline=None, max_examples=30)
-@given(
-    a=st.floats(0.05, 0.95),
-    b=st.floats(0.05, 0.95),
-    k=st.integers(2, 6),
-)
-def test_independent_systems_with_errors_at_random_have_0(a: float, b: float, k: int) -> None:
-    """The mean over all answers of both: each wrong option has its share."""
-    p = np.tile(np.full(k, (1 - a) / (k - 1)), (1, 1))
-    p[0, 0] = a
-    q = np.full((1, k), (1 - b) / (k - 1))
-    q[0, 0] = b
-    found = capa_matrices(np.stack([p, q]), [0])
-    assert found.estimate[0, 1] == pytest.approx(0, abs=1e-12)
-
-
 def test_the_same_answers_have_1_and_no_error() -> None:
     _, answers, truth, n_options = leaderboard(2, 2, 30, 4, True)
     found = capa_matrices(answers[[0, 0]], truth, n_options)
@@ -179,17 +140,6 @@ def test_two_options_are_error_consistency() -> None:
     found = capa_matrices(answers, truth, 2)
     assert found.estimate[0, 1] == pytest.approx(float(error_consistency(cells)), abs=1e-13)
     assert found.same_wrong[0, 1] == 1
-
-
-def test_correlation_of_a_system_with_itself() -> None:
-    p, _, truth, n_options = leaderboard(6, 5, 200, 4, False)
-    found = capa_matrices(p, truth, n_options)
-    np.testing.assert_allclose(np.diag(found.r_p), 1, atol=1e-13)
-    assert (np.diag(found.r_p_se) < 1e-7).all()
-    assert (np.abs(found.r_p) <= 1 + 1e-12).all()
-    # Two answers drawn from one system agree less often.
-    assert (np.diag(found.estimate) < 1).all()
-    np.testing.assert_array_equal(found.estimate, found.estimate.T)
 
 
 def test_wrong_answers_by_number_of_options() -> None:

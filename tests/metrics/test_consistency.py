@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.inter_rater import cohens_kappa
 
 from alikely.metrics import bounds, consistency, copying
 
@@ -73,43 +72,6 @@ def test_bad_cells(cells: object, message: str) -> None:
         consistency.error_consistency(cells)  # type: ignore[arg-type]
 
 
-@given(cells_of.filter(lambda c: sum(c) not in (c[0], c[3])))
-def test_influence_is_the_derivative(cells: tuple[int, ...]) -> None:
-    array = np.array(cells, dtype=float)
-    psi = consistency.ERROR_CONSISTENCY.influence(array)
-    assert array @ psi == pytest.approx(0, abs=1e-8 * array.sum())
-    if min(array) < 1:
-        return
-    shares = array / array.sum()
-    step = 1e-6
-    for cell in range(4):
-        direction = np.eye(4)[cell] - shares
-        up = consistency.error_consistency(np.maximum(shares + step * direction, 0))
-        down = consistency.error_consistency(np.maximum(shares - step * direction, 0))
-        # Central difference: error of order step**2 times the third derivative (< 1e6 here).
-        assert psi[cell] == pytest.approx((up - down) / (2 * step), rel=1e-4, abs=1e-4)
-
-
-def test_influence_variance_equals_fleiss_cohen_everitt() -> None:
-    rng = np.random.default_rng(2)
-    for cells in rng.integers(1, 200, size=(200, 4)):
-        psi = consistency.ERROR_CONSISTENCY.influence(cells)
-        ours = (cells @ psi**2) / cells.sum() ** 2
-        reference = cohens_kappa(cells.reshape(2, 2))
-        assert consistency.error_consistency(cells) == pytest.approx(reference.kappa, abs=1e-12)
-        assert ours == pytest.approx(reference.var_kappa, abs=1e-12)
-
-
-def test_copy_influence_variance_is_that_of_two_proportions() -> None:
-    cells = np.array([60.0, 20, 15, 35])
-    psi = copying.COPY_PROBABILITY.influence(cells)
-    u, v = 60 / 80, 15 / 50
-    assert cells @ psi == pytest.approx(0, abs=1e-10)
-    assert (cells @ psi**2) / 130**2 == pytest.approx(
-        u * (1 - u) / 80 + v * (1 - v) / 50, abs=1e-14
-    )
-
-
 @given(probability, probability)
 def test_agreement_bounds_are_reached_and_not_passed(p_a: float, p_b: float) -> None:
     least, most = max(0.0, p_a + p_b - 1), min(p_a, p_b)
@@ -151,19 +113,6 @@ def test_bounds_from_expected_agreement_are_reached() -> None:
         assert bounds.agreement_bounds_from_expected(below)[1] == pytest.approx(
             bounds.agreement_bounds(p, 1 - p)[1]
         )
-
-
-@pytest.mark.parametrize(
-    ("accuracy", "kappa", "expected"),
-    [
-        # Checks given with the formula in the design notes.
-        (0.9, 0.5, (0.75, 0.9642857)),
-        (0.7, 0.5, (0.4375, 0.875)),
-        (0.5, 0.5, (0.25, 0.75)),
-    ],
-)
-def test_accuracy_bounds(accuracy: float, kappa: float, expected: tuple[float, float]) -> None:
-    np.testing.assert_allclose(bounds.accuracy_bounds(accuracy, kappa), expected, atol=1e-6)
 
 
 @given(st.floats(0.05, 0.95), st.floats(0.0, 0.95))

@@ -139,10 +139,9 @@ def test_six_readers_with_standard_errors(name: str, printed: float, se: float |
 
 
 def test_the_printed_alphas_of_krippendorff() -> None:
-    """Two observers, ten units, two values; and three, twelve units with missing ones."""
+    """Two observers, ten units, two values."""
     binary = np.array([[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]])
     assert round(of("krippendorff_alpha", binary), 3) == 0.095
-    assert round(of("krippendorff_alpha", FOUR), 3) == 0.743
 
 
 def test_statsmodels_finds_the_same() -> None:
@@ -171,17 +170,6 @@ def test_krippendorff_finds_the_same() -> None:
         given_ = np.where(codes == NONE, np.nan, codes)
         known = krippendorff.alpha(given_, level_of_measurement="nominal", value_domain=range(k))
         assert of("krippendorff_alpha", codes, k) == pytest.approx(known, abs=1e-10)
-
-
-def test_conger_is_the_mean_over_pairs_of_what_is_observed_and_expected() -> None:
-    rng = np.random.default_rng(1)
-    codes, k = random_codes(rng, 4, 0.0)
-    pairs = [(a, b) for a in range(4) for b in range(a)]
-    shares = (codes[..., None] == np.arange(k)).mean(axis=1)
-    observed = np.mean([(codes[a] == codes[b]).mean() for a, b in pairs])
-    expected = np.mean([shares[a] @ shares[b] for a, b in pairs])
-    kappa = (observed - expected) / (1 - expected)
-    assert of("cohen_kappa", codes, k) == pytest.approx(kappa, abs=1e-12)
 
 
 @settings(max_examples=20, deadline=None)

@@ -111,10 +111,6 @@ def test_agreement_of_labels_of_all_pairs(rng: np.random.Generator) -> None:
 def test_divergences(rng: np.random.Generator) -> None:
     p = shares(rng, N, 5)
     q = np.where(rng.random((N, 1)) < 0.5, nearly(rng, p), shares(rng, N, 5))
-    apart = np.roll(np.eye(5), 1, axis=1)[rng.integers(0, 5, N)]
-    for base, most in ((2, 1.0), (np.e, np.log(2)), (10, np.log(2) / np.log(10))):
-        for other in (q, apart):
-            assert_within(errors.jensen_shannon_divergence(p, other, base), 0, most)
     assert_within(paired.divergence(p, q, 0.5), 0, 1)
 
 

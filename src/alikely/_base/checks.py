@@ -71,14 +71,13 @@ def check_options(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Check correct options and numbers of options, one for each question."""
     options, right = np.asarray(n_options), np.asarray(truth)
-    for name, array, of in (("n_options", options, "iu"), ("truth", right, "iu")):
-        if array.dtype.kind not in of:
-            raise ValueError(
-                f"{name} must be whole numbers, one for each question, got {array.dtype}"
-            )
     if options.ndim == 0:
         options = np.full(n_questions, options)
     for name, array in (("n_options", options), ("truth", right)):
+        if array.dtype.kind not in "iu":
+            raise ValueError(
+                f"{name} must be whole numbers, one for each question, got {array.dtype}"
+            )
         if array.shape != (n_questions,):
             raise ValueError(
                 f"{name} must be {n_questions} whole numbers, one for each question, got shape "

@@ -126,8 +126,6 @@ def independence_draws(
     priors: Mapping[str, Any] | None = None,
 ) -> dict[str, NDArray[np.float64]]:
     """Exact draws of both accuracies of independent observers."""
-    if n_draws < 1:
-        raise ValueError(f"draws must be at least 1, got {n_draws}")
     beta = check_accuracy_priors(priors)
     counts = np.atleast_2d(check_counts(cells))
     n11, n10, n01, n00 = counts.T

@@ -65,8 +65,6 @@ def null_draws(
 
     Accuracies are drawn from their posterior, or are the `observed` ones (parametric bootstrap).
     """
-    if n_draws < 1:
-        raise ValueError(f"n_draws must be at least 1, got {n_draws}")
     counts = np.atleast_2d(check_counts(cells))
     starts = range(0, len(counts), CHUNK)
     seeds = seed_sequence(rng).spawn(len(starts))

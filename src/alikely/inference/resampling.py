@@ -48,8 +48,6 @@ def bootstrap(
     rng: RandomState = None,
 ) -> xr.DataArray:
     """Bootstrap replicates of all entries of a table, with their dependence."""
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples must be at least 1, got {n_resamples}")
     units = images if cluster is None else cluster_numbers(table, cluster)
     if "inclusion" in table:
         # A plan samples the images of each group independently.
@@ -70,8 +68,6 @@ def joint_draws(
     prior: Prior | None = None,
 ) -> dict[str, NDArray[np.float32]]:
     """Exact draws of one posterior for all pairs that share trials [R81]_."""
-    if n_draws < 1:
-        raise ValueError(f"draws must be at least 1, got {n_draws}")
     refuse_inclusion(table, "the posterior of all trials")
     base = cell_prior(prior).patterns("the joint posterior of all pairs")
     check_array(n_draws, len(metrics) * table.sizes["pair"], "draws", f"{FEWER} n_draws")

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from alikely._base.arrays import Floats, within
 from alikely._base.notes import note
@@ -29,7 +28,6 @@ from alikely.metrics.cells import divide
 from alikely.metrics.metric import Metric, register
 from alikely.metrics.rows import (
     Mixture,
-    check_base,
     check_options,
     drop_true,
     row_divergence,
@@ -123,15 +121,6 @@ def misclassification_agreement(counts: ArrayLike) -> Floats:
     0.407
     """
     return label_agreement(label_statistics(counts))
-
-
-def jensen_shannon_divergence(p: ArrayLike, q: ArrayLike, base: float = 2) -> Floats:
-    """Compute the Jensen-Shannon divergence of two distributions [L91]_."""
-    check_base(base)
-    one, other = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
-    middle = (one + other) / 2
-    nats = (special.rel_entr(one, middle) + special.rel_entr(other, middle)).sum(axis=-1) / 2
-    return within(nats / np.log(base), high=np.log(2) / np.log(base))
 
 
 def error_divergence(
