@@ -166,9 +166,7 @@ def difficulty(folder: Path) -> list[Number]:
 def margins(folder: Path) -> list[Number]:
     """Edge images: people among each other, and how sure one item's accuracy is."""
     edge = al.datasets.model_vs_human(folder / "model_vs_human", datasets="edge")
-    people = al.error_consistency(
-        edge.select(kind="human"), n_resamples=0, n_draws=0, n_null=0, bayes_factor=False
-    )
+    people = al.error_consistency(edge.select(kind="human"), n_resamples=0, n_draws=0)
     ec = people.estimates["estimate"].values
     half = stats.t.ppf(0.975, len(ec) - 1) * ec.std(ddof=1) / np.sqrt(len(ec))
     of = "of EC of people, edges"

@@ -27,7 +27,7 @@ STRONG = (30.0, 4.0, 4.0, 12.0)
 CELLS = np.array([[60, 12, 14, 14], [30, 2, 1, 0]])
 NOISE = al.load_example().select(condition="noise", kind="human")
 OPTIONS = NOISE.with_options("classes")
-FEW: dict[str, Any] = {"n_resamples": 0, "n_null": 0, "rng": 1}
+FEW: dict[str, Any] = {"n_resamples": 0, "rng": 1}
 ALL: dict[str, Any] = {"intervals": ["posterior"]}
 
 
@@ -235,7 +235,7 @@ def test_the_prior_of_the_result_decides_whether_it_biases_a_mean() -> None:
     """Thirty conditions of a few errors: by default the prior is too large a part of each."""
     p = al.simulate.cell_probabilities(0.9, 0.9, 0.6)
     cells = np.random.default_rng(1).multinomial(30, p, 30)
-    quiet = {"n_resamples": 0, "n_null": 0, "bayes_factor": False, "rng": 1}
+    quiet = {"n_resamples": 0, "rng": 1}
     for prior, biased in (((0.01,) * 4, False), (None, True), ((2,) * 4, True)):
         found = al.error_consistency(from_counts(cells), prior=prior, n_draws=200, **quiet)
         assert ("posterior" not in al.mean(found, intervals="all").index) == biased
@@ -264,9 +264,8 @@ MODEL = {"copy_probability": (1, 1)}
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: result(BETAS), "the Bayes factor .* needs a Dirichlet prior"),
         (
-            lambda: result(BETAS, bayes_factor=False, n_draws=0),
+            lambda: result(BETAS, n_draws=0),
             "no effect with n_draws=0",
         ),
         (

@@ -346,7 +346,7 @@ def _statements(design: ErrorDesign, numbers: range, seed: Any, n_draws: int) ->
     rng = np.random.default_rng(data)
     trials, values = data_sets(design, len(numbers), rng, len(SYSTEMS), follows)
     result = error_similarity(
-        trials, n_resamples=n_draws, n_draws=n_draws, n_permutations=0, ci_prob=CI_PROB, rng=drawing
+        trials, n_resamples=n_draws, n_draws=n_draws, ci_prob=CI_PROB, rng=drawing
     )
     return [
         {"dataset": numbers[first], "statement": statement} | row

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from alikely._base.settings import options as session
 from alikely.data.trials import Trials
 from alikely.estimates.contrasts import difference
 from alikely.estimates.pairs import error_consistency
@@ -46,7 +47,8 @@ def _items(design: ItemDesign, numbers: range, seed: Any, n_draws: int) -> Rows:
     options: dict[str, Any] = {"n_resamples": n_draws, "n_draws": n_draws, "rng": drawing}
     rows = []
     for unit, cluster in UNITS.items():
-        result = error_consistency(trials, n_null=0, bayes_factor=False, cluster=cluster, **options)
+        with session(n_null=0):
+            result = error_consistency(trials, cluster=cluster, **options)
         rows += [
             {**design._asdict(), "unit": unit, "method": method, "truth": truth}
             | {"lower": lower, "upper": upper, **checked(truth, lower, upper)}

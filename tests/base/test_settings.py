@@ -14,17 +14,16 @@ from alikely._base.random import seed_sequence
 from alikely._base.settings import DEFAULTS
 from alikely._base.steps import quietly, shows_progress
 
-BARE: dict[str, Any] = {"n_null": 0, "bayes_factor": False}
-
 
 def test_functions_use_them_and_calls_override_them() -> None:
     trials = al.load_example()
-    with al.options(ci_prob=0.8, ci_kind="hdi", n_draws=40, n_resamples=30, rng=3):
-        found = al.error_consistency(trials, "human-human", **BARE)
-        own = al.error_consistency(trials, "human-human", ci_prob=0.9, n_draws=8, rng=4, **BARE)
+    with al.options(ci_prob=0.8, ci_kind="hdi", n_draws=40, n_resamples=30, n_null=0, rng=3):
+        found = al.error_consistency(trials, "human-human")
+        own = al.error_consistency(trials, "human-human", ci_prob=0.9, n_draws=8, rng=4)
     attrs = found.data.attrs
     assert (attrs["ci_prob"], attrs["ci_kind"], attrs["seed"]) == (0.8, "hdi", "3")
     assert found.data["posterior"].sizes["draw"] == 10
+    assert "p_null" not in found.estimates
     assert found.data["bootstrap"].sizes["resample"] == 30
     assert "posterior_hdi80_lb" in found.summary(intervals=["posterior"])
     assert (own.data.attrs["ci_prob"], own.data.attrs["seed"]) == (0.9, "4")
@@ -83,7 +82,8 @@ def test_assignment_lasts_and_a_block_ends() -> None:
         ("ci_kind", "bca", "ci_kind must be 'eti' or 'hdi', got 'bca'"),
         ("n_draws", 1.5, "n_draws must be a whole number, got 1.5"),
         ("n_resamples", -1, "n_resamples must be at least 0, got -1"),
-        ("progressbar", "yes", "progressbar must be True, False or None, got 'yes'"),
+        ("progressbar", "yes", "progressbar must be one of None, True, False; got 'yes'"),
+        ("item_scope", "image", "item_scope must be one of 'dataset', 'label', 'condition'"),
         ("rng", -2, "rng must not be negative, got -2"),
         ("rng", "seed", "rng must be None, a whole number, .* got str"),
         ("rng", True, "got bool"),

@@ -106,7 +106,7 @@ def test_one_human_agrees_with_the_pairwise_posterior() -> None:
     model = al.models.cohort(cohort_counts(trials), priors=wide)
     tree = al.inference.nuts(model, n_draws=4000, rng=1, target_accept=0.99)
     cohort = tree["posterior"]["error_consistency"].values.ravel()
-    exact = al.error_consistency(trials, "human-model", n_null=0, n_draws=8000, rng=1)
+    exact = al.error_consistency(trials, "human-model", n_draws=8000, rng=1)
     pairwise = exact.data["posterior"]["error_consistency"].values.ravel()
     ess = float(azs.ess(tree["posterior"].to_dataset()["error_consistency"]).min())
     sd = pairwise.std()

@@ -14,7 +14,7 @@ import alikely as al
 from alikely.benchmark import group_scores
 from alikely.benchmark.groups import of_pairs
 
-POINT: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
+POINT: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
 FAMILIES = np.repeat(["ant", "bee", "cat", "dog"], 3)
 
 
@@ -84,7 +84,7 @@ def test_coverage_of_within_minus_between(
     hits: dict[str, list[bool]] = {"analytic": [], "bootstrap": [], "posterior": []}
     n_sets = sets(100)
     for seed in range(n_sets):
-        options = {"n_resamples": 200, "n_draws": 200, "n_null": 0, "bayes_factor": False}
+        options = {"n_resamples": 200, "n_draws": 200}
         trials = families(np.random.default_rng([1, seed]))
         table = group_scores(trials, "family", rng=seed, **options).summary(intervals="all")
         own = table[(table["contrast"] == "within - between") & (table["group"] == "all groups")]

@@ -28,7 +28,7 @@ CALLS: dict[str, Callable[..., list[str]]] = {
         al.misclassification_agreement(t, **FEW, **o).summary()
     ),
     "error_similarity": lambda t, **o: _notes(
-        al.error_similarity(t, n_permutations=0, **FEW, **o).summary()
+        al.error_similarity(t, **FEW, **o).summary()
     ),
     "matrix": lambda t, **o: _notes(al.pairwise_matrix(t, **o).summary()),
     "benchmark_scores": lambda t, **o: _notes(al.benchmark_scores(t, **FEW, **o).summary()),

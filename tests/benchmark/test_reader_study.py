@@ -30,7 +30,7 @@ def _error_over_cases(result: al.Result) -> float:
 def test_means_and_differences_are_those_of_pairs() -> None:
     trials, _ = readers(4, 80, rng=1)
     study = reader_study(trials, "AI")
-    result = al.error_consistency(trials, "human-model", n_resamples=0, n_draws=0, n_null=0)
+    result = al.error_consistency(trials, "human-model", n_resamples=0, n_draws=0)
     values = result.summary().groupby("condition")["estimate"].mean()
     np.testing.assert_allclose(study.summary()["estimate"], values[["A", "B"]])
     row = al.benchmark.differences(study).iloc[0]
@@ -83,7 +83,7 @@ def test_readers_among_themselves_are_pairs_by_jackknife() -> None:
     """Means of pairs; leaving out readers one by one; copies of a reader bring no variance."""
     trials, _ = readers(5, 60, rng=3)
     study = reader_study(trials)
-    options = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
+    options = {"n_resamples": 0, "n_draws": 0}
     result = al.error_consistency(trials, "human-human", **options)
     pairs = result.summary()
     values = pairs.groupby("condition")["estimate"].mean()

@@ -26,7 +26,7 @@ from alikely.inference.null import null_draws
 from alikely.metrics import consistency
 
 N_RESAMPLES, N_TRIALS, N_PAIRS = 10_000, 12_000, 79_800
-OFF: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
+OFF: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
 Make = Callable[[], Callable[[], Any]]
 
 
@@ -234,10 +234,10 @@ GROUPS: dict[str, dict[str, Make]] = {
         "agreement, 351 pairs": call(al.misclassification_agreement, MANY, **LABELS),
         "similarity, 351 pairs": call(al.error_similarity, MANY, **LABELS),
         "similarity, 28 pairs, calibrated limits": call(
-            al.error_similarity, of(crowd, 8, 800, 16), n_permutations=0, **NONE
+            al.error_similarity, of(crowd, 8, 800, 16), **NONE
         ),
         "similarity, 1,000 classes, 50,000 trials": call(
-            al.error_similarity, TWO, n_permutations=0, **NONE
+            al.error_similarity, TWO, **NONE
         ),
         "error rows of 50 systems, 1,000 classes": call(
             al.errors.error_rows, of(crowd, 50, 50_000, 1_000)

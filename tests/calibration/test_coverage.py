@@ -74,7 +74,7 @@ def test_every_method_is_what_the_front_door_gives() -> None:
     rng = np.random.default_rng(3)
     counts = rng.multinomial(60, cell_probabilities(*SETTING), n_sets)
     result = al.error_consistency(
-        al.data.from_counts(counts), n_resamples=1_000, n_draws=1_000, n_null=0, rng=4
+        al.data.from_counts(counts), n_resamples=1_000, n_draws=1_000, rng=4
     )
     shown = {
         "posterior": ("eti", "posterior_eti90"), "posterior hdi": ("hdi", "posterior_hdi90"),

@@ -118,12 +118,11 @@ def test_means_of_models_are_those_of_python(
     """Over pairs with humans alone, whatever other pairs there are."""
     monkeypatch.setattr(_output, "save_plot", lambda *_: None)
     out = tmp_path / "out"
-    few = ["--n-resamples", "200", "--n-draws", "200", "--n-null", "0", "--no-bayes-factor"]
+    few = ["--n-resamples", "200", "--n-draws", "200", "--n-null", "0"]
     assert main(["compare", str(example), *few, "--ci-kind", "hdi", "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     result = al.Result.load(out / "error_consistency.nc")
     assert "p_null" not in result.estimates
-    assert "log_bf10" not in result.estimates
     means = pd.read_csv(out / "error_consistency_means.csv").set_index("model")
     assert len(means) == 6
     humans = [f"human_{i}" for i in range(1, 5)]

@@ -39,7 +39,7 @@ CALLS: dict[str, tuple[Callable[..., Any], ...]] = {
 }  # fmt: skip
 # What another option says, or a subcommand sets itself.
 OTHERS = {
-    "compare": {"coefficient"},
+    "compare": {"coefficient", "model"},
     "matrix": {"intervals"},
     "plan": {"alpha", "method", "n_draws", "prior"},
 }
@@ -113,15 +113,15 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("undrawn", "few_sweeps")
 def test_they_do_what_python_does(noise: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    few = ["--n-resamples", "30", "--n-draws", "30", "--n-permutations", "19", "--seed", "2"]
+    few = ["--n-resamples", "30", "--n-draws", "30", "--n-null", "19", "--seed", "2"]
     given = ["--mixture", "pooled", "--alpha", "0.3", "--base", "e", "--cluster", "item"]
     arguments = ["compare", str(noise), "--metric", "cles", *few, *given, "--jobs", "1"]
     assert main([*arguments, "--out", str(out)]) == 0
     found = al.Result.load(out / "error_similarity.nc").summary()
+    metric = al.metrics.get_metric("CLES", mixture="pooled", alpha=0.3, base=np.e)
     expected = al.compare(
-        al.Trials.read(noise), "CLES", mixture="pooled", alpha=0.3, base=np.e, cluster="item",
-        n_permutations=19, n_resamples=30, n_draws=30, rng=2,
-    ).summary()  # fmt: skip
+        al.Trials.read(noise), metric, cluster="item", n_resamples=30, n_draws=30, rng=2
+    ).summary()
     for name in ("estimate", "posterior_eti95_lb", "posterior_eti95_ub"):
         np.testing.assert_allclose(found[name], expected[name])
 
@@ -141,10 +141,10 @@ def test_priors_are_beta_parameters(noise: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     few = ["--n-resamples", "0", "--n-draws", "50", "--n-null", "0", "--out", str(out)]
     prior = ["--prior", "u=2:1, v=1:3"]
-    assert main(["compare", str(noise), *few, *prior, "--no-bayes-factor"]) == 0
+    assert main(["compare", str(noise), *few, *prior]) == 0
     expected = al.error_consistency(
-        al.Trials.read(noise), n_resamples=0, n_draws=50, n_null=0, rng=1,
-        prior={"u": (2, 1), "v": (1, 3)}, bayes_factor=False,
+        al.Trials.read(noise), n_resamples=0, n_draws=50, rng=1,
+        prior={"u": (2, 1), "v": (1, 3)},
     )  # fmt: skip
     found = al.Result.load(out / "error_consistency.nc")
     np.testing.assert_array_equal(found.draws("posterior"), expected.draws("posterior"))

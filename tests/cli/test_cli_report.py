@@ -53,7 +53,7 @@ def test_scores_that_there_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.slow
 def test_saved_results_on_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trials = al.load_example().select(condition="noise")
-    al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0).save(tmp_path / "r.nc")
+    al.error_consistency(trials, n_resamples=0, n_draws=0).save(tmp_path / "r.nc")
     al.pairwise_matrix(trials, by=None).save(tmp_path / "m.nc")
     page, files = tmp_path / "page.html", [str(tmp_path / name) for name in ("r.nc", "m.nc")]
     assert main(["report", *files, "--out", str(page)]) == 0

@@ -40,7 +40,7 @@ def test_every_format_gives_the_same_number(tmp_path: Path, name: str) -> None:
         assert result.summary()["accuracy_a"].isna().all()
         assert result.summary()["error_consistency"].isna().all()
     else:
-        result = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0)
+        result = al.error_consistency(trials, n_resamples=0, n_draws=0)
     expected = 18 / 34 if name in WITHOUT_TRUTH else 14 / 30
     assert result.summary()["estimate"].tolist() == pytest.approx([expected], abs=1e-12)
 

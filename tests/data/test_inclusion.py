@@ -49,7 +49,7 @@ def test_equal_inclusion_is_what_plain_trials_say() -> None:
     weighted = trials().with_inclusion(equal, generalize_to="images")
     plain = al.Trials.from_table(weighted.to_table())
     ours, theirs = (
-        al.error_consistency(t, [("anna", "A")], n_resamples=0, n_draws=0, n_null=0)
+        al.error_consistency(t, [("anna", "A")], n_resamples=0, n_draws=0)
         for t in (weighted, plain)
     )
     assert ours.estimates["interval_center"].item() == pytest.approx(

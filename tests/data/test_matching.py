@@ -50,7 +50,7 @@ def test_fewer_than_half_in_common_needs_confirmation():
         al.Trials.read(rows)
     trials = al.Trials.read(rows, unmatched="accept")
     assert trials.n_trials == 18
-    note = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0).summary()["note"][0]
+    note = al.error_consistency(trials, n_resamples=0, n_draws=0).summary()["note"][0]
     assert "15 of 18 trials have a response by only one observer of the pair" in note
 
 

@@ -556,7 +556,7 @@ def test_scores_above_the_ceiling_are_not_clipped(tmp_path: Path) -> None:
         for k, v in enumerate(values)
     ]
     trials = Trials.read(_table(tmp_path / "t.csv", rows))
-    table = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0).summary()
+    table = al.error_consistency(trials, n_resamples=0, n_draws=0).summary()
     pair = table.set_index(["observer_a", "observer_b"])["estimate"]
     ratio = (pair["h1", "m"] + pair["h2", "m"]) / 2 / pair["h1", "h2"]
     assert ratio == pytest.approx(5.5)

@@ -75,7 +75,7 @@ def test_error_consistency_stands_beside_and_is_another_question() -> None:
     trials = al.load_example().select(condition="clean", kind="human")
     result = al.agreement(trials, "gwet_ac1", n_resamples=0, n_draws=0, no_response="error")
     frame = result.summary()
-    known = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0).summary()
+    known = al.error_consistency(trials, n_resamples=0, n_draws=0).summary()
     np.testing.assert_allclose(frame["error_consistency"], known["estimate"])
     # Accurate readers agree, whatever their errors do.
     assert frame["estimate"].min() > 0.9

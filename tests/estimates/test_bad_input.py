@@ -20,6 +20,7 @@ from alikely.estimates import (
     nearest_observers,
     null_table,
 )
+from alikely.metrics import get_metric
 
 NONE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
 LABELS = np.array(["no", "yes"])[np.arange(20) % 2]
@@ -33,7 +34,7 @@ def trials() -> al.Trials:
 @functools.cache
 def result() -> al.Result:
     one = trials().select(condition="noise")
-    return al.error_consistency(one, "human-model", n_resamples=20, n_draws=40, n_null=0, rng=1)
+    return al.error_consistency(one, "human-model", n_resamples=20, n_draws=40, rng=1)
 
 
 @functools.cache
@@ -74,7 +75,10 @@ def clustered(**columns: Any) -> al.Trials:
 
 def dmc(**options: Any) -> Any:
     given, table = margins()
-    return al.compare(given, "DMC", margins=options.pop("margins", table), **NONE | options)
+    with al.options(n_alternatives=options.pop("n_alternatives", None)):
+        return al.decision_margin_consistency(
+            given, options.pop("margins", table), **NONE | options
+        )
 
 
 def ec(*pairs: Any, **options: Any) -> Any:
@@ -88,9 +92,8 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: ec(sampler="hmc"), "sampler must be 'auto', 'exact' or 'nuts', got 'hmc'"),
     (lambda: ec("human-robot"), "the kinds here are 'human', 'model'; got 'human-robot'"),
     (lambda: ec(cluster="image"), "cluster must name a trial coordinate (item, trial_dataset,"),
-    (lambda: ec(include=["prio"], n_draws=4), "include must be 'all' or among"),
     (lambda: al.compare(trials(), "kappa"), "metric must be one of 'error_consist"),
-    (lambda: al.compare(trials(), "EC", mixture="mean"), "has no option 'mixture'"),
+    (lambda: get_metric("EC", mixture="mean"), "has no option 'mixture'"),
     (lambda: al.error_consistency([1]), "expected Trials or a count table, got list; make one"),
     (
         lambda: al.error_consistency(clustered(), cluster="template"),
@@ -106,12 +109,9 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: al.error_similarity(readings()), "with 2 classes an incorrect response can only be"),
     (lambda: al.compare(trials(), "CLES", sampler="nuts"), "sampler must be 'auto' for error_s"),
     (lambda: al.compare(trials(), "MA", sampler="exact"), "sampler must be 'auto' for misclass"),
-    (lambda: al.compare(trials(), "CLES", alpha=0), "alpha must be above 0 and finite, got 0"),
-    (lambda: al.compare(trials(), "CLES", mixture="max"), "must be 'mean' or 'pooled', got 'max'"),
-    (
-        lambda: al.error_similarity(trials(), n_permutations=-1),
-        "n_permutations must be at least 1, or 0 for none",
-    ),
+    (lambda: get_metric("CLES", alpha=0), "alpha must be above 0 and finite, got 0"),
+    (lambda: get_metric("CLES", mixture="max"), "must be 'mean' or 'pooled', got 'max'"),
+    (lambda: al.error_similarity(trials(), metric="EC"), "compares error rows, got metric='EC'"),
     (
         lambda: al.compare(trials(), "CLES", prior={"u": (1, 1)}),
         "the posterior of error_similarity has none; leave it out",
@@ -125,9 +125,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     # Margins.
     (lambda: dmc(group="lab"), "group must name a label of observers"),
     (lambda: dmc(n_alternatives=1), "n_alternatives must be a whole number of at least 2, got 1"),
-    (lambda: dmc(n_alternatives=np.nan), "n_alternatives must be a whole number"),
-    (lambda: dmc(link="probit"), "decision_margin_consistency has no option 'link'"),
-    (lambda: dmc(sampler="nuts"), "sampler='nuts' has no effect on decision margins"),
+    (lambda: al.compare(*margins()[:1], "DMC", sampler="nuts"), "sampler='nuts' has no effect on"),
     (lambda: dmc(margins=margins()[1].iloc[:4]), "in common; a correlation over items needs"),
     (lambda: dmc(cluster="templates"), "cluster must name a trial coordinate"),
     # What takes a result.

@@ -32,10 +32,8 @@ def example():
 
 
 def consistency():
-    result = al.error_consistency(
-        example(), "human-human", sampler="nuts", n_resamples=0, n_null=0, **SHORT
-    )
-    return result.chains["all pairs"]
+    table = al.data.joint_correctness(example(), "human-human")
+    return al.inference.posterior(table, "nuts", **SHORT)
 
 
 def cohort():

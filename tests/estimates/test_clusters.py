@@ -177,9 +177,7 @@ def labeled() -> al.Trials:
 def test_a_matrix_has_the_intervals_of_pairs(metric: str) -> None:
     trials = labeled()
     square = al.pairwise_matrix(trials, metric, cluster="template").summary()
-    pairs = al.compare(
-        trials, metric, "all", cluster="template", n_resamples=0, n_draws=0, n_null=0
-    )
+    pairs = al.compare(trials, metric, "all", cluster="template", n_resamples=0, n_draws=0)
     table = pairs.summary(intervals=["analytic"])
     on = ["condition", "observer_a", "observer_b"]
     both = square.merge(table, on=on)
@@ -261,9 +259,8 @@ def test_size_of_the_test_of_independence(sizes: list[int], sets: Callable[..., 
         strength += np.sqrt(0.2) * rng.normal(size=(2, len(label)))
         right = (strength < 0.7).astype(int)
         trials = al.Trials.from_correct(right, item_columns={"template": label})
-        result = al.error_consistency(
-            trials, cluster="template", n_resamples=0, n_draws=0, n_null=199, rng=seed
-        )
+        with al.options(n_null=199, n_resamples=0, n_draws=0):
+            result = al.error_consistency(trials, cluster="template", rng=seed)
         rejected += float(result.estimates["p_null"][0]) <= 0.05
     assert rejected / n == pytest.approx(0.05, abs=4 * (0.05 * 0.95 / n) ** 0.5)
 
@@ -277,14 +274,12 @@ def test_a_sum_without_a_standard_error_has_no_interval() -> None:
         condition=["one"] * 30 + ["two"] * 70,
         item_columns={"template": label},
     )
-    amounts = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
+    amounts = {"n_resamples": 0, "n_draws": 0}
     result = al.error_consistency(trials, cluster="template", rng=1, **amounts)
     row = al.mean(result).loc["analytic"]
     assert np.isfinite(row["estimate"])
     assert np.isnan(row[["se", "eti95_lb", "eti95_ub"]].astype(float)).all()
-    drawn = al.error_consistency(
-        trials, cluster="template", n_resamples=50, n_draws=40, n_null=0, rng=1
-    )
+    drawn = al.error_consistency(trials, cluster="template", n_resamples=50, n_draws=40, rng=1)
     table = drawn.summary(intervals="all")
     limits = table.filter(regex="analytic.*_lb|bootstrap.*_lb")
     assert np.isfinite(limits).to_numpy().tolist() == [[False, False], [True, True]]

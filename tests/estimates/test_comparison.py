@@ -76,7 +76,7 @@ def test_mean_over_pairs_and_conditions(result: al.Result) -> None:
 def test_pairwise_draws_are_refused_where_trials_are_shared() -> None:
     trials = al.load_example().select(condition="noise")
     prior = {"u": (1, 1), "v": (1, 1)}
-    result = al.error_consistency(trials, "human-human", prior=prior, bayes_factor=False, rng=1)
+    result = al.error_consistency(trials, "human-human", prior=prior, rng=1)
     pairs = result.table["pair"].values[:2]
     assert "posterior" not in al.difference(result, *pairs, intervals="all").index
     row = al.difference(result, *pairs, intervals=["posterior"]).loc["posterior"]

@@ -16,7 +16,7 @@ BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
 
 def results(trials: al.Trials) -> list[al.Result]:
     return [
-        al.error_consistency(trials, n_null=0, **BARE),
+        al.error_consistency(trials, **BARE),
         al.misclassification_agreement(trials, **BARE),
         al.error_similarity(trials, **BARE),
     ]
@@ -76,7 +76,7 @@ def test_systems_are_resampled_and_not_pairs(three: list[al.Result]) -> None:
 
 def test_a_metric_agrees_with_its_own_ranks(three: list[al.Result]) -> None:
     """Divergence falls as similarity rises: a monotone function changes no correlation."""
-    base_e = al.compare(al.load_example(), "CLES", base=np.e, **BARE)
+    base_e = al.compare(al.load_example(), al.metrics.get_metric("CLES", base=np.e), **BARE)
     one = al.metric_correlations([three[0], three[2]], n_resamples=50, rng=4)
     other = al.metric_correlations([three[0], base_e], n_resamples=50, rng=4)
     pd.testing.assert_frame_equal(one, other)

@@ -124,10 +124,10 @@ def test_clusters_widen_the_error_of_repeated_items() -> None:
     truth = np.tile(once["truth"].values, 2)
     trials = al.Trials.from_arrays(twice, truth, item=item, repeat=repeat)
     # Half as many items as trials: with smoothing their rows would be smoothed twice.
-    for name, own in {"MA": {}, "CLES": {"alpha": 1e-9}}.items():
-        options: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, **own}
-        plain = al.compare(trials, name, cluster="trial", **options).estimates["se"]
-        clustered = al.compare(trials, name, cluster="item", **options).estimates["se"]
+    for metric in ("MA", al.metrics.get_metric("CLES", alpha=1e-9)):
+        options: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
+        plain = al.compare(trials, metric, cluster="trial", **options).estimates["se"]
+        clustered = al.compare(trials, metric, cluster="item", **options).estimates["se"]
         np.testing.assert_allclose(clustered / plain, np.sqrt(2))
 
 
@@ -181,7 +181,9 @@ def test_listed_and_dense_tables_hold_the_same_errors() -> None:
 @pytest.mark.usefixtures("few_sweeps")
 def test_results_say_what_they_rest_on(tmp_path: Path) -> None:
     trials = al.load_example().select(kind="human")
-    result = al.compare(trials, "CLES", mixture="pooled", base=np.e, n_resamples=200, rng=14)
+    result = al.compare(
+        trials, al.metrics.get_metric("CLES", mixture="pooled", base=np.e), n_resamples=200, rng=14
+    )
     result.save(tmp_path / "similarity.nc")
     loaded = al.Result.load(tmp_path / "similarity.nc")
     assert loaded.metric.name == "error_similarity"
@@ -208,7 +210,7 @@ def test_chains_in_a_folder_are_not_drawn_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trials = al.load_example().select(condition="noise", kind="human")
-    options: dict[str, Any] = {"n_resamples": 0, "n_draws": 200, "n_permutations": 0}
+    options: dict[str, Any] = {"n_resamples": 0, "n_draws": 200}
     first = al.error_similarity(trials, **options, cache_dir=tmp_path, rng=1)
 
     def stopped(*_: Any) -> None:

@@ -70,7 +70,7 @@ def test_every_metric_of_correctness_has_all_schools(name: str, trials: al.Trial
 
 def test_directed_metrics_take_both_orders_of_a_kind(trials: al.Trials) -> None:
     """And the mean over pairs of one kind is the mean of both directions."""
-    light = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
+    light = {"n_resamples": 0, "n_draws": 0}
     directed = al.compare(trials, "copying", ["human-human", "human-model"], **light)
     once = al.compare(trials, "EC", ["human-human", "human-model"], **light)
     humans = directed.pairs["observer_b"].str.startswith("human")
@@ -100,7 +100,7 @@ def test_directed_metrics_take_both_orders_of_a_kind(trials: al.Trials) -> None:
 
 
 def test_the_order_within_a_pair_does_not_matter(trials: al.Trials) -> None:
-    result = al.compare(trials, "EC", "human-human", n_null=0, **LIGHT)
+    result = al.compare(trials, "EC", "human-human", **LIGHT)
     label = result.table["pair"].values[0]
     a, b = (result.pairs[side][0] for side in ("observer_a", "observer_b"))
     turned = label.replace(f"{a} x {b}", f"{b} x {a}")
@@ -122,11 +122,11 @@ def test_the_order_within_a_pair_does_not_matter(trials: al.Trials) -> None:
 
 def test_large_tables_have_log_bayes_factors() -> None:
     table = al.data.from_counts([[5500, 250, 250, 1500], [100, 20, 20, 20]])
-    result = al.error_consistency(table, n_resamples=0, n_draws=0, n_null=0)
+    result = al.error_consistency(table, n_resamples=0, n_draws=0)
     frame = result.summary(columns=["log_bf10"])
     assert frame["log_bf10"][0] > 709
     assert frame["log_bf10"][1] == pytest.approx(float(log_bayes_factor([100, 20, 20, 20])))
-    without = al.error_consistency(
-        table, n_resamples=0, n_draws=0, n_null=0, bayes_factor=False
-    ).summary()
-    assert not {"log_bf10", "p_null"} & set(without)
+    beta = {"u": (2, 1), "v": (1, 3)}
+    with al.options(n_null=0):
+        without = al.error_consistency(table, n_resamples=0, n_draws=8, prior=beta, rng=1)
+    assert not {"log_bf10", "p_null"} & set(without.estimates)

@@ -22,7 +22,7 @@ KAPPA = 0.6
 @pytest.fixture(scope="module")
 def pair() -> al.Result:
     table = al.data.from_counts([40, 10, 10, 40])
-    return al.error_consistency(table, n_resamples=200, n_draws=200, n_null=0, rng=1)
+    return al.error_consistency(table, n_resamples=200, n_draws=200, rng=1)
 
 
 @given(st.lists(st.text(st.characters(codec="ascii", exclude_categories=["C"])), min_size=1))
@@ -81,7 +81,7 @@ def test_the_table_of_a_pair(pair: al.Result) -> None:
 
 def test_columns_and_order_are_chosen() -> None:
     table = al.data.from_counts([[40, 10, 10, 40], [60, 20, 20, 60], [30, 30, 30, 30]])
-    result = al.error_consistency(table, n_resamples=0, n_draws=0, n_null=0, rng=1)
+    result = al.error_consistency(table, n_resamples=0, n_draws=0, rng=1)
     rows = tabular(result.to_latex(columns=["dataset", "estimate"], sort="-estimate", digits=2))
     assert rows == [["dataset", "error consistency"], ["0", "0.60"], ["1", "0.50"], ["2", "0.00"]]
     with pytest.raises(ValueError, match=r"columns must name columns .* got 'estimat'.*'estimate'"):

@@ -10,7 +10,7 @@ import pytest
 import alikely as al
 from alikely.inference.cell_limits import posterior_quantiles
 
-QUIET: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "n_null": 0, "bayes_factor": False}
+QUIET: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
 COLUMNS = ["posterior_median", "posterior_eti95_lb", "posterior_eti95_ub"]
 
 

@@ -62,9 +62,8 @@ SIZES = [3, 5, 8, 14, 30]
 @pytest.fixture(scope="module")
 def result() -> al.Result:
     made = experiment(np.random.default_rng(1), SIZES, 0.5)
-    return al.decision_margin_consistency(
-        *tables(*made), cluster="template", n_alternatives=16, rng=1
-    )
+    with al.options(n_alternatives=16):
+        return al.decision_margin_consistency(*tables(*made), cluster="template", rng=1)
 
 
 def test_analytic_variance_leaves_clusters_out_in_turn(result: al.Result) -> None:
@@ -149,7 +148,7 @@ def test_clusters_of_one_item_are_items() -> None:
     """G = N: third moments make the jackknife larger, by about 1/N relative to the variance."""
     right, margins, _ = experiment(np.random.default_rng(2), [1] * 80, 0.0)
     trials, model = tables(right, margins, np.arange(80))
-    options = {"n_resamples": 0, "n_alternatives": 16, "rng": 1}
+    options = {"n_resamples": 0, "rng": 1}
     alone, clustered = (
         al.decision_margin_consistency(trials, model, cluster=cluster, **options)
         for cluster in (None, "template")

@@ -41,7 +41,7 @@ def test_entries_are_those_of_the_general_door(
     trials: al.Trials, metric: str, by: str | None
 ) -> None:
     found = _by_pair(al.pairwise_matrix(trials, metric, by).summary(intervals="all"))
-    result = al.compare(trials, metric, by=by, n_resamples=0, n_draws=0, n_null=0)
+    result = al.compare(trials, metric, by=by, n_resamples=0, n_draws=0)
     table = _by_pair(result.summary(intervals="all"))
     # Of directed metrics tables hold humans as references of models; a matrix both orders.
     found = found.loc[table.index]
@@ -78,9 +78,7 @@ def test_missing_answers_leave_pairs_alone() -> None:
     trials = al.Trials.from_correct(correct)
     result = al.pairwise_matrix(trials, no_response="drop")
     others = trials.select(observer=trials.observers[1:])
-    table = al.error_consistency(
-        others, no_response="drop", n_resamples=0, n_draws=0, n_null=0
-    ).summary()
+    table = al.error_consistency(others, no_response="drop", n_resamples=0, n_draws=0).summary()
     found = (
         result.sel(observer=trials.observers[1:]).summary().set_index(["observer_a", "observer_b"])
     )
@@ -97,7 +95,7 @@ def test_missing_answers_leave_pairs_alone() -> None:
 def test_differences_and_means_are_those_of_tables(
     trials: al.Trials, by_condition: al.Result
 ) -> None:
-    result = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0)
+    result = al.error_consistency(trials, n_resamples=0, n_draws=0)
     names = ["model_1", "model_2", "model_3"]
     entries = [
         f"{a} x {b} [{c}]"

@@ -110,9 +110,7 @@ def test_mid_p_is_the_sum_over_overlaps(cells: list[int]) -> None:
 
 
 def compared(cells: list[list[int]]) -> dict[str, list[object]]:
-    result = al.error_consistency(
-        al.data.from_counts(np.array(cells)), n_resamples=0, n_draws=0, n_null=0
-    )
+    result = al.error_consistency(al.data.from_counts(np.array(cells)), n_resamples=0, n_draws=0)
     return al.test_copy_model(result).to_dict("list")
 
 

@@ -36,7 +36,7 @@ def test_a_model_of_ones_own_gives_the_posterior_of_the_door() -> None:
     trials = al.load_example().select(condition="blur")
     table = joint_correctness(trials, "human-human")
     own = cells_of_pairs(table["cells"].values)
-    options: dict[str, Any] = {"n_resamples": 0, "n_null": 0, "rng": 1}
+    options: dict[str, Any] = {"n_resamples": 0, "rng": 1}
     by_chains = al.error_consistency(trials, "human-human", model=own, n_draws=2_000, **options)
     exact = al.error_consistency(trials, "human-human", n_draws=40_000, **options)
     found, wanted = (r.draws("posterior") for r in (by_chains, exact))
@@ -115,13 +115,11 @@ def test_models_of_other_trials_are_refused() -> None:
     trials = al.load_example()
     blur, noise = (trials.select(condition=name) for name in ("blur", "noise"))
     cells = joint_correctness(noise, "human-human")["cells"].values
-    options: dict[str, Any] = {"n_resamples": 0, "n_null": 0}
+    options: dict[str, Any] = {"n_resamples": 0}
     message = r"holds the cells .* of 'human_1 x human_2' \(\d+, .*build it from the trials"
     for model in (cells_of_pairs(cells), al.models.copying(cells)):
         with pytest.raises(ValueError, match=message):
             al.error_consistency(blur, "human-human", model=model, **options)
-        with pytest.raises(ValueError, match=message):
-            al.compare(blur, "error_consistency", "human-human", model=model, **options)
     with pm.Model(coords={"pair": range(6)}) as nothing:
         pm.Uniform("error_consistency", -1, 1, dims="pair")
     with pytest.raises(ValueError, match=r"^the model has no observed variable or pot"):
@@ -196,7 +194,7 @@ def test_other_functions_refuse_models_of_other_trials(door: str) -> None:
 
 def fitted(condition: str, **options: Any) -> al.Result:
     trials = al.load_example().select(condition=condition)
-    given = {"n_resamples": 0, "n_null": 0, "n_draws": 200, "rng": 1} | options
+    given = {"n_resamples": 0, "n_draws": 200, "rng": 1} | options
     return al.error_consistency(trials, "human-model", **given)
 
 
@@ -217,14 +215,13 @@ def own_model(table: Any) -> pm.Model:
 def test_the_log_likelihood_is_of_trials(model: str) -> None:
     table = joint_correctness(al.load_example().select(condition="noise"), "human-model")
     given = own_model(table) if model == "own" else model
-    result = fitted("noise", sampler="nuts", model=given, include=["log_likelihood"])
-    by_trial = result.data["log_likelihood"]["correctness"]
-    tree = result.chains["all pairs"]
-    np.testing.assert_array_equal(tree["log_likelihood"]["correctness"], by_trial)
+    tree = al.inference.posterior(
+        table, "nuts", n_draws=200, rng=1, model=given, include=["log_likelihood"]
+    )
+    by_trial = tree["log_likelihood"]["correctness"]
     n_trials = int(table["cells"].sum())
     assert by_trial.sizes["observation"] == n_trials
-    for data in (result.data, tree):
-        assert az.loo(data).n_data_points == n_trials
+    assert az.loo(tree).n_data_points == n_trials
     # PyMC's own, of a pair, has the multinomial coefficient, too.
     cells = table["cells"].values
     built = tree["observed_data"].to_dataset()

@@ -1,5 +1,6 @@
 """Items that come back: one unit in every method, however often observers were asked."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import hypothesis.strategies as st
@@ -15,7 +16,13 @@ from alikely.inference.permutation import permutation_p
 from alikely.inference.resampling import bca_of_table
 
 Right = NDArray[Any]
-QUICK: dict[str, Any] = {"n_resamples": 500, "n_draws": 400, "n_null": 200, "rng": 1}
+QUICK: dict[str, Any] = {"n_resamples": 500, "n_draws": 400, "rng": 1}
+
+
+@pytest.fixture(autouse=True)
+def few_data_sets_of_tests() -> Iterator[None]:
+    with al.options(n_null=200):
+        yield
 
 
 def presentations(answers: list[Right], **columns: Any) -> al.Trials:
@@ -85,7 +92,7 @@ def test_all_schools_agree_on_noisy_answers() -> None:
         (common + rng.standard_normal(400))[:, None] + 1.5 * rng.standard_normal((400, n)) < 1
         for n in (1, 3, 5)
     ]
-    options: dict[str, Any] = {"n_resamples": 4000, "n_draws": 4000, "n_null": 200, "rng": 1}
+    options: dict[str, Any] = {"n_resamples": 4000, "n_draws": 4000, "rng": 1}
     result = al.error_consistency(presentations(answers), **options)
     se = result.estimates["se"].values
     for method in ("bootstrap", "posterior"):
@@ -190,9 +197,9 @@ def test_labels_of_repeated_items_against_all_meetings_written_out(name: str) ->
     both = [np.concatenate(side) for side in zip(*meetings, strict=True)]
     alone = al.Trials.from_arrays(names[np.stack(both)], names[np.tile(truth, 4)])
     # Four meetings of weight 1/4: a smoothing of 2 there is one of 1/2 here.
-    options: dict[str, Any] = {"alpha": 2.0} if name == "error_similarity" else {}
-    options |= {"n_resamples": 0, "n_draws": 0}
-    expected = al.compare(alone, name, **options).estimates["estimate"].values
+    smooth = {"alpha": 2.0} if name == "error_similarity" else {}
+    own = al.metrics.get_metric(name, **smooth)
+    expected = al.compare(alone, own, n_resamples=0, n_draws=0).estimates["estimate"].values
     table = al.data.joint_correctness(trials, labels=True, repeats="crossed")
     metric = al.metrics.get_metric(name)
     np.testing.assert_allclose(al.inference.estimate(table, metric)["estimate"], expected)

@@ -100,7 +100,7 @@ def spectrum(trials: al.Trials) -> Any:
 SIMILARITY, AGREEMENT = "error_similarity", "misclassification_agreement"
 # Doors that say with three equal answers what they say with one, in estimates and errors.
 SAME: dict[str, Callable[[al.Trials], Any]] = {
-    "error_consistency": lambda t: of(al.error_consistency(t, n_null=0, **NONE)),
+    "error_consistency": lambda t: of(al.error_consistency(t, **NONE)),
     "compare": lambda t: of(al.compare(t, AGREEMENT, **NONE)),
     "misclassification_agreement": lambda t: of(al.misclassification_agreement(t, **NONE)),
     "error_similarity": lambda t: numbers(
@@ -156,14 +156,14 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
     ),
     "plan_from": lambda t: numbers(
         al.planning.plan_from(
-            al.error_consistency(t, [("h0", "m0")], n_null=0, **FEW | {"n_draws": 200}),
+            al.error_consistency(t, [("h0", "m0")], **FEW | {"n_draws": 200}),
             [60], n_datasets=100, rng=1,
         ),
         "pilot_trials", "pilot_estimate",
     ),
     "metric_correlations": lambda t: numbers(
         al.metric_correlations(
-            [al.error_consistency(t, n_null=0, **NONE), al.misclassification_agreement(t, **NONE)],
+            [al.error_consistency(t, **NONE), al.misclassification_agreement(t, **NONE)],
             n_resamples=20, rng=1,
         ),
         "correlation", "bootstrap_eti95_lb",
@@ -182,10 +182,10 @@ REFUSED: dict[str, Callable[[al.Trials], Any]] = {
     "fit_cohort": lambda t: al.fit_cohort(t, n_draws=4, rng=1),
     "fit_spectrum": lambda t: al.fit_spectrum(spectrum(t), n_draws=4, rng=1),
     "test_copy_model": lambda t: al.test_copy_model(
-        al.error_consistency(t, sampler="nuts", include=["log_likelihood"], n_null=0, **FEW)
+        al.error_consistency(t, sampler="nuts", **FEW)
     ),
     "independent_observers": lambda t: al.estimates.independent_observers(
-        al.error_consistency(t, n_null=0, **NONE), n_draws=40, rng=1
+        al.error_consistency(t, **NONE), n_draws=40, rng=1
     ),
     "equality": lambda t: equality(
         al.data.joint_correctness(t, labels=True, repeats="crossed"),
@@ -258,7 +258,7 @@ def test_cochrans_q_of_shares_by_hand() -> None:
 @pytest.mark.slow
 def test_posterior_of_error_similarity_is_of_one_answer_to_each_item() -> None:
     """Identical answers: as wide as that of one answer to each, and not by the root of three."""
-    few = {"n_resamples": 0, "n_draws": 400, "n_permutations": 0, "rng": 1}
+    few = {"n_resamples": 0, "n_draws": 400, "rng": 1}
     many, one = (
         al.error_similarity(world(n).select(condition="hard"), [("m0", "m1")], **few).summary()
         for n in (REPEATS, 1)
@@ -283,9 +283,9 @@ def test_tests_of_independence_stand_where_each_answered_once() -> None:
         "repeat": [0] * 80 + [1] * 20,
     }
     trials = al.Trials.from_correct(once, **columns)
-    asked = {"n_null": 100, **NONE}
-    table = al.error_consistency(trials, **asked).summary(columns="all")
-    alone = al.error_consistency(trials.select(repeat=0), **asked).summary(columns="all")
+    with al.options(n_null=100):
+        table = al.error_consistency(trials, **NONE).summary(columns="all")
+        alone = al.error_consistency(trials.select(repeat=0), **NONE).summary(columns="all")
     whole = (table["dataset"] == "a") | (table["observer_b"] == "observer_1")
     assert whole.sum() == 4
     for name in ("p_fisher", "log_bf10"):

@@ -11,7 +11,7 @@ from markup import page
 import alikely as al
 from alikely.estimates import contrast_sentence
 
-QUIET: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "n_null": 0, "rng": 1}
+QUIET: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "rng": 1}
 NASTY = r'<script>alert("x")</script> _&%$#{}~^\ <b>'
 
 
@@ -25,13 +25,13 @@ def pair() -> al.Result:
     """One pair of kappa .6 over 100 trials, in a named condition."""
     right = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], [40, 10, 10, 40], axis=0).T
     trials = al.Trials.from_correct(right, observers=["anna", "net"], condition=["fog"] * 100)
-    return al.error_consistency(trials, n_resamples=300, n_draws=300, n_null=200, rng=1)
+    return al.error_consistency(trials, n_resamples=300, n_draws=300, rng=1)
 
 
 @pytest.fixture(scope="module")
 def many() -> al.Result:
     return al.error_consistency(
-        al.load_example(), "human-model", n_resamples=200, n_draws=200, n_null=200, rng=1
+        al.load_example(), "human-model", n_resamples=200, n_draws=200, rng=1
     )
 
 

@@ -121,7 +121,7 @@ def similarity() -> al.Result:
         patch.setattr("alikely.errors.limits.WARM_UP", 10)
         patch.setattr("alikely.errors.limits.SWEEPS", 50)
         trials = al.load_example().select(condition="noise")
-        return al.error_similarity(trials, "human-human", n_draws=60, n_permutations=19, rng=1)
+        return al.error_similarity(trials, "human-human", n_draws=60, rng=1)
 
 
 def test_intervals_that_do_not_cover_are_neither_computed_nor_shown(similarity: al.Result) -> None:
@@ -144,7 +144,7 @@ def test_intervals_that_do_not_cover_are_neither_computed_nor_shown(similarity: 
 @pytest.mark.usefixtures("few_sweeps")
 def test_the_bootstrap_of_error_similarity_is_there_for_who_names_it() -> None:
     trials = al.load_example().select(condition="noise")
-    options: dict[str, Any] = {"n_draws": 10, "n_permutations": 0, "rng": 1}
+    options: dict[str, Any] = {"n_draws": 10, "rng": 1}
     for result in (
         al.error_similarity(trials, "human-human", n_resamples=30, **options),
         al.compare(trials, "CLES", "human-human", n_resamples=30, **options),
@@ -157,7 +157,7 @@ def test_the_bootstrap_of_error_similarity_is_there_for_who_names_it() -> None:
 
 def test_without_a_valid_interval_there_is_none(similarity: al.Result) -> None:
     trials = al.load_example().select(condition="noise")
-    bare = al.error_similarity(trials, "human-human", n_draws=0, n_permutations=0, rng=1)
+    bare = al.error_similarity(trials, "human-human", n_draws=0, rng=1)
     assert not [name for name in bare.summary() if name.endswith("_lb")]
     assert "No 95% CI is valid here." in bare.sentence()
     assert "CI" not in bare.to_latex()
@@ -168,7 +168,7 @@ def test_without_a_valid_interval_there_is_none(similarity: al.Result) -> None:
 
 def test_sums_of_entries_with_few_errors_leave_out_what_is_wrong() -> None:
     cells = [[46, 2, 1, 1]] * 6 + [[47, 1, 2, 0]] * 6
-    result = al.error_consistency(al.data.from_counts(cells), n_null=0, **LIGHT)
+    result = al.error_consistency(al.data.from_counts(cells), **LIGHT)
     assert al.mean(result).index.tolist() == ["analytic"]
     assert al.mean(result, intervals="all").index.tolist() == ["analytic"]
     named = al.mean(result, intervals=["bootstrap", "posterior"])
@@ -179,7 +179,7 @@ def test_sums_of_entries_with_few_errors_leave_out_what_is_wrong() -> None:
     # Notes have at most 20 words.
     assert named["note"].str.split().str.len().max() <= 20
     many = al.error_consistency(
-        al.data.from_counts([[400, 200, 200, 200], [380, 210, 190, 220]]), n_null=0, **LIGHT
+        al.data.from_counts([[400, 200, 200, 200], [380, 210, 190, 220]]), **LIGHT
     )
     assert al.mean(many, intervals="all").index.tolist() == SUMS
     assert al.mean(many, rope=(-0.1, 0.1)).index.tolist() == ["analytic", "posterior"]
@@ -191,14 +191,14 @@ def test_arviz_reads_the_tree_of_a_result() -> None:
     """`az.summary(result)` raised an error: the tree is what ArviZ takes."""
     import arviz as az
 
-    result = al.error_consistency(al.data.from_counts([40, 10, 10, 40]), n_null=0, **LIGHT)
+    result = al.error_consistency(al.data.from_counts([40, 10, 10, 40]), **LIGHT)
     table = az.summary(result.data, var_names=["error_consistency"])
     assert table.index.tolist() == ["error_consistency[0]"]
 
 
 def test_draws_are_selected_by_observer_and_condition(tmp_path: Path) -> None:
     """Exact draws, before and after they are saved."""
-    made = al.error_consistency(al.load_example(), "human-model", n_null=0, **LIGHT)
+    made = al.error_consistency(al.load_example(), "human-model", **LIGHT)
     made.save(tmp_path / "result.nc")
     for result in (made, al.Result.load(tmp_path / "result.nc")):
         posterior = result.data["posterior"].to_dataset()

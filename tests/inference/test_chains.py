@@ -437,7 +437,7 @@ def test_chains_run_where_no_cache_can_be_written(tmp_path: Path) -> None:
     code = (
         "import alikely as al; print(al.__file__); "
         "r = al.error_consistency(al.data.from_counts([[90, 20, 20, 30]] * 40), sampler='nuts', "
-        "n_draws=40, n_resamples=0, n_null=0, rng=1); "
+        "n_draws=40, n_resamples=0, rng=1); "
         "print(r.chains['all pairs'].attrs['evaluator'])"
     )
     told = subprocess.run(

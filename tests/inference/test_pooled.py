@@ -110,9 +110,7 @@ def test_means_near_the_ceiling_are_covered(sets: Callable[..., int], design: st
     )
     held = 0
     for cells in drawn:
-        result = al.error_consistency(
-            al.data.from_counts(cells), n_resamples=0, n_draws=0, n_null=0, bayes_factor=False
-        )
+        result = al.error_consistency(al.data.from_counts(cells), n_resamples=0, n_draws=0)
         table = al.mean(result)
         assert table.index.tolist() == ["analytic"]
         held += table["eti95_lb"].item() <= consistency <= table["eti95_ub"].item()

@@ -21,9 +21,7 @@ names = st.text(
 
 def rows(table: pd.DataFrame, pairs: object = "human-model", **how: object) -> pd.DataFrame:
     trials = al.Trials.from_table(table)
-    result = al.error_consistency(
-        trials, pairs, n_resamples=0, n_draws=0, n_null=0, bayes_factor=False, **how
-    )
+    result = al.error_consistency(trials, pairs, n_resamples=0, n_draws=0, **how)
     return result.summary()[COLUMNS].sort_values(COLUMNS[:3], ignore_index=True)
 
 

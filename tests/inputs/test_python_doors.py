@@ -19,7 +19,7 @@ TYPE = "expected |must be |is needed|is missing"
 
 
 def ec(**how: Any) -> pd.DataFrame:
-    return al.error_consistency(t(), "human-model", **({"n_null": 50} | K | how)).summary()
+    return al.error_consistency(t(), "human-model", **(K | how)).summary()
 
 
 CASES = table(
@@ -101,7 +101,7 @@ no column 'species'; the => TB(P, kind='species')
 labels must be a list, such as \['a', 'b'\] => TB(P.assign(lab='x'), labels='lab')
 no column 'lab'; the columns => TB(P, labels=['lab'])
 WORKS => al.error_consistency(TB(P.assign(pair='x', observer_a='y', cells='z'), labels=['pair',
-    'observer_a', 'cells']), **K | {'n_null': 50}).summary()
+    'observer_a', 'cells']), **K).summary()
 no column None; the columns are => TB(P, observer=None)
 column 'kind' is in table 0 but not in table 1 => TB(P.iloc[:100],
     P.iloc[100:].drop(columns='kind'))
@@ -136,7 +136,6 @@ WORKS => ec(rng=np.random.default_rng(1))
 cluster must name a trial coordinate \(item => ec(cluster=3)
 prior must be four positive numbers \(n11, n10, n01 => ec(prior='flat')
 prior of u must be two positive Beta => ec(prior={'u': (1,)})
-WORKS => ec(bayes_factor='no')
 error_consistency\(\) got an unexpected keyword argument => ec(n_boot=5)
 pairs must be a list, such as => al.error_consistency(t(), None, **K)
 pairs is an empty list => al.error_consistency(t(), [], **K)
@@ -164,7 +163,7 @@ comparisons can be selected by dataset => al.mean(w.result(), {'colour': 'none'}
 interval must be one that this => w.result().sentence(interval='nobody')
 WORKS => w.result().to_latex()
 WORKS => al.error_consistency(TB(w.renamed('observer', anna='$a_1$ & 50% #x',
-    net_a='\\net{}~^')), n_null=50, **K).to_latex()
+    net_a='\\net{}~^')), **K).to_latex()
 WORKS => al.test_copy_model(al.misclassification_agreement(t(), **K))
 results must be at => al.metric_correlations([w.result()])
 two of the results have the metric => al.metric_correlations([w.result(), w.result()])
@@ -194,15 +193,14 @@ column 'observer' has no value in row 0; fill it in or drop the row =>
 column 'margin' must hold finite numbers, got inf for observer =>
     al.decision_margin_consistency(t(), w.margins().assign(margin=np.inf), **K)
 no file 'm\.csv' => al.decision_margin_consistency(t(), 'm.csv', **K)
-n_alternatives must be a => al.decision_margin_consistency(t(), w.margins(),
-    n_alternatives=2.5, **K)
+n_alternatives must be a => setattr(al.options, 'n_alternatives', 2.5)
 WORKS => al.decision_margin_consistency(t(), w.margins().assign(margin=lambda f: f.margin *
     1e-200), **K).summary()
 load_example\(\) takes 0 => al.load_example(3)
 counts must not be => al.data.from_counts([-1, 2, 3, 4])
 counts must have the four => al.data.from_counts([1, 2, 3])
 counts must be whole => al.data.from_counts([1.5, 2, 3, 4])
-WORKS => al.error_consistency(al.data.from_counts([0, 0, 0, 0]), n_null=50, **K).summary()
+WORKS => al.error_consistency(al.data.from_counts([0, 0, 0, 0]), **K).summary()
 trials: .* of memory => al.data.from_counts([10 ** 15, 1, 1, 1])
 cells must have the four cells n11, n10 => al.metrics.error_consistency([1, 2, 3])
 'z' .truth of trial 1. is not among => A(R, ['x', 'z', 'x'], classes=['x', 'y'])

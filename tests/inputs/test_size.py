@@ -22,7 +22,7 @@ def test_entries_are_counted_before(monkeypatch: pytest.MonkeyPatch) -> None:
             assert n_entries(w.trials(), pairs, by) == table.sizes["pair"]
     monkeypatch.setenv("ALIKELY_MEMORY", "10kB")
     with pytest.raises(MemoryError, match=r"^12 pairs x 200 replicates and draws: 17 kB of memory"):
-        al.error_consistency(w.trials(), "human-model", n_resamples=100, n_draws=50, n_null=0)
+        al.error_consistency(w.trials(), "human-model", n_resamples=100, n_draws=50)
 
 
 def test_three_thousand_observers_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,7 @@ def correct() -> al.Trials:
 @functools.cache
 def result() -> al.Result:
     """Error consistency of people and models."""
-    return al.error_consistency(trials(), "human-model", n_null=50, **FEW)
+    return al.error_consistency(trials(), "human-model", **FEW)
 
 
 @functools.cache
@@ -142,10 +142,10 @@ def parquet(frame: pd.DataFrame) -> bytes:
 def odd(**names: str) -> al.Result:
     """A result of observers with other names."""
     renamed_trials = al.Trials.from_table(renamed("observer", **names))
-    return al.error_consistency(renamed_trials, "human-model", n_null=50, **FEW)
+    return al.error_consistency(renamed_trials, "human-model", **FEW)
 
 
 def all_right() -> al.Result:
     """A result in which nobody errs."""
     perfect = al.Trials.from_table(table(response=table()["truth"]))
-    return al.error_consistency(perfect, "human-model", n_null=50, **FEW)
+    return al.error_consistency(perfect, "human-model", **FEW)

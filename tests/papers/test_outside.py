@@ -17,7 +17,7 @@ BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
 
 @pytest.fixture(scope="module")
 def ec() -> al.Result:
-    return al.error_consistency(al.load_example(), n_null=0, **BARE)
+    return al.error_consistency(al.load_example(), **BARE)
 
 
 def table_of(result: al.Result, name: str = "other") -> pd.DataFrame:

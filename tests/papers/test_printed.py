@@ -24,8 +24,8 @@ def trials() -> al.Trials:
 
 def printed_scores(trials: al.Trials) -> pd.DataFrame:
     """What a leaderboard would print of these trials."""
-    mixed = al.error_consistency(trials, "human-model", n_null=0, **BARE).summary()
-    alike = al.error_consistency(trials, "human-human", n_null=0, **BARE).summary()
+    mixed = al.error_consistency(trials, "human-model", **BARE).summary()
+    alike = al.error_consistency(trials, "human-human", **BARE).summary()
     keys = ["dataset", "condition"]
     score = mixed.groupby([*keys, "observer_b"])["estimate"].mean().rename("score").reset_index()
     ceiling = alike.groupby(keys)["estimate"].mean().rename("ceiling").reset_index()
@@ -56,7 +56,7 @@ def test_widths_are_those_of_single_reconstructions(trials: al.Trials) -> None:
     name = table["system"].iloc[0]
     own = table[table["system"] == name]
     found = reconstruct_leaderboard(own, trials, n_samples=2_000, rng=1).set_index("scheme")
-    alike = al.error_consistency(trials, "human-human", n_null=0, **BARE).summary()
+    alike = al.error_consistency(trials, "human-human", **BARE).summary()
     top = alike.groupby("condition")["estimate"].mean()[own["condition"]]
     people = trials.select(kind="human").data
     right = pd.DataFrame((people["correct"].values == 1).T, index=people["condition"].values)

@@ -10,7 +10,7 @@ import pytest
 
 import alikely as al
 
-NAN, POINT = np.nan, {"n_resamples": 0, "n_draws": 0, "n_null": 0}
+NAN, POINT = np.nan, {"n_resamples": 0, "n_draws": 0}
 PAIR = {"accuracy_a": 0.75, "accuracy_b": 0.75, "ec": 0.5}
 SAME = {
     "accuracy_human": 0.75, "accuracy_a": 0.75, "accuracy_b": 0.75, "ec_a": 0.5, "ec_b": 0.3,

@@ -97,9 +97,7 @@ def test_impossible_draws_are_drawn_again_and_reported() -> None:
 @pytest.mark.slow
 def test_a_plan_from_a_pilot_is_what_brute_force_finds() -> None:
     counts, n_studies = np.array([80, 12, 14, 14]), 2_000
-    pilot = al.error_consistency(
-        al.data.from_counts(counts), n_resamples=0, n_null=0, n_draws=1_000, rng=1
-    )
+    pilot = al.error_consistency(al.data.from_counts(counts), n_resamples=0, n_draws=1_000, rng=1)
     for keep in (False, True):
         plan = al.planning.plan_from(pilot, 300, keep_pilot=keep, n_datasets=n_studies, rng=2)
         p = np.random.default_rng(3).dirichlet(counts + 0.5, n_studies)
@@ -123,7 +121,7 @@ def test_other_metrics_are_planned_by_the_normal_approximation() -> None:
     exact, normal = (
         al.planning.plan_from(
             al.error_consistency(
-                trials, n_resamples=0, n_null=0, n_draws=4_000, cluster=cluster, rng=1
+                trials, n_resamples=0, n_draws=4_000, cluster=cluster, rng=1
             ),
             1_000, width=0.13, n_datasets=4_000, rng=2,
         )
@@ -158,7 +156,7 @@ def test_a_pilot_with_clusters_gives_its_design_effect() -> None:
         return al.Trials.from_correct(right, item_columns={"template": label})
 
     def consistency(trials: al.Trials, n_draws: int = 0, cluster: str = "template") -> al.Result:
-        amounts = {"n_resamples": 0, "n_null": 0, "n_draws": n_draws}
+        amounts = {"n_resamples": 0, "n_draws": n_draws}
         return al.error_consistency(trials, cluster=cluster, rng=1, **amounts)
 
     pilot = consistency(study(100), 500)

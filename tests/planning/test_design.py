@@ -218,7 +218,7 @@ def test_intervals_are_those_of_the_front_door(
     p = simulate.cell_probabilities(*setting[:3])
     counts = simulate.correctness_cells(p, setting[3], n_tables, 9)
     result = al.error_consistency(
-        tables.from_counts(counts), n_resamples=1_000, n_draws=1_000, n_null=0, rng=10
+        tables.from_counts(counts), n_resamples=1_000, n_draws=1_000, rng=10
     ).summary(intervals="all")
     rng = np.random.default_rng(11)
     pair = plans.one_pair(p)

@@ -7,7 +7,7 @@ import alikely as al
 from alikely.planning import plan_repeats
 from alikely.simulate import repeated_answers
 
-POINT = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
+POINT = {"n_resamples": 0, "n_draws": 0}
 
 
 def pilot(n_repeats: tuple[int, int], n_items: int = 20_000, seed: int = 1) -> al.Result:

@@ -52,7 +52,7 @@ def trials(n_humans: int, n_models: int) -> al.Trials:
 @functools.cache
 def consistency(n: int) -> al.Result:
     """About n pairs of a human and a model."""
-    return al.error_consistency(trials(*SIZES[n]), "human-model", n_resamples=100, n_null=0, rng=1)
+    return al.error_consistency(trials(*SIZES[n]), "human-model", n_resamples=100, rng=1)
 
 
 @functools.cache
@@ -69,7 +69,7 @@ def similarity(n: int) -> al.Result:
 def pairwise_matrix(n: int) -> al.Result:
     """All pairs of 3, 9 or 25 observers."""
     size = {2: (1, 2), 30: (3, 6), 300: (4, 21)}[n]
-    return al.error_consistency(trials(*size), n_null=0, **BARE)
+    return al.error_consistency(trials(*size), **BARE)
 
 
 @functools.cache

@@ -80,7 +80,7 @@ def test_matrix_averages_groups_and_hatches_what_is_undefined(
 def test_metrics_are_matched_pair_by_pair(
     trials: al.Trials, agreement: al.Result, similarity: al.Result
 ) -> None:
-    ec = al.error_consistency(trials, n_null=0, **BARE)
+    ec = al.error_consistency(trials, **BARE)
     ax = al.plot_metrics(
         [ec, agreement], ec.metric.name, agreement.metric.name, observer_kinds=trials
     )

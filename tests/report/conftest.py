@@ -27,7 +27,7 @@ def hostile() -> al.report.Report:
         condition=["<i>c</i>"] * 40 + ["$c$"] * 40,
         dataset=["d&amp;<s>"] * 80,
     )
-    result = al.error_consistency(trials, n_null=40, rng=1, **FEW)
+    result = al.error_consistency(trials, rng=1, **FEW)
     scores = al.benchmark_scores(trials, rng=1, **FEW)
     title = "</title><script>alert(0)</script>"
     return al.report.make_report(result, scores, trials=trials, title=title, remarks=["<i>x</i>"])

@@ -90,7 +90,7 @@ def test_the_check_sees_what_it_is_for(hostile: al.report.Report, tmp_path: Path
 
 def test_long_tables_turn_pages_and_sort(tmp_path: Path) -> None:
     trials = al.load_example()
-    result = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=50, rng=1)
+    result = al.error_consistency(trials, n_resamples=0, n_draws=0, rng=1)
     page = POLICY.sub("", result.report().html)
     # Of the tests; the differences, which follow, are few.
     page = page[: page.index('<section id="means')] + page[page.index("<script>") :]

@@ -71,9 +71,7 @@ def trials() -> al.Trials:
 
 @pytest.fixture(scope="module")
 def result(trials: al.Trials) -> al.Result:
-    return al.error_consistency(
-        trials, "human-model", n_resamples=40, n_draws=40, n_null=200, rng=1
-    )
+    return al.error_consistency(trials, "human-model", n_resamples=40, n_draws=40, rng=1)
 
 
 @pytest.fixture
@@ -148,7 +146,7 @@ def test_a_result_without_draws_and_with_undefined_estimates() -> None:
     right = np.ones((4, 30))
     right[3], right[2, :5] = 0, 0
     trials = al.Trials.from_correct(right, observers=list("abcd"))
-    result = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0, rng=1)
+    result = al.error_consistency(trials, n_resamples=0, n_draws=0, rng=1)
     report = result.report()
     page = Page(report.html)
     assert report.failures == ()
@@ -171,7 +169,7 @@ def test_what_is_missing_and_came_back_is_counted() -> None:
         }
     )
     trials = al.Trials.from_table(table)
-    result = al.error_consistency(trials, n_resamples=20, n_draws=0, n_null=20, rng=1)
+    result = al.error_consistency(trials, n_resamples=20, n_draws=0, rng=1)
     text = Page(result.report(trials=trials).html).text
     assert "Missing responses: 1 of 9 (11.1%)." in text
     assert "Trials not shown: 3 of 12 (25.0%) combinations of observer and trial" in text
@@ -203,7 +201,7 @@ def test_a_page_is_the_same_without_the_trials_and_from_a_file(
 ) -> None:
     few: Any = {"no_response": no_response, "rng": 1, "n_resamples": 20, "n_draws": 20}
     make: dict[str, Callable[[], Any]] = {
-        "pairs": lambda: al.error_consistency(with_gaps, n_null=20, **few),
+        "pairs": lambda: al.error_consistency(with_gaps, **few),
         "scores": lambda: al.benchmark_scores(with_gaps, **few),
         "matrix": lambda: al.pairwise_matrix(with_gaps, by=None, no_response=no_response),
     }
@@ -225,7 +223,7 @@ def test_a_page_is_the_same_without_the_trials_and_from_a_file(
 @pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_results_of_other_data_are_described_one_by_one(with_gaps: al.Trials) -> None:
-    few: Any = {"rng": 1, "n_resamples": 0, "n_draws": 0, "n_null": 0}
+    few: Any = {"rng": 1, "n_resamples": 0, "n_draws": 0}
     gaps = al.error_consistency(with_gaps, **few)
     right = np.random.default_rng(1).integers(0, 2, (3, 40))
     whole = al.error_consistency(al.Trials.from_correct(right), **few)

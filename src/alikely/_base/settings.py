@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from alikely._base.checks import one_of
 from alikely._base.intervals import CiKind, check_interval
 from alikely._base.names import listed, nearest
 
@@ -16,9 +17,14 @@ DEFAULTS: Mapping[str, Any] = {
     "ci_kind": "eti",
     "n_draws": 4_000,
     "n_resamples": 10_000,
+    "n_null": 10_000,
+    "item_scope": "dataset",
+    "n_alternatives": None,
     "rng": None,
     "progressbar": None,
 }
+# Possible values of options with few.
+CHOICES = {"item_scope": ("dataset", "label", "condition"), "progressbar": (None, True, False)}
 
 
 def check_seed(rng: Any) -> None:
@@ -50,6 +56,15 @@ class Settings:
         Number of posterior draws. 0 disables them where a function allows that. Default 4,000.
     n_resamples : int
         Number of bootstrap replicates. 0 disables them. Default 10,000.
+    n_null : int
+        Number of data sets, simulated or permuted, for tests of pairs against independent
+        observers; at most 999 for tests of equal error rows. 0 disables them. Default 10,000.
+    item_scope : {"dataset", "label", "condition"}
+        For benchmarks: whether an item label identifies one image within a data set, everywhere,
+        or within a condition. Default ``"dataset"``.
+    n_alternatives : int, optional
+        For decision margins: number of response alternatives of the task. Default: the number of
+        classes of the trials.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness. With an integer each call has this seed. Default: a new seed for each
         call.
@@ -78,6 +93,9 @@ class Settings:
     ci_kind: CiKind
     n_draws: int
     n_resamples: int
+    n_null: int
+    item_scope: Literal["dataset", "label", "condition"]
+    n_alternatives: int | None
     rng: Any
     progressbar: bool | None
 
@@ -107,9 +125,10 @@ class Settings:
             check_interval(0.5, value)
         elif name == "rng":
             check_seed(value)
-        elif name == "progressbar":
-            if value not in (None, True, False):
-                raise TypeError(f"progressbar must be True, False or None, got {value!r}")
+        elif name in CHOICES:
+            one_of(name, value, CHOICES[name])
+        elif name == "n_alternatives" and value is None:
+            pass
         elif not isinstance(value, int) or isinstance(value, bool):
             raise TypeError(f"{name} must be a whole number, got {value!r}")
         elif value < 0:

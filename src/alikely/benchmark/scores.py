@@ -76,14 +76,13 @@ N_CHAINS = 4
 DRAWN = ("cells", "labels", "readings", "options", "trials", "rows")
 
 
-def benchmark_scores(  # noqa: PLR0913
+def benchmark_scores(
     trials: Trials,
     *,
     metric: str | Metric = "error_consistency",
     models: str = "model",
     humans: str = "human",
     human_ids: People | None = None,
-    item_scope: Items = "dataset",
     levels: Groups | None = None,
     no_response: Literal["error", "drop"] = "error",
     cluster: str | None = None,
@@ -113,9 +112,6 @@ def benchmark_scores(  # noqa: PLR0913
     human_ids : {"shared", "per_dataset"}, optional
         Whether a human label identifies the same person in all data sets, or one in each. Required
         if a label occurs in several data sets, unless the loader of the trials has set it.
-    item_scope : {"dataset", "label", "condition"}
-        Whether an item label identifies one image within a data set, everywhere, or within a
-        condition.
     levels : mapping, pandas.Series or xarray.DataArray, optional
         Level of each condition (named ``dataset:condition``), such as
         ``alikely.regimes(spectrum)["label"]``. A score is then the mean over the conditions of its
@@ -169,8 +165,8 @@ def benchmark_scores(  # noqa: PLR0913
     other metrics, it is the estimate, and influences are increased where errors are few.
 
     Bootstrap and posterior resample each human and each image, as identified by `human_ids` and
-    `item_scope`, once for all its occurrences. The posterior of errors by class cannot do so for
-    images, and has a note where this matters.
+    ``alikely.options.item_scope``, once for all its occurrences. The posterior of errors by class
+    cannot do so for images, and has a note where this matters.
 
     Examples
     --------
@@ -186,7 +182,7 @@ def benchmark_scores(  # noqa: PLR0913
     check_numbers(n_resamples=n_resamples, n_draws=n_draws)
     estimand = metric_of_trials(metric)
     _check_prior(trials, estimand, prior, n_draws)
-    one_person, one_image = checked_labels(trials, humans, human_ids, item_scope)
+    one_person, one_image = checked_labels(trials, humans, human_ids)
     as_read = data_summary(trials.data)
     table, layout = _laid_out(trials, estimand, models, humans, no_response, levels)
     seed = seed_sequence(rng)

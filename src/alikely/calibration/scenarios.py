@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely.data.probabilities import softmax
 from alikely.data.trials import Trials
-from alikely.estimates.pairs import compare
+from alikely.estimates.pairs import agreement, compare
 from alikely.estimates.result import Result
 from alikely.metrics import Metric, errors
 from alikely.metrics.options import OptionSums
@@ -129,8 +129,8 @@ def _readings(
     trials = Trials.from_arrays(
         response, truth, classes=range(m), condition=_conditions(n_datasets, n_items)
     )
-    readers = "pairs" if n_readers == 2 else "all"
-    result = compare(trials, metric, readers=readers, no_response="drop", **options)
+    readers: Literal["pairs", "all"] = "pairs" if n_readers == 2 else "all"
+    result = agreement(trials, metric, readers=readers, **options)
     value = _true_readings(metric, n_readers, accuracy, prevalence, m)
     return result, value
 

@@ -21,7 +21,6 @@ import alikely as al
 from alikely._base.files import write_file
 from alikely._base.names import listed, nearest, visible
 from alikely._base.settings import DEFAULTS
-from alikely._base.settings import options as session
 from alikely._base.steps import LOG, step
 from alikely.cli import REFUSED, SUBCOMMANDS, _output
 from alikely.cli._running import worded
@@ -243,6 +242,9 @@ TEXTS = {
                  lambda text: math.e if text == "e" else float(text)),
     "intervals": Text(Literal["all"], "Show the intervals of every method and all columns "
                       "(default: the recommended interval)"),
+    "n_null": Text(int, "Data sets, simulated or permuted, for tests of pairs; 0 for none"),
+    "item_scope": Text(Literal["dataset", "label", "condition"], "Where an item label identifies "
+                       "one image: within a data set, everywhere, or within a condition"),
     "models": Text(str, "Kind of the observers to score"),
     "humans": Text(str, "Kind of the observers that models are compared with"),
     "level": Text(str, "Data set to show, or overall for the mean over data sets"),
@@ -258,7 +260,7 @@ SEVERAL = ("target",)
 IN_PYTHON = {
     "self", "trials", "path", "rng", "priors", "levels", "tests",
     "n_starts", "covariates", "n_datasets", "n_coverage", "spectrum", "alignment", "labels",
-    "delta", "components", "matrix", "tables", "kind", "shown", "include", "columns", "as_", "sort",
+    "delta", "components", "matrix", "tables", "kind", "shown", "columns", "as_", "sort",
     "unmatched",
 }  # fmt: skip
 READ, RUN = ([one.name for one in fields(group)] for group in (Reading, Running))
@@ -381,6 +383,7 @@ def _options(
     calls: tuple[Callable[..., Any], ...],
     omit: tuple[str, ...],
     defaults: Mapping[str, Any],
+    session: tuple[str, ...],
 ) -> dict[str, tuple[Any, str, Any]]:
     """Type, help and default of each option of a subcommand and of its functions."""
     hints = typing.get_type_hints(body)
@@ -415,6 +418,9 @@ def _options(
             found[name] = (type_, text, default)
             if name == "pairs":
                 found["pair"] = (*TEXTS["pair"][:2], None)
+    for name in session:
+        default = defaults.get(name, DEFAULTS[name])
+        found[name] = (TEXTS[name].type, f"{TEXTS[name].help} (default {default})", default)
     return found
 
 
@@ -465,15 +471,16 @@ def subcommand(
     *calls: Callable[..., Any],
     omit: tuple[str, ...] = (),
     defaults: Mapping[str, Any] = {},
+    session: tuple[str, ...] = (),
     file: Literal["", "some", "any"] = "some",
     out: str = FOLDER,
     where: str | None = None,
     one_file: bool = False,
 ) -> Callable[[Callable[..., None]], Callable[..., int]]:
-    """Make a subcommand from a function of `Options` and keywords."""
+    """Make a subcommand from a function of `Options` and keywords; `session`: `alikely.options`."""
 
     def made(body: Callable[..., None]) -> Callable[..., int]:
-        options = _options(body, calls, omit, defaults)
+        options = _options(body, calls, omit, defaults, session)
         usual = {name: default for name, (_, _, default) in options.items()}
         own = [name for name in inspect.signature(body).parameters if name != "o"]
 
@@ -490,7 +497,7 @@ def subcommand(
             mine = {name: given[name] for name in own if given.get(name) is not None}
 
             def run() -> None:
-                with session(**asked.pick("ci_kind")):
+                with al.options(**asked.pick("ci_kind", *session)):
                     body(asked, **mine)
 
             return execute(run, asked, ["FILE", *names])

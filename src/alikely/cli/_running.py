@@ -384,8 +384,6 @@ def worded(message: str, options: Collection[str], roles: Collection[str] = ()) 
         name = text.partition("(")[0].replace("alikely.", "al.")
         return COMMANDS.get(name, text if "in Python" in message else f"{text} in Python")
 
-    if "--no-bayes-factor" in options or "--bayes-factor" in options:
-        message = message.replace("bayes_factor=False", "--no-bayes-factor")
     message = _SELECT.sub(rows, message)
     if "--n-options" in options:
         message = _WITH_OPTIONS.sub(r"--n-options \1", message)

@@ -21,7 +21,8 @@ IMAGE = {
 }
 
 
-@subcommand(al.benchmark_scores, al.Result.summary, omit=("intervals", "top", "lowest"))
+@subcommand(al.benchmark_scores, al.Result.summary, omit=("intervals", "top", "lowest"),
+            session=("item_scope",))  # fmt: skip
 def benchmark(
     o: Options,
     *,

@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 ALL = ("EC", "MA", "CLES")
 # The metric of confusion matrices.
 CLES = "error_similarity"
+# Options of that metric.
+OF_METRIC = ("mixture", "alpha", "base")
 # Options that only metrics of such counts have.
 OF_COUNTS = {
-    "correctness": ("n_null", "bayes_factor"),
     "readings": ("readers",),
-    "rows": ("mixture", "alpha", "base", "n_permutations", "cache_dir"),
+    "rows": (*OF_METRIC, "cache_dir"),
 }
 
 
 @subcommand(al.error_consistency, al.error_similarity, al.agreement, al.Result.summary,
-            file="any", omit=("coefficient", "n_resamples"))  # fmt: skip
+            file="any", omit=("coefficient", "n_resamples", "model"),
+            session=("n_null",))  # fmt: skip
 def compare(
     o: Options,
     *,
@@ -44,7 +46,6 @@ def compare(
     alpha: float | None = None,
     mixture: Literal["mean", "pooled"] | None = None,
     base: Literal["2", "e", "10"] | None = None,
-    model: str | None = None,
     null: bool = False,
     intervals: Literal["all"] | None = None,
 ) -> None:
@@ -71,8 +72,6 @@ def compare(
         Reference distribution of cles: the mean of both rows, or both rows pooled (default mean).
     base : str
         Base of the logarithm of cles (default 2).
-    model : str
-        Name of the generative model of the posterior, for --sampler nuts.
     null : bool
         Also show the values expected from independent observers with the same accuracies.
     intervals : str
@@ -92,11 +91,13 @@ def compare(
         raise ValueError(f"--null needs at least one draw, got --n-draws {o.n_draws}")
     # All names are looked up before any work is done.
     found = [find_metric(name) for name in (ALL if metric == "all" else (metric,))]
-    asked = [_of_metric(o, one, metric == "all") for one in found]
     _check_used(o, found)
+    asked = [_of_metric(o, one, metric == "all") for one in found]
+    own = o.pick(*OF_METRIC)
+    found = [get_metric(one, **own) if one.counts == "rows" else one for one in found]
     results: list[Result] = []
     for one, own in zip(found, asked, strict=True):
-        results.append(al.compare(trials, one, rng=o.seed, **own))
+        results.append(_compared(o, trials, one, own))
         print(end="\n" * (len(results) > 1))
         show_result(o, results[-1], trials)
         if one.counts == "readings":
@@ -107,6 +108,17 @@ def compare(
         correlations = al.metric_correlations(results, ci_prob=o.ci_prob, rng=o.seed)
         _show_correlations(correlations, o.ci_prob)
         o.table("metric_correlations", correlations)
+
+
+def _compared(o: Options, trials: Any, metric: Metric, given: dict[str, Any]) -> Result:
+    """Compare with the function for the options of this kind of metric."""
+    if "readers" in given:
+        given = {"no_response": "error", **given}
+        return al.agreement(trials, metric, rng=o.seed, **given)
+    if metric.counts == "rows" and "sampler" not in given:
+        return al.error_similarity(trials, metric=metric, rng=o.seed, **given)
+    given.pop("cache_dir", None)
+    return al.compare(trials, metric, rng=o.seed, **given)
 
 
 def _compare_confusions(o: Options, confusions: list[Path]) -> None:
@@ -132,9 +144,8 @@ def _compare_confusions(o: Options, confusions: list[Path]) -> None:
             f"two files are named {repeated[0]!r}, but names identify systems; rename one"
         )
     tables = dict(zip(names, map(_confusion, confusions), strict=True))
-    given = o.of(al.error_similarity) | o.pick("n_resamples", "alpha", "mixture", "base")
-    result = al.compare(tables, CLES, **given)
-    show_result(o, result)
+    metric = get_metric(CLES, **o.pick(*OF_METRIC))
+    show_result(o, al.error_similarity(tables, **o.of(al.error_similarity, metric=metric)))
 
 
 def _confusion(path: Path) -> pd.DataFrame:
@@ -155,9 +166,10 @@ def _of_metric(o: Options, metric: Metric, several: bool) -> dict[str, Any]:
     """Keywords that were given and that this metric has."""
     common = o.pick("pairs", "by", "no_response", "n_resamples", "n_draws", "cluster", "ci_prob")
     if metric.counts not in ("labels", "rows") or not several:
-        common |= o.pick("sampler", "model", "include")
+        common |= o.pick("sampler")
     prior = o.pick("prior") if metric.draws in OF_CELLS or not several else {}
-    return common | prior | o.pick(*OF_COUNTS.get(metric.counts, ()))
+    own = [name for name in OF_COUNTS.get(metric.counts, ()) if name not in OF_METRIC]
+    return common | prior | o.pick(*own)
 
 
 def _check_used(o: Options, asked: list[Metric]) -> None:

@@ -34,12 +34,13 @@ WIDTHS = (al.trials_for_width, al.trials_for_power, al.planning.trials_for_diffe
 
 
 @subcommand(
-    al.compare, *WIDTHS, al.planning.best_design, al.planning.variance_components, file="",
-    omit=("accuracy_a", "accuracy_b", "accuracy_human", "ec_a", "ec_b", "ec_models", "alpha",
-          "method", "n_resamples", "n_draws", "n_null", "bayes_factor", "sampler", "prior", "by",
-          "cluster", "ci_kind"),
+    al.compare, *WIDTHS, al.planning.best_design, al.planning.variance_components,
+    al.planning.plan_from, file="",
+    omit=("result", "accuracy_a", "accuracy_b", "accuracy_human", "ec_a", "ec_b", "ec_models",
+          "alpha", "method", "n_resamples", "n_draws", "sampler", "prior", "by", "cluster",
+          "ci_kind"),
 )  # fmt: skip
-def plan(  # noqa: PLR0913
+def plan(
     o: Options,
     *,
     accuracy: list[float] | None = None,
@@ -49,7 +50,6 @@ def plan(  # noqa: PLR0913
     power: float = 0.8,
     difference: bool = False,
     pilot: Path | None = None,
-    keep_pilot: bool = False,
     rope: tuple[float, float] | None = None,
     budget: float | None = None,
     cost_per_trial: float = 1.0,
@@ -77,8 +77,6 @@ def plan(  # noqa: PLR0913
         Compare two models with the same human.
     pilot : path
         Trials of a pilot, in the format of alikely compare.
-    keep_pilot : bool
-        Include the trials of the pilot in the analysis.
     rope : list
         With --pilot, region of practical equivalence LOW HIGH. The table gives the probability that
         the interval lies inside or outside this region.
@@ -223,10 +221,9 @@ def _from_pilot(o: Options, metric: Metric) -> Answer:
     if o.width is None and o.n_trials is None:
         raise ValueError("--pilot needs one of --width W, --n-trials N or --budget COST")
     assurance = 0.8 if o.assurance is None else o.assurance
-    pilot = al.compare(
-        o.trials(o.pilot), metric, n_resamples=0, n_null=0, rng=o.seed,
-        **o.pick("pairs", "no_response"),
-    )  # fmt: skip
+    asked = o.pick("pairs", "no_response")
+    with al.options(n_null=0):
+        pilot = al.compare(o.trials(o.pilot), metric, n_resamples=0, rng=o.seed, **asked)
     table = al.planning.plan_from(pilot, **o.of(al.planning.plan_from, assurance=assurance))
     worst = table.loc[table["n_trials" if o.n_trials is None else "assured_width"].idxmax()]
     pair = f"{worst['observer_a']} and {worst['observer_b']} in {worst['condition']}"

@@ -22,8 +22,9 @@ MOST_CONDITIONS = 6
     al.error_consistency,
     al.benchmark_scores,
     al.Result.summary,
-    omit=("intervals", "bayes_factor", "sampler", "prior", "model", "include", "metric"),
+    omit=("intervals", "sampler", "prior", "model", "metric"),
     defaults={"n_resamples": 2_000, "n_null": 2_000},
+    session=("n_null", "item_scope"),
     out="The HTML file (default report.html)",
     where="report.html",
     one_file=True,
@@ -89,8 +90,6 @@ def _analyzed(o: Options, trials: Trials, metric: Any, remarks: list[str]) -> li
     both = {o.models, o.humans} <= set(map(str, trials.data["kind"].values))
     asked = o.pick("pairs", "by", "no_response", "n_draws", "cluster", "ci_prob")
     asked.setdefault("pairs", f"{o.humans}-{o.models}" if both else "all")
-    if metric.counts == "correctness":
-        asked["n_null"] = o.n_null
     if "bootstrap" not in metric.unreliable:
         asked["n_resamples"] = o.n_resamples
     results: list[Any] = [al.compare(trials, metric, rng=o.seed, **asked)]

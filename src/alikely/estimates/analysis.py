@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ import xarray as xr
 import alikely
 from alikely._base.intervals import CiKind, check_interval
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import options
 from alikely._base.size import FLOAT32, check_memory, check_total
 from alikely._base.steps import step
 from alikely.data.repeats import recurring
@@ -74,31 +75,21 @@ class Design:
     no_response: Literal["error", "drop"]
     n_resamples: int
     n_draws: int
-    n_null: int
-    bayes_factor: bool
-    sampler: Sampler
-    prior: Prior | None
     cluster: str | None
     ci_prob: float
-    ci_kind: CiKind
     rng: RandomState
     # Options of the kind of metric.
     options: Mapping[str, Any]
+    sampler: Sampler = "auto"
+    prior: Prior | None = None
+    n_null: int = dataclasses.field(default_factory=lambda: options.n_null)
+    ci_kind: CiKind = dataclasses.field(default_factory=lambda: options.ci_kind)
 
     def __post_init__(self) -> None:
         check_interval(self.ci_prob, self.ci_kind)
-        check_numbers(n_resamples=self.n_resamples, n_draws=self.n_draws, n_null=self.n_null)
+        check_numbers(n_resamples=self.n_resamples, n_draws=self.n_draws)
         check_sampler(self.sampler)
         check_prior(self.prior)
-        if self.options.get("include"):
-            from alikely.inference.complete import check_include
-
-            check_include(self.options["include"])
-        if (priors := self.options.get("priors")) is not None:
-            # The subpackage models imports PyMC: only when needed.
-            from alikely.models._given_priors import check_priors
-
-            check_priors(priors)
 
     def unit(self, table: xr.Dataset) -> str | None:
         """Return the trial coordinate of the sampling unit."""
@@ -136,7 +127,7 @@ class Kind:
     beside: Callable[[xr.Dataset, Metric, xr.Dataset, Design, np.random.SeedSequence], Groups]
     draw: Callable[[xr.Dataset, Metric, xr.Dataset, Design, np.random.SeedSequence], Groups]
     model: Callable[[Design], str]
-    options: tuple[str, ...] = ()
+    options: Set[str] = frozenset()
     # Whether posterior limits of every pair can be computed from counts.
     closed: Callable[[xr.Dataset, Metric, Design], bool] = lambda *_: False
 
@@ -300,7 +291,7 @@ def _check_size(trials: Any, metric: Metric, design: Design) -> int:
     check_memory(
         n * (BYTES_OF_ENTRY + FLOAT32 * most),
         f"{n:,} pairs x {most:,} replicates and draws",
-        "choose pairs=, n_resamples=0, n_draws=0 and n_null=0, or al.pairwise_matrix",
+        "choose pairs=, n_resamples=0, n_draws=0 and al.options(n_null=0), or al.pairwise_matrix",
     )
     return n
 

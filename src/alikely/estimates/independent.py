@@ -56,6 +56,7 @@ def independent_observers(
     sampler: Sampler = "auto",
     priors: Mapping[str, Any] | None = None,
     n_resamples: int = 0,
+    log_likelihood: bool = False,
 ) -> xr.DataTree:
     """Sample the posterior of independent observers, and replicates of the data.
 
@@ -78,15 +79,16 @@ def independent_observers(
         distribution, see `alikely.models.with_priors`. Default: uniform.
     n_resamples : int
         Number of bootstrap replicates of independent observers. 0 disables them.
+    log_likelihood : bool
+        Whether to add the log likelihood of every trial, for ``arviz.compare``.
 
     Returns
     -------
     xarray.DataTree
         ``posterior`` (``p_a, p_b``), ``posterior_predictive`` and ``observed_data``
         (``observed_cells`` and the estimand); with NUTS ``sample_stats``; on request ``bootstrap``
-        (resample, pair). If the result has ``include=["log_likelihood"]``, also ``log_likelihood``
-        (chain, draw, observation), in the order of ``result.data["log_likelihood"]``, for
-        ``arviz.compare``.
+        (resample, pair) and ``log_likelihood`` (chain, draw, observation), in the order of
+        `alikely.inference.posterior`.
 
     Raises
     ------
@@ -108,9 +110,10 @@ def independent_observers(
     >>> import arviz as az
     >>> import alikely as al
     >>> trials = al.load_example().select(condition="noise", observer=["human_1", "human_2"])
-    >>> result = al.error_consistency(trials, rng=1, include=["log_likelihood"])
-    >>> tree = al.estimates.independent_observers(result, rng=1)
-    >>> list(az.compare({"copying": result.data, "independence": tree}).index)
+    >>> result = al.error_consistency(trials, rng=1)
+    >>> copying = al.inference.posterior(result.table, include=["log_likelihood"], rng=1)
+    >>> tree = al.estimates.independent_observers(result, rng=1, log_likelihood=True)
+    >>> list(az.compare({"copying": copying, "independence": tree}).index)
     ['copying', 'independence']
     """
     n_draws = resolve("n_draws", n_draws)
@@ -133,7 +136,7 @@ def independent_observers(
             {result.metric.name: (("resample", "pair"), replicates)},
             coords={"pair": table["pair"].values},
         )
-    if "log_likelihood" in result.data.children:
+    if log_likelihood:
         draws = tree["posterior"].to_dataset()
         p_a, p_b = draws["p_a"].values, draws["p_b"].values
         shares = [p_a * p_b, p_a * (1 - p_b), (1 - p_a) * p_b, (1 - p_a) * (1 - p_b)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Mapping
@@ -29,7 +30,6 @@ from alikely.estimates.analysis import (
     Kind,
     analyze,
     chain_groups,
-    check_numbers,
     counted,
     model_name,
 )
@@ -117,11 +117,11 @@ def count_exact(trials: Any, metric: Metric, design: Design, **how: Any) -> xr.D
 
 def draw_strata(table: xr.Dataset, metric: Metric, design: Design, seed: Seed) -> Groups:
     """Draw the posterior over strata, if the plan has any."""
-    asked = design.options.get("model") not in (None, "copying") or design.options.get("include")
+    asked = design.options.get("model", "copying") != "copying"
     if design.sampler == "nuts" or design.prior is not None or asked:
         raise ValueError(
-            "sampler, prior, model and include have no effect for images sampled by a plan, whose "
-            "posterior is over strata; leave them out"
+            "sampler, prior and model have no effect for images sampled by a plan, whose posterior "
+            "is over strata; leave them out"
         )
     if not _by_strata(table) or metric.counts != "correctness":
         return {}
@@ -184,7 +184,7 @@ def _beside_cells(
         # Responses to one item are dependent: Fisher's test and the Bayes factor are invalid.
         once = np.rint(cells[~recurs]).astype(np.int64)
         tests = {"p_fisher": null.fisher_exact(once)}
-        if design.bayes_factor:
+        with contextlib.suppress(ValueError):  # other priors have no Bayes factor
             own = null.bayes_factor_prior(design.prior)
             tests["log_bf10"] = null.log_bayes_factor(once, prior=own)
         for name, values in tests.items():
@@ -211,8 +211,7 @@ def _closed(table: xr.Dataset, metric: Metric, design: Design) -> bool:
         return False
     beta = check_prior(design.prior)
     dirichlet = "copy_probability" not in beta and CellPrior(**beta).is_dirichlet
-    options = design.options
-    plain = options.get("model", "copying") == "copying" and not options.get("include")
+    plain = design.options.get("model", "copying") == "copying"
     once = not _recurs(table, design.unit(table)).any()
     return design.sampler != "nuts" and design.ci_kind == "eti" and dirichlet and plain and once
 
@@ -236,10 +235,8 @@ def _draw_cells(
     if draws.attrs["sampler"] == "exact":
         return {name: tree[name].to_dataset() for name in tree.children}
     estimands = [name for name in dict.fromkeys((*SHOWN, metric.name)) if name in draws]
-    groups = {"posterior": draws[estimands].reset_coords(drop=True)}
-    if "log_likelihood" in tree.children:
-        groups["log_likelihood"] = tree["log_likelihood"].to_dataset()
-    return groups | chain_groups({"all pairs": tree})
+    own = draws[estimands].reset_coords(drop=True)
+    return {"posterior": own} | chain_groups({"all pairs": tree})
 
 
 # Incorrect labels.
@@ -314,7 +311,6 @@ def analyse_rows(trials: Any, metric: Metric, design: Design) -> Result:
     """Compare error rows of trials, or of confusion matrices alone."""
     options = design.options
     cache_dir, paired = options.get("cache_dir"), options.get("paired")
-    check_numbers(n_permutations=options.get("n_permutations", N_PERMUTATIONS))
     _require_auto(metric, design)
     if cache_dir is not None and design.rng is None:
         raise ValueError(
@@ -336,8 +332,7 @@ def analyse_rows(trials: Any, metric: Metric, design: Design) -> Result:
         )
     if not paired:
         return analyze(confusion_trials(trials), metric, ROWS, design)
-    alone = {**options, "n_permutations": 0}
-    design = dataclasses.replace(design, n_resamples=0, n_draws=0, options=alone)
+    design = dataclasses.replace(design, n_resamples=0, n_draws=0, n_null=0)
     found = analyze(confusion_trials(trials), metric, ROWS, design).data.copy()
     # Only the estimate: everything else depends on the common items.
     estimates = found["estimates"].to_dataset()
@@ -356,7 +351,7 @@ def _beside_rows(
     if _crossed(table) or "divergence" not in metric.beside:
         return of_pairs(error_counts(table))
     found: dict[str, Any] = class_comparison(table, **metric.options)
-    n_permutations = design.options.get("n_permutations", N_PERMUTATIONS)
+    n_permutations = min(design.n_null, N_PERMUTATIONS)
     tests: dict[str, Any] = equality(table, metric, n_permutations, seed)
     by_class = ("pair", "class"), tests.pop("class_log_bayes_factor")
     excess = found["divergence"][1] - tests["expected_divergence"]
@@ -598,7 +593,7 @@ CORRECTNESS = Kind(
     _beside_cells,
     _draw_cells,
     lambda design: model_name(design.options.get("model", "copying")),
-    ("model", "include"),
+    {"model"},
     _closed,
 )
 LABELS = Kind(_count_labels, _beside_labels, _draw_labels, lambda _: "distinct_labels")
@@ -607,9 +602,9 @@ ROWS = Kind(
     _beside_rows,
     _draw_rows,
     lambda _: "paired_errors",
-    ("n_permutations", "cache_dir", "paired"),
+    {"cache_dir", "paired"},
 )
-READINGS = Kind(_count_readings, _beside_readings, draw_process, lambda _: "readings", ("readers",))
+READINGS = Kind(_count_readings, _beside_readings, draw_process, lambda _: "readings", {"readers"})
 OPTIONS = Kind(
     functools.partial(count_exact, once=True, labels="options"),
     _beside_options,

@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.checks import of_type, one_of
+from alikely._base.settings import options
 from alikely.data.blocks import cluster_numbers
 from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.tables import By, joint_correctness
@@ -52,15 +53,16 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
             f"sampler={design.sampler!r} has no effect on decision margins, whose posterior "
             "depends on model= ('moments' needs no MCMC); leave sampler out"
         )
-    options = DEFAULTS | dict(design.options)
-    check_task(2 if options["n_alternatives"] is None else options["n_alternatives"])
-    margins = _margins(options["margins"], trials)
+    asked = DEFAULTS | dict(design.options)
+    n_alternatives = options.n_alternatives
+    check_task(2 if n_alternatives is None else n_alternatives)
+    margins = _margins(asked["margins"], trials)
     table = margin_table(
         trials, margins, design.pairs, design.by, design.no_response,
-        **{name: options[name] for name in ("group", "unmatched")}, cluster=design.cluster,
+        group=asked["group"], cluster=design.cluster,
     )  # fmt: skip
     if design.n_draws:
-        model = options["model"]
+        model = asked["model"]
         one_of("model", model, get_args(MarginModel))
         if of_items(table, design.cluster) and model != "moments":
             raise ValueError(
@@ -68,8 +70,13 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
                 f"cluster={design.cluster!r}; use model='moments', or n_draws=0 for the analytic "
                 "interval"
             )
-        if model != "moments" or options["n_alternatives"] is not None or trials.has_classes:
-            table.attrs["n_alternatives"] = _alternatives(trials, options["n_alternatives"])
+        if n_alternatives is not None or trials.has_classes:
+            table.attrs["n_alternatives"] = n_alternatives or len(trials.classes)
+        elif model != "moments":
+            raise ValueError(
+                "these trials contain correctness only: give the number of alternatives of the "
+                "task, al.options(n_alternatives=...)"
+            )
     return table
 
 
@@ -94,8 +101,7 @@ def _draw(
     design: Design,
     seed: np.random.SeedSequence,
 ) -> Groups:
-    options = DEFAULTS | dict(design.options)
-    model = options["model"]
+    model = (DEFAULTS | dict(design.options))["model"]
     found = entry_draws(
         table,
         four_chains(design.n_draws),
@@ -125,15 +131,6 @@ def _margins(margins: Any, trials: Trials) -> pd.DataFrame | None:
         return None
     several = isinstance(margins, (list, tuple))
     return decision_margins(*(margins if several else [margins]), trials=trials)
-
-
-def _alternatives(trials: Trials, n_alternatives: int | None) -> int:
-    if n_alternatives is None and not trials.has_classes:
-        raise ValueError(
-            "these trials contain correctness only: give the number of alternatives of the task, "
-            "n_alternatives=..."
-        )
-    return len(trials.classes) if n_alternatives is None else n_alternatives
 
 
 def _ceilings(table: xr.Dataset, design: Design, seed: np.random.SeedSequence) -> xr.Dataset:
@@ -234,16 +231,14 @@ def _corrected(
 DEFAULTS: dict[str, Any] = {
     "margins": None,
     "group": "kind",
-    "n_alternatives": None,
     "model": "moments",
-    "unmatched": "error",
 }
 MARGINS = Kind(
     _count,
     _beside,
     _draw,
     lambda design: (DEFAULTS | dict(design.options))["model"],
-    tuple(DEFAULTS),
+    DEFAULTS.keys(),
 )
 
 

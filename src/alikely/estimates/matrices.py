@@ -60,7 +60,6 @@ def pairwise_matrix(
     no_response: Literal["error", "drop"] = "error",
     cluster: str | None = None,
     ci_prob: float | None = None,
-    **options: Any,
 ) -> Result:
     """Compare all pairs of many observers.
 
@@ -98,8 +97,6 @@ def pairwise_matrix(
         items as independent trials.
     ci_prob : float
         Probability of the posterior limits, and the default for other limits; in (0, 1).
-    **options
-        Options of the metric.
 
     Returns
     -------
@@ -131,7 +128,7 @@ def pairwise_matrix(
     1    model_1    model_2     0.580  0.042
     """
     ci_prob = resolve("ci_prob", ci_prob)
-    found = get_metric(get_metric(metric), **options)
+    found = get_metric(metric)
     if found.counts != "correctness" and found.all_pairs is None:
         raise ValueError(
             f"metric of al.pairwise_matrix must count correctness or support all pairs, and "

@@ -10,10 +10,9 @@ import xarray as xr
 
 from alikely._base.checks import one_of
 from alikely._base.random import RandomState
-from alikely._base.settings import resolve
+from alikely._base.settings import options
 from alikely.data.tables import By, Pairs
 from alikely.data.trials import Trials
-from alikely.errors.equal_rows import N_PERMUTATIONS
 from alikely.estimates.analysis import Design, Kind, analyze
 from alikely.estimates.kinds import (
     CORRECTNESS,
@@ -30,7 +29,7 @@ from alikely.inference.sampling import Sampler
 from alikely.margins.posterior import MarginModel
 from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
 from alikely.metrics.cell_priors import Prior
-from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT, error_similarity_metric
+from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.margins import DECISION_MARGIN_CONSISTENCY
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ SENTENCE = (
 )
 
 
-def compare(  # noqa: PLR0913
+def compare(
     trials: Any,
     metric: str | Metric = "error_consistency",
     pairs: Pairs = "all",
@@ -89,44 +88,35 @@ def compare(  # noqa: PLR0913
     no_response: Literal["error", "drop"] = "error",
     n_resamples: int | None = None,
     n_draws: int | None = None,
-    n_null: int = 10_000,
-    bayes_factor: bool = True,
     sampler: Sampler = "auto",
     prior: Prior | None = None,
     cluster: str | None = None,
     ci_prob: float | None = None,
     rng: RandomState = None,
-    **options: Any,
 ) -> Result:
     """Compare pairs of observers by any metric, with analytic, bootstrap and posterior intervals.
 
     `error_consistency`, `misclassification_agreement`, `error_similarity`, `agreement` and
-    `decision_margin_consistency` call this function for one metric each.
+    `decision_margin_consistency` do this for one metric each, with further options.
 
     Parameters
     ----------
     trials : Trials or xarray.Dataset
         As in `error_consistency`.
     metric : str or Metric
-        Name or short name of a registered metric (`alikely.metrics.metrics`), or a custom metric.
+        Name or short name of a registered metric (`alikely.metrics.metrics`), a custom metric, or a
+        metric with options: ``alikely.metrics.get_metric("error_similarity", mixture="pooled")``.
     pairs, by, no_response, n_draws, cluster, ci_prob, rng
         As in `error_consistency`. If the metric is not symmetric, such as ``"copy_probability"``,
         the first observer of a pair is the reference, and pairs of one kind appear in both orders.
     n_resamples : int, optional
         Number of bootstrap replicates. 0 disables them. Default: 10,000, or 0 if the bootstrap of
         the metric is known to be invalid (error similarity).
-    n_null, bayes_factor
-        As in `error_consistency`, for metrics of correctness.
     sampler : {"auto", "exact", "nuts"}
-        As in the function for that kind of metric. For margins only ``"auto"``; there ``model``
-        selects the method.
+        As in the function for that kind of metric. For margins only ``"auto"``.
     prior : mapping or sequence of four numbers, optional
         As in `error_consistency` for metrics of correctness and of options; as in `agreement` for
         metrics of ratings.
-    **options
-        Options of the metric (such as ``mixture`` of ``"error_similarity"``) and of the function
-        for its kind (``margins, group, n_alternatives, model, unmatched`` of
-        `decision_margin_consistency`; ``n_permutations, paired, cache_dir`` of `error_similarity`).
 
     Returns
     -------
@@ -147,34 +137,25 @@ def compare(  # noqa: PLR0913
     >>> result
     <Result copy_probability: 72 pairs, 10000 bootstrap replicates, 4000 posterior draws (exact)>
     """
-    kind = KINDS[get_metric(metric).counts]
-    of_kind = {name: value for name, value in options.items() if name in kind.options}
-    of_metric = {name: value for name, value in options.items() if name not in kind.options}
-    found = get_metric(get_metric(metric), **of_metric)
-    if n_resamples is None and "bootstrap" in found.unreliable:
-        n_resamples = 0
-    design = Design(
-        pairs=pairs,
-        by=by,
-        no_response=no_response,
-        n_resamples=resolve("n_resamples", n_resamples),
-        n_draws=resolve("n_draws", n_draws),
-        n_null=n_null,
-        bayes_factor=bayes_factor,
-        sampler=sampler,
-        prior=prior,
-        cluster=cluster,
-        ci_prob=resolve("ci_prob", ci_prob),
-        ci_kind=resolve("ci_kind", None),
-        rng=rng,
-        options=of_kind,
-    )
+    return _compared(**locals())
+
+
+def _compared(trials: Any, metric: str | Metric, **given: Any) -> Result:
+    """Compare pairs with the options of this kind of metric."""
+    found = get_metric(metric)
+    kind = KINDS[found.counts]
+    if given["n_resamples"] is None and "bootstrap" in found.unreliable:
+        given["n_resamples"] = 0
+    for name in ("n_resamples", "n_draws", "ci_prob"):
+        given[name] = getattr(options, name) if given[name] is None else given[name]
+    of_kind = {name: given.pop(name) for name in kind.options & given.keys()}
+    design = Design(options=of_kind, **given)
     if kind is ROWS:
         return analyse_rows(trials, found, design)
     return analyze(trials, found, kind, design)
 
 
-def error_consistency(  # noqa: PLR0913
+def error_consistency(
     trials: Trials | xr.Dataset,
     pairs: Pairs = "all",
     by: By = "condition",
@@ -182,12 +163,9 @@ def error_consistency(  # noqa: PLR0913
     no_response: Literal["error", "drop"] = "error",
     n_resamples: int | None = None,
     n_draws: int | None = None,
-    n_null: int = 10_000,
-    bayes_factor: bool = True,
     sampler: Sampler = "auto",
     prior: Prior | None = None,
     model: AskedModel = "copying",
-    include: Sequence[str] = (),
     cluster: str | None = None,
     ci_prob: float | None = None,
     rng: RandomState = None,
@@ -216,25 +194,18 @@ def error_consistency(  # noqa: PLR0913
         Number of posterior draws. With 0, equal-tailed posterior limits are computed from the
         counts (`posterior_limits`) if the prior is a Dirichlet distribution and no item is
         repeated. Means and differences need draws; without draws they have no posterior.
-    n_null : int
-        Number of simulated data sets for the test against independent observers. 0 disables it.
-    bayes_factor : bool
-        Whether to compute the Bayes factor of association.
     sampler : {"auto", "exact", "nuts"}
         How to draw from the posterior, see `alikely.inference.posterior`.
     prior : mapping or sequence of four numbers, optional
         Prior on the cells of a pair: Dirichlet parameters of ``n11, n10, n01, n00`` (both correct,
         only `a`, only `b`, neither), or Beta parameters by name, see `alikely.models.copying`.
         Default: 1/2 for each cell. Differences and means need a Dirichlet with ``n10 = n01`` and
-        ``n11 n00 >= n10 n01``. The Bayes factor uses it too; its default is 1 for each cell.
+        ``n11 n00 >= n10 n01``. The Bayes factor uses it too; its default is 1 for each cell. It is
+        omitted for a prior without a Dirichlet distribution, or with margins of at most 1.
     model : "copying" or pymc.Model
         Generative model: `alikely.models.copying`, or for MCMC a custom model of these pairs with
         the variable ``error_consistency`` (pair). It must contain the data in any layout: the cells
         of each pair, or the correctness of its observers by trial.
-    include : "all" or sequence of str
-        Groups to add to the result. ``["log_likelihood"]`` adds the log likelihood of every trial,
-        for `arviz.loo`. Other groups require MCMC and are added to ``result.chains``, as in
-        `alikely.inference.extended`.
     cluster : str, optional
         Trial coordinate that defines clusters, for example ``"item"``. Clusters, not trials, are
         the sampling units of standard errors, bootstrap, posterior and null test. Default: items,
@@ -251,7 +222,8 @@ def error_consistency(  # noqa: PLR0913
     -------
     Result
         One entry per pair and group. With ``sampler="nuts"``, ``result.chains["all pairs"]`` is the
-        complete fit, for ArviZ.
+        complete fit, for ArviZ. `alikely.inference.posterior` adds the log likelihood of every
+        trial, for `arviz.loo`.
 
     Raises
     ------
@@ -276,7 +248,7 @@ def error_consistency(  # noqa: PLR0913
     >>> result.summary()[["condition", "observer_a", "observer_b", "estimate"]].shape
     (18, 4)
     """
-    return compare(metric=ERROR_CONSISTENCY, **locals())
+    return _compared(metric=ERROR_CONSISTENCY, **locals())
 
 
 def misclassification_agreement(
@@ -350,7 +322,7 @@ def misclassification_agreement(
     >>> result.summary()[["estimate", "expected", "n_joint_errors"]].shape
     (18, 3)
     """
-    return compare(metric=MISCLASSIFICATION_AGREEMENT, **locals())
+    return _compared(metric=MISCLASSIFICATION_AGREEMENT, **locals())
 
 
 def error_similarity(
@@ -358,10 +330,10 @@ def error_similarity(
     pairs: Pairs = "all",
     by: By = "condition",
     *,
+    metric: str | Metric = "error_similarity",
     no_response: Literal["error", "drop"] = "error",
     n_resamples: int | None = None,
     n_draws: int | None = None,
-    n_permutations: int = N_PERMUTATIONS,
     paired: bool | None = None,
     cache_dir: str | Path | None = None,
     cluster: str | None = None,
@@ -383,13 +355,15 @@ def error_similarity(
         responses (columns).
     pairs, by : str or sequence, and {"condition", "dataset"} or None
         As in `error_consistency`. ``by=None`` also compares observers of different data sets.
+    metric : str or Metric
+        A metric of error rows, such as the similarity with other options (``alpha``, ``mixture``
+        and ``base`` of `alikely.metrics.errors.error_divergence`):
+        ``alikely.metrics.get_metric("error_similarity", mixture="pooled")``.
     no_response : {"error", "drop"}
         Count a missing response as an error with the separate label ``(no response)``, or drop it.
     n_resamples : int, optional
         Number of bootstrap replicates. Default: 0, because the coverage of their intervals is too
         low; see Notes.
-    n_permutations : int
-        Number of permutations in the test of equal rows. 0 disables it.
     paired : bool, optional
         For confusion matrices: whether the systems answered the same items. If so, only the
         estimate is returned. Its uncertainty depends on the dependence between trials, which
@@ -426,9 +400,6 @@ def error_similarity(
 
     Notes
     -----
-    `compare` has three more options for this metric, ``alpha``, ``mixture`` and ``base``, as in
-    `alikely.metrics.errors.error_divergence`.
-
     Divergences of samples are too large, and no interval that is centered on them corrects this.
     The bootstrap and the analytic interval are even more biased; their coverage is 0 to 0.98
     (nominal 0.95). ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 74% of data sets
@@ -458,19 +429,21 @@ def error_similarity(
     >>> result.summary()[["estimate", "divergence", "expected_divergence"]].shape
     (6, 3)
     """
-    return compare(metric=error_similarity_metric(), **locals())
+    if get_metric(metric).counts != "rows":
+        raise ValueError(
+            f"error_similarity compares error rows, got metric={metric!r}; use compare"
+        )
+    return _compared(**locals())
 
 
-def decision_margin_consistency(  # noqa: PLR0913
+def decision_margin_consistency(
     trials: Trials,
     margins: Any = None,
     pairs: Pairs = "all",
     by: By = "condition",
     *,
     group: str = "kind",
-    n_alternatives: int | None = None,
     model: MarginModel = "moments",
-    unmatched: Literal["error", "accept"] = "error",
     no_response: Literal["error", "drop"] = "error",
     n_resamples: int | None = None,
     n_draws: int | None = None,
@@ -503,8 +476,6 @@ def decision_margin_consistency(  # noqa: PLR0913
     group : str
         Label that defines groups of observers without margins: ``"kind"``, a label passed to
         `alikely.Trials`, or ``"observer"`` for no pooling.
-    n_alternatives : int, optional
-        Number of response alternatives. Default: the number of classes.
     model : {"moments", "strengths"}
         Noise correction of the correlation:
 
@@ -515,8 +486,7 @@ def decision_margin_consistency(  # noqa: PLR0913
         - ``"strengths"`` (0.1 seconds per pair): correlation on the scale of item strengths of a
           model and a group. Their distribution may have any skewness and tail weight, and the
           posterior of `alikely.models.item_margins` (by quadrature) allows for deviations from it.
-    unmatched : {"error", "accept"}
-        As in `alikely.margins.tables.margin_table`.
+          Trials of correctness alone need ``alikely.options.n_alternatives``.
     no_response : {"error", "drop"}
         Count a missing response as an error, or drop it.
     n_resamples : int
@@ -587,12 +557,12 @@ def decision_margin_consistency(  # noqa: PLR0913
     >>> result.summary()[["observer_a", "observer_b", "n_trials"]].values.tolist()
     [['human', 'net', 160]]
     """
-    return compare(metric=DECISION_MARGIN_CONSISTENCY, **locals())
+    return _compared(metric=DECISION_MARGIN_CONSISTENCY, **locals())
 
 
 def agreement(
     trials: Trials | xr.Dataset,
-    coefficient: str = "cohen_kappa",
+    coefficient: str | Metric = "cohen_kappa",
     pairs: Pairs = "all",
     by: By = "condition",
     *,
@@ -615,8 +585,8 @@ def agreement(
     ----------
     trials : Trials
         Aligned ratings with their classes. Agreement does not use the truth; EC and accuracies do.
-    coefficient : str
-        Name of the coefficient:
+    coefficient : str or Metric
+        Name of the coefficient, or a custom metric of ratings:
 
         - ``"cohen_kappa"`` [C60]_; for several readers Conger's kappa [C80]_ (``"conger_kappa"``)
         - ``"fleiss_kappa"`` [F71]_; for two readers Scott's pi (``"scott_pi"``)
@@ -701,9 +671,12 @@ def agreement(
     (3, 4)
     """
     arguments = locals()
-    one_of("coefficient", arguments.pop("coefficient"), tuple(COEFFICIENTS))
+    own = arguments.pop("coefficient")
+    if not isinstance(own, Metric):
+        one_of("coefficient", own, tuple(COEFFICIENTS))
+        own = COEFFICIENTS[own]
     one_of("readers", readers, ("pairs", "all"))
-    result = compare(metric=COEFFICIENTS[coefficient], **arguments)
+    result = _compared(metric=own, **arguments)
     result.data.attrs["sentence"] = SENTENCE
     return result
 

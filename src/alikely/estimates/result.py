@@ -21,7 +21,7 @@ from alikely._base.frames import As, Columns, Sort, given_as, html_of, known_col
 from alikely._base.intervals import CiKind, Intervals, check_interval
 from alikely._base.names import listed
 from alikely.data.trials import Trials
-from alikely.estimates.latex import Environment, latex_table, printed
+from alikely.estimates.latex import latex_table, printed
 from alikely.estimates.sentences import bounds_of
 from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.metrics import Metric, get_metric, metrics
@@ -87,7 +87,7 @@ class Result:
 
         - Pairs: ``observed_data`` (the correctness table), ``estimates`` (``estimate, se`` and
           tests of independence), ``bootstrap`` (resample, pair), ``posterior`` (chain, draw,
-          pair), ``chains`` (see `chains`), and on request ``log_likelihood``.
+          pair) and ``chains`` (see `chains`).
         - Matrix: ``estimates`` with the dimension ``pair``, the upper triangle of the matrix row
           by row. It follows ``condition`` or ``dataset`` if trials are grouped by these, and
           ``order`` ("a, b" and "b, a") if the metric is not symmetric. ``answers`` has the
@@ -392,7 +392,6 @@ class Result:
         digits: int = 3,
         caption: str | None = None,
         label: str | None = None,
-        environment: Environment | None = None,
     ) -> str:
         """Format the summary as a LaTeX table, with booktabs.
 
@@ -405,7 +404,7 @@ class Result:
             trials or errors. Notes follow the table.
         top, sort
             As in `summary`.
-        digits, caption, label, environment
+        digits, caption, label
             As in `alikely.estimates.latex_table`.
 
         Returns
@@ -430,7 +429,6 @@ class Result:
             digits=digits,
             caption=caption,
             label=label,
-            environment=environment,
             headings={**HEADINGS, "estimate": self.metric.label},
         )
 

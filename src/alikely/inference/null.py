@@ -175,13 +175,13 @@ def log_bayes_factor(cells: ArrayLike, prior: Prior | float = 1.0) -> NDArray[np
     697.73
     """
     own = cell_prior([prior] * 4 if isinstance(prior, int | float) else prior)
-    a = own.cells("the Bayes factor (bayes_factor=False omits it)").reshape(2, 2)
+    a = own.cells("the Bayes factor").reshape(2, 2)
     # The margins' parameters under independence: their sums less the other margin's freedom.
     row, column = a.sum(axis=1) - 1, a.sum(axis=0) - 1
     if not min(row.min(), column.min()) > 0:
         raise ValueError(
             f"the Bayes factor needs prior margins above 1 (each cell above 0.5), as independence "
-            f"has no prior otherwise; got {own}; give another prior, or bayes_factor=False"
+            f"has no prior otherwise; got {own}; give another prior"
         )
     y = check_counts(cells).reshape(*np.shape(cells)[:-1], 2, 2)
     rows, columns = y.sum(axis=-1), y.sum(axis=-2)
@@ -206,7 +206,7 @@ def bayes_factor_prior(prior: Prior | None) -> Prior | float:
     if "copy_probability" in check_prior(prior):
         raise ValueError(
             "the Bayes factor needs a Dirichlet prior on the four cells, got one of the copy "
-            "probability; give bayes_factor=False, or a prior such as prior=[1, 1, 1, 1]"
+            "probability; give a prior such as prior=[1, 1, 1, 1]"
         )
     own, default = cell_prior(prior), cell_prior(None)
     margins = np.array(list(default.accuracies("the Bayes factor").values()))

@@ -135,9 +135,9 @@ def posterior(
     joint = _is_joint(prior)
     if table.attrs.get("repeats") == "crossed" and (by_chains or not joint or log_likelihood):
         raise ValueError(
-            "items are repeated, but MCMC, include and priors that treat the observers differently "
-            "take one response to each item; leave them out, or pass cluster='trial' to treat all "
-            "responses as independent"
+            "items are repeated, but MCMC, log likelihoods and priors that treat the observers "
+            "differently take one response to each item; leave them out, or pass cluster='trial' "
+            "to treat all responses as independent"
         )
     if by_chains:
         return _by_chains(table, model, prior, n_draws, rng, metric, groups)

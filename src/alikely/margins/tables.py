@@ -15,7 +15,6 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.checks import one_of
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.columns import ITEM_COLUMNS
@@ -47,12 +46,10 @@ def margin_table(
     no_response: Literal["error", "drop"] = "error",
     *,
     group: str = "kind",
-    unmatched: Literal["error", "accept"] = "error",
     cluster: str | None = None,
 ) -> xr.Dataset:
     """Align margins of models with responses of groups of observers."""
     data = trials.data
-    one_of("unmatched", unmatched, ("error", "accept"))
     names, kinds, members = _systems(data, margins, group)
     # Models are last, each with its observer in the trials, if any.
     model = np.arange(len(names)) >= len(names) - (
@@ -85,17 +82,16 @@ def margin_table(
         np.where(model, part.sum(axis=1), 0)
         for part in (there & answered, there & ~answered, ~there & answered)
     )
-    if unmatched == "error":
-        mixed = model[first] != model[second]
-        for s in dict.fromkeys([*first[mixed].tolist(), *second[mixed].tolist()]):
-            # Pairs without any common item are named below.
-            if 0 < matched[s] < LEAST_MATCHED * (matched[s] + min(alone[s], missing[s])):
-                raise ValueError(
-                    f"of the items of {names[s]!r} {matched[s]} are among those that were "
-                    f"answered, {alone[s]} are not, and {missing[s]} that were answered have no "
-                    "margin; label items and conditions alike in trials and margins, or say "
-                    "unmatched='accept'"
-                )
+    mixed = model[first] != model[second]
+    for s in dict.fromkeys([*first[mixed].tolist(), *second[mixed].tolist()]):
+        # Pairs without any common item are named below.
+        if 0 < matched[s] < LEAST_MATCHED * (matched[s] + min(alone[s], missing[s])):
+            raise ValueError(
+                f"of the items of {names[s]!r} {matched[s]} are among those that were answered, "
+                f"{alone[s]} are not, and {missing[s]} that were answered have no margin; label "
+                "items and conditions alike in trials and margins, or leave out margins of the "
+                "others"
+            )
     ends = list(zip(first.tolist(), second.tolist(), strict=True))
     _refuse_strangers(names, there, items["dataset"].to_numpy(object), ends)
     in_group, a_of, b_of = _entries(names, there, trial_group, len(labels), ends)

@@ -542,7 +542,7 @@ def family_scores(
     >>> import alikely as al
     >>> trials = al.load_example()
     >>> both = [
-    ...     al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0),
+    ...     al.error_consistency(trials, n_resamples=0, n_draws=0),
     ...     al.misclassification_agreement(trials, n_resamples=0, n_draws=0),
     ... ]
     >>> table = al.papers.family_scores(both, trials.data["family"], rng=1)

@@ -650,7 +650,7 @@ def plan_repeats(
     --------
     >>> import alikely as al
     >>> trials, _ = al.simulate.repeated_answers(200, (1, 4), within=0.5, rng=1)
-    >>> pilot = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0)
+    >>> pilot = al.error_consistency(trials, n_resamples=0, n_draws=0)
     >>> table = al.planning.plan_repeats(pilot, 1, [1, 2, 4, 100])
     >>> bool((table["se"].diff().dropna() < 0).all())
     True

@@ -86,7 +86,7 @@ def plot_matrix(
     --------
     >>> import alikely as al
     >>> trials = al.load_example()
-    >>> result = al.error_consistency(trials, by="dataset", n_resamples=0, n_draws=0, n_null=0)
+    >>> result = al.error_consistency(trials, by="dataset", n_resamples=0, n_draws=0)
     >>> ax = al.plot_matrix(result, observer_kinds=trials)
     >>> ax.images[0].get_array().shape
     (10, 10)
