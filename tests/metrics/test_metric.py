@@ -85,7 +85,7 @@ def test_kinks_are_noted_where_they_are_near_and_not_far_from_them() -> None:
     assert [bool(text) for text in found] == [True, False]
     at_chance, above, below = [250, 250, 250, 251], [400, 150, 10, 100], [50, 300, 200, 10]
     found = MIN_MID_MAX_AGREEMENT.caution(np.array([at_chance, above, below, equal]))
-    assert ["Chance" in found[0], found[1], found[2], "Equal" in found[3]] == [True, "", "", True]
+    assert ["chance" in found[0], found[1], found[2], "equal" in found[3]] == [True, "", "", True]
 
 
 def test_the_scaled_analytic_interval_holds_away_from_its_kink() -> None:

@@ -175,12 +175,7 @@ def sample(
             target_accept=target_accept,
             progress_bar=shown,
         )
-    _warn_of_trouble(tree, watched, remedy)
-    return tree
-
-
-def _warn_of_trouble(tree: xr.DataTree, watched: list[str], remedy: str = DRAW_MORE) -> None:
-    """Warn in one line: the problem, the quantity, a remedy, and a plot."""
+    # A warning is one line: the problem, the quantity, a remedy, and a plot.
     draws = tree["posterior"].to_dataset()[watched]
     troubles, named = [], []
     divergences = int(tree["sample_stats"]["diverging"].sum())
@@ -213,3 +208,4 @@ def _warn_of_trouble(tree: xr.DataTree, watched: list[str], remedy: str = DRAW_M
             # Points to the line of the user.
             skip_file_prefixes=(PACKAGE,),
         )
+    return tree

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from alikely._base.names import listed, nearest
+from alikely._base.checks import one_of
 from alikely._base.random import RandomState, seed_sequence, spawn_integer
 
 if TYPE_CHECKING:
@@ -31,17 +31,10 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 
 def check_include(include: Sequence[str]) -> tuple[Group, ...]:
     """Raise an error for unknown names of groups."""
-    if isinstance(include, str):
-        asked: tuple[str, ...] = GROUPS if include == "all" else (include,)
-    else:
-        asked = tuple(include)
+    asked = [include] if isinstance(include, str) else list(include)
     for name in asked:
-        if name not in GROUPS:
-            raise ValueError(
-                f"include must be 'all' or among {listed(GROUPS)}; got {name!r}"
-                f"{nearest(str(name), GROUPS)}"
-            )
-    return tuple(name for name in GROUPS if name in asked)
+        one_of("include", name, ("all", *GROUPS))
+    return tuple(name for name in GROUPS if name in asked or "all" in asked)
 
 
 def data_groups(model: pm.Model) -> dict[str, xr.Dataset]:
@@ -176,9 +169,7 @@ def labeled(tree: xr.DataTree, **labels: Any) -> xr.DataTree:
             {dim: np.asarray(own) for dim, own in labels.items() if dim in group.dims}
         )
 
-    out = xr.DataTree.from_dict(
-        {name: named(node.to_dataset()) for name, node in tree.children.items()}
-    )
+    out = tree.map_over_datasets(named)
     out.attrs = dict(tree.attrs)
     return out
 

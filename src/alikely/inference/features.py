@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,23 +25,6 @@ from alikely.metrics.margins import margin_moments
 from alikely.metrics.options import FEATURES, OptionSums, given_answers, given_probabilities
 from alikely.metrics.pair_sums import Names
 from alikely.metrics.readings import Readings
-
-
-class Features(Protocol):
-    """Contributions of trials to the sums of all entries of a block."""
-
-    @property
-    def width(self) -> int:
-        """Memory of a set of weights, in numbers."""
-
-    def known(self) -> NDArray[np.bool_]:
-        """Which entries have any trial."""
-
-    def apply(self, function: Callable[..., Any], weights: NDArray[np.floating]) -> NDArray[Any]:
-        """Evaluate a function of sums over weighted trials: (draw, entry)."""
-
-    def of_trials(self, metric: Metric) -> Floats:
-        """Change of each entry with the weight of each trial: (entry, trial)."""
 
 
 def features(block: Block, metric: Metric, weight: Floats | None = None) -> Features:
@@ -108,6 +91,7 @@ class _Summed:
         return np.asarray(self.design.sum(axis=1), dtype=np.float64).reshape(self._n, self.size)
 
     def known(self) -> NDArray[np.bool_]:
+        """Which entries have any trial."""
         totals = self._totals()
         return np.asarray(totals.any(axis=1) if self.named is None else totals[:, 0] > 0)
 
@@ -390,3 +374,6 @@ def _by_errors(metric: Metric, rows: tuple[Any, ...]) -> tuple[Floats, Floats]:
 
     by_both = central_differences(value, np.concatenate([first, second], axis=-1))
     return by_both[..., :k], by_both[..., k:]
+
+
+Features = _Summed | _Rows

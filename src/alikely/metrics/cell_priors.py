@@ -147,27 +147,15 @@ def check_prior(prior: Prior | None) -> dict[str, Beta]:
     default = dataclasses.asdict(DEFAULT_PRIOR)
     if direct:
         default = {"p_a": default["p_a"], "own_accuracy": (1.0, 1.0)}
-    complete = {**default, **given}
     known = {*default, "copy_probability"} if direct else set(default)
-    unknown = sorted(set(complete) - known, key=str)
-    if unknown:
-        raise ValueError(
-            f"unknown name in prior: {', '.join(map(str, unknown))}; give Beta parameters for p_a, "
-            "u and v, or for p_a, copy_probability and own_accuracy"
-        )
-    return _beta_parameters(complete)
+    expected = "p_a, u and v, or for p_a, copy_probability and own_accuracy"
+    return _beta_parameters({**default, **given}, known, "prior", expected)
 
 
 def check_accuracy_priors(priors: Mapping[str, Any] | None) -> dict[str, Beta]:
     """Complete and validate conjugate priors of both accuracies of independent observers."""
     default = DEFAULT_PRIOR.accuracies("a model of both accuracies")
-    unknown = sorted(set(priors or {}) - set(default), key=str)
-    if unknown:
-        raise ValueError(
-            f"unknown name in priors: {', '.join(map(str, unknown))}; give Beta parameters for p_a "
-            "and p_b"
-        )
-    return _beta_parameters({**default, **(priors or {})})
+    return _beta_parameters({**default, **(priors or {})}, set(default), "priors", "p_a and p_b")
 
 
 def prior_text(prior: Prior | None) -> str:
@@ -175,7 +163,14 @@ def prior_text(prior: Prior | None) -> str:
     return json.dumps(check_prior(prior))
 
 
-def _beta_parameters(priors: Mapping[str, Any]) -> dict[str, Beta]:
+def _beta_parameters(
+    priors: Mapping[str, Any], known: set[str], option: str, expected: str
+) -> dict[str, Beta]:
+    if unknown := sorted(set(priors) - known, key=str):
+        raise ValueError(
+            f"unknown name in {option}: {', '.join(map(str, unknown))}; give Beta parameters for "
+            f"{expected}"
+        )
     out = {}
     for name, given in priors.items():
         a, b = _positive(given, 2, f"prior of {name} must be two positive Beta parameters")

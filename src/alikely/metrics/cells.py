@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats
 
@@ -36,6 +37,16 @@ def probability(value: ArrayLike, name: str, low: float = 0.0, high: float = 1.0
         bad = array[(array < low) | (array > high)].flat[0]
         raise ValueError(f"{name} must lie in [{low:g}, {high:g}], got {bad:g}")
     return array
+
+
+def reason_of(value: Callable[[Any], Any], nothing: str, other: str) -> Callable[[Any], Any]:
+    """Make the function of sums, their number first, that says why a value is undefined."""
+
+    def reason(sums: Any) -> NDArray[Any]:
+        defined = np.isfinite(value(sums))
+        return np.select([np.asarray(sums[0]) == 0, defined], [nothing, ""], other)
+
+    return reason
 
 
 def divide(numerator: ArrayLike, denominator: ArrayLike) -> Floats:

@@ -84,16 +84,9 @@ def label_gradient(statistics: ArrayLike) -> Floats:
 
 def label_undefined_reason(statistics: ArrayLike) -> NDArray[Any]:
     """Return the reason why misclassification agreement is undefined, or an empty string."""
-    array = np.asarray(statistics, dtype=np.float64)
-    return np.where(
-        np.isfinite(label_agreement(array)),
-        "",
-        np.where(
-            array[..., 1:].sum(axis=-1) > 0,
-            "one and the same wrong label throughout",
-            "no joint error",
-        ),
-    )
+    defined, some = np.isfinite(label_agreement(statistics)), np.asarray(statistics)[..., 1:]
+    reasons = ["", "one and the same wrong label throughout"]
+    return np.select([defined, some.sum(axis=-1) > 0], reasons, "no joint error")
 
 
 def misclassification_agreement(counts: ArrayLike) -> Floats:

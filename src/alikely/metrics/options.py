@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import ROUNDING, Floats, on_disk_or_chunked, within
 from alikely._base.checks import check_answers, check_options, check_probabilities
-from alikely.metrics.cells import divide
+from alikely.metrics.cells import divide, reason_of
 from alikely.metrics.gradients import complex_step_of
 from alikely.metrics.metric import Metric, register
 from alikely.metrics.pair_sums import Given, Term, influences, pair_sums, squared_influences
@@ -337,14 +337,6 @@ def _blocks(
         yield given_probabilities(p, shown, right, options)
 
 
-def _reason(value: Any, other: str) -> Any:
-    def reason(sums: OptionSums) -> NDArray[Any]:
-        defined = np.isfinite(value(sums))
-        return np.select([np.asarray(sums.number) == 0, defined], [NOTHING, ""], other)
-
-    return reason
-
-
 NOTHING = "no common question"
 BESIDE = (
     "agreement", "chance_agreement", "r_p", "r_p_se", "same_wrong", "same_wrong_se",
@@ -372,7 +364,7 @@ def _metric(
             name,
             value,
             counts,
-            reason=_reason(value, other),
+            reason=reason_of(value, NOTHING, other),
             label=label,
             short=short,
             beside=beside,

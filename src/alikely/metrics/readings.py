@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import ROUNDING, Floats, within
 from alikely._base.notes import note
-from alikely.metrics.cells import divide
+from alikely.metrics.cells import divide, reason_of
 from alikely.metrics.metric import Metric, register
 from alikely.metrics.trust import Trust, items_without_spread
 
@@ -100,17 +100,6 @@ def _alpha(counted: Readings) -> Floats:
     return within(1 - less * divide(n * different, pairs), -1)
 
 
-def _reason(value: Any, one_class: str) -> Any:
-    def reason(counted: Readings) -> NDArray[Any]:
-        return np.select(
-            [counted.items == 0, np.isfinite(value(counted))],
-            ["no item with two readings", ""],
-            one_class,
-        )
-
-    return reason
-
-
 # Measured (`calibration.estimate_coverage`): with fewer, coverage is too low for coefficients whose
 # chance agreement depends on class proportions.
 RARE = Trust(
@@ -127,7 +116,7 @@ def _metric(name: str, short: str, label: str, value: Any, one_class: str, **mor
             name,
             value,
             "readings",
-            reason=_reason(value, one_class),
+            reason=reason_of(value, "no item with two readings", one_class),
             label=label,
             short=short,
             # Measured (`calibration.estimate_coverage`): untransformed normal intervals have low
