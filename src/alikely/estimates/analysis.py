@@ -33,22 +33,6 @@ from alikely.margins.moments import FEWEST_CLASSES
 from alikely.metrics import Metric
 from alikely.metrics.cell_priors import Prior, check_prior, prior_text
 
-__all__ = [
-    "AS_TRIALS",
-    "OF_CELLS",
-    "Design",
-    "Groups",
-    "Kind",
-    "analyze",
-    "chain_groups",
-    "check_numbers",
-    "counted",
-    "kept_prior",
-    "model_name",
-    "require_cells",
-    "sampling_unit",
-]
-
 # With more pairs, tables take minutes and replicates gigabytes.
 MANY = 20_000
 MATRIX = "{:,} pairs may take minutes; al.pairwise_matrix(trials) estimates all pairs in seconds"

@@ -10,8 +10,6 @@ import xarray as xr
 from alikely._base.names import listed, nearest
 from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
 
-__all__ = ["confusion_matrices"]
-
 NONE = "no response"
 
 

@@ -76,17 +76,6 @@ from alikely.inference.pooled import Pooled, left_out, pooled_sum
 from alikely.inference.weighted import freedom_of_sums, holding, student_deviate
 from alikely.metrics import Metric
 
-__all__ = [
-    "Which",
-    "contrast",
-    "contrast_sentence",
-    "difference",
-    "mean",
-    "model_means",
-    "nearest_observers",
-    "observer_differences",
-]
-
 Which = str | Sequence[str] | Mapping[str, str | Sequence[str]]
 # Either observer of a pair.
 EITHER = "observer"

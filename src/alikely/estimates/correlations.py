@@ -30,8 +30,6 @@ from alikely.estimates.analysis import check_numbers
 from alikely.estimates.result import LABELS, Result
 from alikely.inference.intervals import interval
 
-__all__ = ["Values", "matched", "metric_correlations"]
-
 FEWEST_PAIRS = 3
 
 

@@ -42,8 +42,6 @@ from alikely.inference.null import (
 )
 from alikely.inference.sampling import Sampler, trial_log_likelihood
 
-__all__ = ["correctness_cells", "independent_observers", "null_table", "test_copy_model"]
-
 # Largest false-positive rate of the test of the copy model.
 CHANCE = 0.05
 

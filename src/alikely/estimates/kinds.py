@@ -53,8 +53,6 @@ from alikely.metrics.options import (
     same_wrong,
 )
 
-__all__ = ["CORRECTNESS", "LABELS", "NOT_MET", "OPTIONS", "READINGS", "ROWS", "TRIALS"]
-
 Seed = np.random.SeedSequence
 
 # Variables of MCMC fits of correctness in a result; others are in the trees of the fits.

@@ -12,8 +12,6 @@ import pandas as pd
 from alikely._base.intervals import percent
 from alikely._base.names import MISSING, listed, nearest, number, p_number, span
 
-__all__ = ["Printed", "latex_table", "printed"]
-
 Environment = Literal["tabular", "table", "longtable"]
 ENVIRONMENTS = ("tabular", "table", "longtable")
 

@@ -38,8 +38,6 @@ from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.alternatives import check_task
 from alikely.metrics.margins import FEWEST_ITEMS
 
-__all__ = ["MARGINS", "consistency_table"]
-
 PLACE = ["dataset", "condition", "item"]
 
 

@@ -33,8 +33,6 @@ from alikely.inference.intervals import adjusted_p_values
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.cell_priors import CellPrior, Prior, cell_prior
 
-__all__ = ["pairwise_matrix"]
-
 Method = Literal["analytic", "posterior"]
 # Most bytes of an entry, measured with 1,500 observers: cells, estimate, standard error, limits and
 # test; for metrics that do not count correctness, square matrices of sums and derived quantities.

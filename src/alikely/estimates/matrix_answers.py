@@ -18,8 +18,6 @@ from alikely.data.tables import By, answers, correctness, groups_of_trials, opti
 from alikely.data.trials import Trials
 from alikely.metrics import Metric
 
-__all__ = ["answers_of", "clusters_of", "responses_of"]
-
 # Numbers in a slice of a chunked array that is read at a time.
 SLICE = 50_000_000
 WORD = 64

@@ -25,37 +25,12 @@ from alikely.data.counting import Packed
 from alikely.data.summaries import DATA_SUMMARY
 from alikely.data.trials import Trials
 from alikely.estimates.matrix_answers import answers_of, responses_of
-from alikely.estimates.pair_result import page_columns
+from alikely.estimates.pair_result import page_columns as page_columns
 from alikely.estimates.remarks import few_clusters, joined
 from alikely.estimates.result import LABELS, Result, of_kind
 from alikely.estimates.sentences import chosen_interval, matrix_sentence
 from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.metrics.pair_sums import combined_influence
-
-__all__ = [
-    "cluster_column",
-    "cluster_numbers",
-    "describe",
-    "entries",
-    "entry_labels",
-    "influences",
-    "method",
-    "observers",
-    "packed_answers",
-    "page_columns",
-    "pair_ends",
-    "place_dim",
-    "place_names",
-    "preview",
-    "responses_by",
-    "schema",
-    "select",
-    "sentence",
-    "square_matrix",
-    "summary",
-    "with_trials",
-    "write_pairs",
-]
 
 # Larger data frames take gigabytes.
 MOST_ROWS = 1_000_000

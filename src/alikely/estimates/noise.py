@@ -28,8 +28,6 @@ from alikely.data.tables import By, Pairs, joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference.influence import estimate
 
-__all__ = ["response_noise"]
-
 
 def response_noise(
     trials: Trials,

@@ -40,19 +40,6 @@ if TYPE_CHECKING:
     from alikely.estimates.result import Result
     from alikely.estimates.sentences import Method
 
-__all__ = [
-    "describe",
-    "draws",
-    "method",
-    "observers",
-    "page_columns",
-    "preview",
-    "schema",
-    "select",
-    "sentence",
-    "summary",
-]
-
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 # Counts in the tables of labels and of rows, for all their metrics.
 COUNTED = ("n_joint_errors", "n_errors_a", "n_errors_b")

@@ -41,16 +41,6 @@ if TYPE_CHECKING:
 
     Confusions = Mapping[str, ArrayLike | pd.DataFrame]
 
-__all__ = [
-    "agreement",
-    "agreement_table",
-    "compare",
-    "decision_margin_consistency",
-    "error_consistency",
-    "error_similarity",
-    "misclassification_agreement",
-]
-
 KINDS: dict[str, Kind] = {
     "correctness": CORRECTNESS,
     "labels": LABELS,

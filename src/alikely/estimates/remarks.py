@@ -34,30 +34,6 @@ from alikely.metrics import Metric
 if TYPE_CHECKING:
     from alikely.estimates.result import Result
 
-__all__ = [
-    "apart",
-    "cautions",
-    "cluster_note",
-    "cluster_remarks",
-    "counts_items",
-    "design_effect",
-    "design_remarks",
-    "few_clusters",
-    "few_images",
-    "fewest_clusters",
-    "joined",
-    "joined_notes",
-    "missing_notes",
-    "of_design",
-    "recurring",
-    "repeats_note",
-    "require_clusters",
-    "scarcity",
-    "several_people",
-    "unmatched_remarks",
-    "wide",
-]
-
 # A posterior interval wider than this is uninformative.
 WIDE = 0.5
 # A standard error below this is rounding error.

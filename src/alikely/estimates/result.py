@@ -30,8 +30,6 @@ from alikely.metrics.cell_priors import CellPrior, cell_prior
 if TYPE_CHECKING:
     from alikely.report import Report
 
-__all__ = ["CHAINS", "LABELS", "Population", "Result", "of_kind"]
-
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 CHAINS = "chains"
 Population = Literal["images", "observers", "both"]

@@ -19,30 +19,6 @@ if TYPE_CHECKING:
     from alikely.estimates.result import Result
     from alikely.metrics import Metric
 
-__all__ = [
-    "METHODS",
-    "PLACES",
-    "Method",
-    "Phrases",
-    "available_methods",
-    "bounds_of",
-    "capital",
-    "cautions",
-    "chosen_interval",
-    "interval_words",
-    "matrix_sentence",
-    "merged_remarks",
-    "method_words",
-    "pair_words",
-    "place_words",
-    "population_words",
-    "posterior_words",
-    "result_sentence",
-    "shown_methods",
-    "side_words",
-    "trial_words",
-]
-
 Method = Literal["analytic", "bootstrap", "bca", "posterior"]
 PLACES = ("dataset", "condition")
 # Methods of ``"all"``, in the order of columns and rows.

@@ -14,8 +14,6 @@ from alikely.estimates.matrix_result import place_dim
 from alikely.estimates.result import Result
 from alikely.report.blocks import Block, Items, Section, Text, table_of, without_code
 
-__all__ = ["data_section", "kinds_of", "summary_of"]
-
 TAKEN = {
     "error": "Missing responses count as errors.",
     "drop": "Trials with a missing response are excluded from the pairs of that observer.",

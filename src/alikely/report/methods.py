@@ -20,8 +20,6 @@ from alikely.estimates.result import Result
 from alikely.estimates.sentences import capital, interval_words, method_words
 from alikely.report.blocks import Block, Code, Items, Section, Text, table_of
 
-__all__ = ["Reference", "cited", "methods_section", "references", "references_section"]
-
 ENTRY = re.compile(r"^@\w+\{(?P<key>\w+),\n(?P<fields>.*?)^\}", re.MULTILINE | re.DOTALL)
 FIELD = re.compile(r"^  (?P<name>\w+) = \{(?P<value>.*)\},?$", re.MULTILINE)
 # Signs of TeX that names and titles here have.

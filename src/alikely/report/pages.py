@@ -25,8 +25,6 @@ from alikely.report.data import data_section, kinds_of, summary_of
 from alikely.report.methods import methods_section, references_section
 from alikely.report.results import parts_of
 
-__all__ = ["Report", "make_report"]
-
 # Titles by kind of result, in the order of the page.
 TITLES = {
     "reader": "Reader study: {label}",

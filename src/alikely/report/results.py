@@ -45,8 +45,6 @@ from alikely.report.blocks import (
     table_of,
 )
 
-__all__ = ["pair_sections", "parts_of", "score_findings", "score_sections"]
-
 # Images and humans are both resampled: the widest of the three populations, and first.
 BOTH: Population = "both"
 # Random numbers decide sets of ranks in the last place only; a page is to be the same again.
