@@ -34,6 +34,7 @@ from alikely.estimates.matrix_result import (
     place_names,
     square_matrix,
 )
+from alikely.estimates.pair_result import matching
 from alikely.estimates.remarks import (
     apart,
     cluster_note,
@@ -72,13 +73,11 @@ from alikely.inference.intervals import (
     describe_draws,
     within,
 )
-from alikely.inference.pooled import Pooled, left_out, pooled_sum
+from alikely.inference.pooled import left_out, pooled_sum
 from alikely.inference.weighted import freedom_of_sums, holding, student_deviate
 from alikely.metrics import Metric
 
 Which = str | Sequence[str] | Mapping[str, str | Sequence[str]]
-# Either observer of a pair.
-EITHER = "observer"
 # Label metrics: fewest joint errors of each pair for valid intervals of means and of differences.
 FOR_MEANS, FOR_DIFFERENCES = 10, 40
 # A standard error below this is rounding error: the entries have the same responses.
@@ -169,18 +168,7 @@ def difference(
     ['analytic']
     """
     shown = {"rope": rope, "ci_kind": ci_kind, "intervals": intervals}
-    if _kind(result) == "model":
-        return _of_scores(result, first, second, generalize_to, level, ci_prob, **shown)
-    _without_population(result, generalize_to, level)
-    if result.kind == "matrix":
-        return _of_matrix(result, first, second, ci_prob, **shown)
-    plus, lost = _mean_weights(result, first)
-    minus, other = _mean_weights(result, second)
-    _require_apart(plus, minus, first, second)
-    found = contrast(
-        result, plus - minus, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals
-    )
-    return _told(found, lost or other)
+    return _combined(result, first, second, generalize_to, level, ci_prob, **shown)
 
 
 def mean(
@@ -241,47 +229,41 @@ def mean(
     True
     """
     shown = {"rope": rope, "ci_kind": ci_kind, "intervals": intervals}
-    if _kind(result) == "model":
-        chosen = result.observers if which is None else which
-        return _of_scores(result, chosen, None, generalize_to, level, ci_prob, **shown)
-    _without_population(result, generalize_to, level)
-    if result.kind == "matrix":
-        return _of_matrix(result, {} if which is None else which, None, ci_prob, **shown)
-    weights, lost = _mean_weights(result, {} if which is None else which)
-    found = contrast(
-        result, weights, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals
-    )
-    return _told(found, lost)
+    return _combined(result, which, None, generalize_to, level, ci_prob, **shown)
 
 
-def _kind(result: Result) -> str:
-    return of_kind(result, "pair", "matrix", "model").kind
-
-
-def _of_scores(
-    scores: Result,
-    first: Which,
+def _combined(
+    result: Result,
+    first: Which | None,
     second: Which | None,
     generalize_to: Population | None,
     level: str,
     ci_prob: float | None,
     **shown: Any,
 ) -> pd.DataFrame:
-    """Difference between two scores, or a mean of several."""
-    prob, kind = scores.interval_options(ci_prob, shown.pop("ci_kind"))
-    found: pd.DataFrame = scores._call(
-        "contrast", first=first, second=second, generalize_to=generalize_to, level=level,
-        ci_prob=prob, ci_kind=kind, **shown,
-    )  # fmt: skip
-    return found
-
-
-def _without_population(result: Result, generalize_to: Population | None, level: str) -> None:
+    """Mean of the entries that match (default: all), or the difference between two means."""
+    if of_kind(result, "pair", "matrix", "model").kind == "model":
+        prob, kind = result.interval_options(ci_prob, shown.pop("ci_kind"))
+        found: pd.DataFrame = result._call(
+            "contrast", first=result.observers if first is None else first, second=second,
+            generalize_to=generalize_to, level=level, ci_prob=prob, ci_kind=kind, **shown,
+        )  # fmt: skip
+        return found
     if generalize_to is not None or level != "overall":
         raise ValueError(
             "generalize_to= and level= are options of scores (alikely.benchmark_scores); leave "
             "them out"
         )
+    first = {} if first is None else first
+    if result.kind == "matrix":
+        return _of_matrix(result, first, second, ci_prob, **shown)
+    weights, lost = _mean_weights(result, first)
+    if second is not None:
+        minus, other = _mean_weights(result, second)
+        _require_apart(weights, minus, first, second)
+        weights, lost = weights - minus, lost or other
+    found = contrast(result, weights, ci_prob=ci_prob, **shown)
+    return found.assign(note=[joined_notes(lost, text) for text in found["note"]])
 
 
 def _require_apart(plus: Floats, minus: Floats, first: Which, second: Which) -> None:
@@ -519,12 +501,12 @@ def contrast(
     found = _analytic(result, part, chosen, w, ci_prob)
     _, _, of_plan = of_design(part, result.estimates.isel(pair=chosen), result.metric, w)
     estimate = float(w @ result.estimates["estimate"].values[chosen])
-    remarks = [
-        of_plan["analytic"],
-        _few_clusters(result, part, w),
-        _undefined_note(result, chosen),
-        repeats_note(result),
-    ]
+    cluster, reasons = result.data.attrs["cluster"], result.estimates["undefined"].values[chosen]
+    few: Any = [""]
+    if cluster and of_items(part, cluster):
+        few = few_clusters(cluster, np.array([of_sum(part, result.metric, cluster, w).number]))
+    undefined = next((note("undefined-entry", why=str(why)) for why in reasons if why), "")
+    remarks = [of_plan["analytic"], few[0], undefined, repeats_note(result)]
     if found.disagreements is not None and found.sampled < ROUNDING:
         remarks.append(PRIOR_ALONE)
     rows: dict[str, dict[str, object]] = {
@@ -550,11 +532,11 @@ def contrast(
         if method in methods and wrong.get(method) == TOGETHER:
             rows[method] = {"note": ""}
         elif method in methods:
-            row, note = _of_draws(result, method, chosen, w, ci_prob, ci_kind, rope)
+            row, about = _of_draws(result, method, chosen, w, ci_prob, ci_kind, rope)
             if method == "posterior":
-                note = cluster_note(result) or (PRIOR_ALONE if found.sampled < ROUNDING else note)
+                about = cluster_note(result) or (PRIOR_ALONE if found.sampled < ROUNDING else about)
             rows[method] = row
-            rows[method]["note"] = joined_notes(of_plan[method], repeats_note(result), note)
+            rows[method]["note"] = joined_notes(of_plan[method], repeats_note(result), about)
     for method, reason in wrong.items():
         if method in rows:
             rows[method]["note"] = joined_notes(reason, str(rows[method]["note"]))
@@ -577,18 +559,23 @@ def _of_draws(
 ) -> tuple[dict[str, object], str]:
     """Row of a method that has draws, and its note."""
     if method == "posterior" and POPULATIONS in result.data.children:
-        draws, note = _of_populations(result, chosen, weights, (1 + ci_prob) / 2)
+        draws, about = _of_populations(result, chosen, weights, (1 + ci_prob) / 2)
     else:
-        draws, note = result.draws(method)[:, chosen].astype(np.float64) @ weights, ""
+        draws, about = result.draws(method)[:, chosen].astype(np.float64) @ weights, ""
     estimate = None
     if method == "bootstrap":
         estimate = float(weights @ result.estimates["estimate"].values[chosen])
     row = describe_draws(draws, ci_prob, ci_kind, rope, estimate)
     if method == "posterior":
-        part = result.table.isel(pair=chosen)
-        few = _few_note(part, weights, result.metric)
-        note = few or note or _scale_note(result, chosen)
-    return row, str(row.get("note", "")) or note
+        least = FOR_MEANS if (weights > 0).all() else FOR_DIFFERENCES
+        labels = result.metric.counts == "labels" and len(weights) > 1
+        if labels and result.table["cells"].values[chosen, 3].min() < least:
+            about = note("joint-errors-of-means", least=least)
+        elif not about and "scale" in result.estimates:
+            # Noise-corrected on different scales.
+            scales = sorted(set(result.estimates["scale"].values[chosen].tolist()))
+            about = note("scales", scales=", ".join(scales)) if len(scales) > 1 else ""
+    return row, str(row.get("note", "")) or about
 
 
 class _Analytic(NamedTuple):
@@ -612,71 +599,37 @@ class _Analytic(NamedTuple):
 def _analytic(
     result: Result, part: xr.Dataset, chosen: NDArray[np.intp], w: Floats, ci_prob: float
 ) -> _Analytic:
-    metric, cluster = result.metric, result.data.attrs["cluster"] or None
-    estimates = result.estimates.isel(pair=chosen)
-    value = float(w @ estimates["estimate"].values)
-    if is_pooled(part, metric):
-        sums = pooled_sum(
-            metric, part["cells"].values.astype(np.float64), w, part["pair_group"].values
-        )
-        moved, squares = influence_of(part, sums.slopes, cluster)
-        if cluster is None or not of_items(part, cluster):
-            return sum_interval(metric, w, value, sums, moved, ci_prob)
-        if len(w) * len(squares) <= MOST_CELLS:
+    metric, cluster = result.metric, str(result.data.attrs["cluster"])
+    estimates, disagreements = result.estimates.isel(pair=chosen), None
+    value = held = float(w @ estimates["estimate"].values)
+    clustered = bool(cluster) and of_items(part, cluster)
+    if len(w) > 1 and metric.counts == "correctness" and "inclusion" not in part:
+        groups, counts = part["pair_group"].values, part["cells"].values.astype(np.float64)
+        sums = pooled_sum(metric, counts, w, groups)
+        moved, squares = influence_of(part, sums.slopes, cluster or None)
+        if clustered and len(w) * len(squares) <= MOST_CELLS:
             cells, squares = cells_of_clusters(part, sums.slopes, cluster)
-            moved = left_out(metric, cells.sum(axis=2), cells, w, part["pair_group"].values)
-        return sum_interval(metric, w, value, sums, moved, ci_prob, squares)
-    if cluster is not None and of_items(part, cluster):
+            moved = left_out(metric, cells.sum(axis=2), cells, w, groups)
+        n, square = len(moved), moved**2
+        center, disagreements, within_trials = sums.value, sums.disagreements, square.sum()
+        se = float(np.sqrt(n / max(n - 1, 1) * within_trials + sums.added))
+        total, fourth = within_trials + sums.added, np.array((square**2).sum())
+        df = float(freedom_of_sums(np.array(total), np.array(within_trials), fourth, n))
+        df = min(df, float(most_freedom(squares))) if clustered else df
+        # An undefined entry has pseudo-trials; without a standard error there is no interval.
+        held = value if np.isfinite(value) else center
+        sampled = float(np.sqrt(within_trials))
+    elif clustered:
         clusters = of_sum(part, metric, cluster, w)
-        center, square, df = value, clusters.variance, clusters.df
+        center, sampled, df = value, float(np.sqrt(clusters.variance)), clusters.df
+        se = sampled
     else:
-        square = covariance_of(part, metric, cluster, w[None])[0, 0]
+        sampled = se = float(np.sqrt(covariance_of(part, metric, cluster or None, w[None])[0, 0]))
         # For images sampled by a plan: the weighted value, with the degrees of freedom of the plan.
         center, df, _ = of_design(part, estimates, metric, w)
-    se = float(np.sqrt(square))
     lower, upper = _bounds(metric, w, center, se, df, ci_prob)
-    lower, upper = holding(lower, upper, np.array(value))
-    return _Analytic(center, se, df, float(lower), float(upper), se)
-
-
-def _few_clusters(result: Result, part: xr.Dataset, w: Floats) -> str:
-    """Note on a sum over too few clusters of items; otherwise empty."""
-    cluster = result.data.attrs["cluster"]
-    if not cluster or not of_items(part, cluster):
-        return ""
-    found = of_sum(part, result.metric, cluster, w)
-    return str(few_clusters(cluster, np.array([found.number]))[0])
-
-
-def is_pooled(part: xr.Dataset, metric: Metric) -> bool:
-    """Check for a sum over several tables of correctness, of images not sampled by a plan."""
-    several = part.sizes["pair"] > 1
-    return several and metric.counts == "correctness" and "inclusion" not in part
-
-
-def sum_interval(
-    metric: Metric,
-    weights: Floats,
-    value: float,
-    sums: Pooled,
-    moved: Floats,
-    ci_prob: float,
-    squares: Floats | None = None,
-) -> _Analytic:
-    """Compute the interval of a sum of correctness tables; `squares` for clusters of items."""
-    n, square = len(moved), moved**2
-    sampled = float(square.sum())
-    se = float(np.sqrt(n / max(n - 1, 1) * sampled + sums.added))
-    total, fourth = np.array(sampled + sums.added), np.array((square**2).sum())
-    df = float(freedom_of_sums(total, np.array(sampled), fourth, n))
-    df = df if squares is None else min(df, float(most_freedom(squares)))
-    lower, upper = _bounds(metric, weights, sums.value, se, df, ci_prob)
-    # An undefined entry has pseudo-trials; without a standard error there is no interval.
-    held = value if np.isfinite(value) else sums.value
     lower, upper = holding(lower, upper, np.array(held))
-    return _Analytic(
-        sums.value, se, df, float(lower), float(upper), float(np.sqrt(sampled)), sums.disagreements
-    )
+    return _Analytic(center, se, df, float(lower), float(upper), sampled, disagreements)
 
 
 def _bounds(
@@ -693,9 +646,10 @@ def _wrong(
     result: Result, entries: xr.Dataset, weights: Floats, found: _Analytic
 ) -> dict[str, str]:
     """Methods that are invalid for a sum, with reasons."""
-    wrong = dict(result.metric.unreliable)
-    if "posterior" in result.data.children and not _draws_belong_together(result, entries):
-        wrong["posterior"] = TOGETHER
+    wrong, groups = dict(result.metric.unreliable), entries["pair_group"].values
+    if "posterior" in result.data.children and not int(result.data["posterior"].attrs["joint"]):
+        # Draws of one pair in each group of trials are independent.
+        wrong |= {"posterior": TOGETHER} if len(np.unique(groups)) < len(groups) else {}
     if found.disagreements is None or np.isnan(found.disagreements).any():
         return wrong
     part, n = _part_of(1.0, found.disagreements, weights), len(weights)
@@ -743,33 +697,13 @@ def _methods(
     return tuple(name for name in shown if name in there)
 
 
-def _draws_belong_together(result: Result, part: xr.Dataset) -> bool:
-    if int(result.data["posterior"].attrs["joint"]):
-        return True
-    groups = part["pair_group"].values
-    return len(np.unique(groups)) == len(groups)
-
-
-def _undefined_note(result: Result, chosen: NDArray[np.intp]) -> str:
-    reasons = result.estimates["undefined"].values[chosen]
-    return next((note("undefined-entry", why=str(why)) for why in reasons if why), "")
-
-
-def _scale_note(result: Result, chosen: NDArray[np.intp]) -> str:
-    """Note if entries are noise-corrected on different scales."""
-    if "scale" not in result.estimates:
-        return ""
-    scales = sorted(set(result.estimates["scale"].values[chosen].tolist()))
-    return note("scales", scales=", ".join(scales)) if len(scales) > 1 else ""
-
-
 def _of_populations(
     result: Result, chosen: NDArray[np.intp], weights: Floats, sure: float
 ) -> tuple[Floats, str]:
     """Draws of a weighted sum of entries that have limits instead of draws."""
     one_by_one = result.draws("posterior")[:, chosen].astype(np.float64)
     populations = result.data[POPULATIONS].to_dataset().isel(pair=chosen)
-    draws, note = np.zeros(len(one_by_one)), ""
+    draws, about = np.zeros(len(one_by_one)), ""
     for side in (1, -1):
         there = np.flatnonzero(side * weights > 0)
         part = np.abs(weights[there])
@@ -781,16 +715,8 @@ def _of_populations(
         values, bounded = mean_draws(here, functools.partial(np.dot, b=share))
         draws += side * part.sum() * values
         if bounded < sure:
-            note = UNBOUNDED
-    return draws, note
-
-
-def _few_note(part: xr.Dataset, weights: NDArray[np.float64], metric: Metric) -> str:
-    if metric.counts != "labels" or len(weights) == 1:
-        return ""
-    enough = FOR_MEANS if (weights > 0).all() else FOR_DIFFERENCES
-    few = part["cells"].values[:, 3].min() < enough
-    return note("joint-errors-of-means", least=enough) if few else ""
+            about = UNBOUNDED
+    return draws, about
 
 
 def _mean_weights(result: Result, which: Which) -> tuple[NDArray[np.float64], str]:
@@ -805,12 +731,6 @@ def _mean_weights(result: Result, which: Which) -> tuple[NDArray[np.float64], st
     return weights, f"{lost} of {len(chosen)} comparisons have no common trials" if lost else ""
 
 
-def _told(frame: pd.DataFrame, text: str) -> pd.DataFrame:
-    if not text:
-        return frame
-    return frame.assign(note=[joined_notes(text, note) for note in frame["note"]])
-
-
 def entries_of(result: Result, which: Which) -> NDArray[np.intp]:
     """Find the positions of the selected entries (`ValueError` if none match)."""
     if result.kind == "matrix":
@@ -823,10 +743,10 @@ def entries_of(result: Result, which: Which) -> NDArray[np.intp]:
             pair = isinstance(which, tuple) and len(which) == 2
             ends = ([which[0]], [which[1]]) if pair else (list(which), list(which))
             which = {"observer_a": ends[0], "observer_b": ends[1]}
-        return _matching(entry_labels(result), result.metric.symmetric, which)
+        return matching(entry_labels(result), result.metric.symmetric, which)
     if isinstance(which, Mapping):
         columns = {name: pd.factorize(result.table[name].values) for name in LABELS}
-        return _matching(columns, result.metric.symmetric, which)
+        return matching(columns, result.metric.symmetric, which)
     index = pd.Index(result.table["pair"].values)
     labels = [which] if isinstance(which, str) else list(which)
     positions = index.get_indexer(labels)
@@ -845,48 +765,6 @@ def entries_of(result: Result, which: Which) -> NDArray[np.intp]:
             f"{nearest(missing, index)}"
         )
     return np.asarray(positions)
-
-
-def _matching(
-    labels: Mapping[str, tuple[NDArray[np.intp], NDArray[np.object_]]],
-    symmetric: bool,
-    which: Mapping[str, str | Sequence[str]],
-) -> NDArray[np.intp]:
-    """Entries that match all labels of a mapping."""
-    sides = LABELS[2:]
-    either = symmetric and set(sides) <= set(which)
-    found: dict[tuple[str, str], NDArray[np.bool_]] = {}
-    for column, value in which.items():
-        if column not in (*LABELS, EITHER):
-            raise ValueError(
-                f"comparisons can be selected by {', '.join((*LABELS, EITHER))}; got {column!r}"
-            )
-        wanted = [value] if isinstance(value, str) else list(value)
-        both = column == EITHER or (either and column in sides)
-        known: set[str] = set()
-        for name in sides if both else [column]:
-            codes, names = labels[name]
-            found[column, name] = np.isin(names.astype(str), wanted)[codes]
-            known |= set(names.tolist())
-        if unknown := sorted(set(wanted) - known):
-            raise ValueError(
-                f"no comparison has {column} {unknown[0]!r}; expected one of: "
-                f"{listed(sorted(known))}{nearest(unknown[0], known)}"
-            )
-    keep = np.ones(len(labels[LABELS[0]][0]), dtype=bool)
-    for column in which:
-        if column == EITHER:
-            keep &= found[EITHER, sides[0]] | found[EITHER, sides[1]]
-        elif not (either and column in sides):
-            keep &= found[column, column]
-    if either:
-        a, b = sides
-        keep &= (found[a, a] & found[b, b]) | (found[a, b] & found[b, a])
-    if not keep.any():
-        raise ValueError(
-            f"no comparison matches {dict(which)!r}; each part occurs, but not together"
-        )
-    return np.flatnonzero(keep)
 
 
 def contrast_sentence(
@@ -939,12 +817,12 @@ def contrast_sentence(
     what, of = _named(result, first)
     head = f"the {what} of {of}"
     shown = None if interval is None else [interval]
-    if second is None:
-        table = mean(result, first, intervals=shown)
-        chosen = entries_of(result, first)
-    else:
-        table = difference(result, first, second, intervals=shown)
-        chosen = np.union1d(entries_of(result, first), entries_of(result, second))
+    table = _combined(result, first, second, None, "overall", None, intervals=shown)
+    weights = _mean_weights(result, first)[0]
+    used = weights != 0
+    if second is not None:
+        minus = _mean_weights(result, second)[0]
+        weights, used = weights - minus, used | (minus != 0)
         other, of = _named(result, second)
         head += f" minus {'that' if other == what else f'the {other}'} of {of}"
     if table.empty:
@@ -953,7 +831,7 @@ def contrast_sentence(
             "it with n_draws=4000"
         )
     method = str(table.index[0])
-    estimate = float(_sum(result, first) - (0 if second is None else _sum(result, second)))
+    estimate = float(weights[used] @ result.estimates["estimate"].values[used])
     row = table.loc[method]
     lower, upper = (float(row[name]) for name in bound_names("", kind, prob))
     ends = span(lower, upper, 2)
@@ -965,10 +843,9 @@ def contrast_sentence(
         return f"{text}without {name}{reason}."
     if method == "posterior":
         text += f"posterior median {number(float(row['estimate']), 2)}, "
-    used = chosen[~apart(result)[chosen]]
-    ground = trial_words(result.summary(intervals=[]).iloc[used], result)
+    ground = trial_words(result.summary(intervals=[])[used], result)
     whom = population_words(result.metric, method, result.data.attrs)
-    shared = ", accounting for shared trials" if len(chosen) > 1 else ""
+    shared = ", accounting for shared trials" if used.sum() > 1 else ""
     text += (
         f"{name} {ends} ({method_words(result, method, kind)}{shared}; {ground}). The interval "
         f"generalizes to {whom}; it is not adjusted for multiple comparisons."
@@ -979,13 +856,6 @@ def contrast_sentence(
         text += f" It {side_words(lower, upper, chance)} {number(chance, 0)}"
         text += f"{_odds(row, method) if chance == 0 else ''}."
     return " ".join(filter(None, [text, cautions(pd.Series([row["note"]]), "")]))
-
-
-def _sum(result: Result, which: Which) -> float:
-    """Mean of the estimates of entries that have common trials."""
-    chosen = entries_of(result, which)
-    met = ~apart(result)[chosen]
-    return float(result.estimates["estimate"].values[chosen[met] if met.any() else chosen].mean())
 
 
 def _named(result: Result, which: Which) -> tuple[str, str]:

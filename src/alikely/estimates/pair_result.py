@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from alikely.estimates.sentences import Method
 
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
+# Either observer of a pair.
+EITHER = "observer"
 # Counts in the tables of labels and of rows, for all their metrics.
 COUNTED = ("n_joint_errors", "n_errors_a", "n_errors_b")
 # Tests against independent observers: tables show the first available, others on request.
@@ -79,24 +81,45 @@ def flat(values: xr.DataArray, last: str) -> Floats:
 
 def select(result: Result, labels: dict[str, Any]) -> xr.DataTree:
     """Select the entries that match all labels."""
-    pairs = result.pairs
-    keep = np.ones(len(pairs), dtype=bool)
-    for name, wanted in labels.items():
-        if name not in LABELS:
+    columns = {name: pd.factorize(result.table[name].values) for name in LABELS}
+    return _part(result.data, matching(columns, False, labels))
+
+
+def matching(
+    labels: Mapping[str, tuple[NDArray[np.intp], NDArray[np.object_]]],
+    symmetric: bool,
+    which: Mapping[str, str | Sequence[str]],
+) -> NDArray[np.intp]:
+    """Entries that match all labels of a mapping; of a symmetric pair in either order."""
+    sides = LABELS[2:]
+    either = symmetric and set(sides) <= set(which)
+    found: dict[str, list[NDArray[np.bool_]]] = {}
+    for column, value in which.items():
+        if column not in (*LABELS, EITHER):
             raise ValueError(
-                f"pairs are selected by {listed(LABELS)}; got {name!r}{nearest(name, LABELS)}"
+                f"comparisons can be selected by {', '.join((*LABELS, EITHER))}; got {column!r}"
             )
-        names = [wanted] if isinstance(wanted, str) else list(wanted)
-        known = pairs[name].unique().tolist()
-        if unknown := [one for one in names if one not in known]:
+        wanted = [value] if isinstance(value, str) else list(value)
+        both = column == EITHER or (either and column in sides)
+        columns = [labels[name] for name in (sides if both else [column])]
+        known = {name for _, names in columns for name in names.tolist()}
+        if unknown := sorted(set(wanted) - known):
             raise ValueError(
-                f"no comparison has {name} {unknown[0]!r}; expected one of: {listed(known)}"
-                f"{nearest(unknown[0], known)}"
+                f"no comparison has {column} {unknown[0]!r}; expected one of: "
+                f"{listed(sorted(known))}{nearest(unknown[0], known)}"
             )
-        keep &= pairs[name].isin(names).to_numpy()
+        found[column] = [np.isin(names.astype(str), wanted)[codes] for codes, names in columns]
+    keep = np.ones(len(labels[LABELS[0]][0]), dtype=bool)
+    if either:
+        (a, b), (c, d) = (found.pop(side) for side in sides)
+        keep = (a & d) | (b & c)
+    for masks in found.values():
+        keep &= np.any(masks, axis=0)
     if not keep.any():
-        raise ValueError(f"no comparison matches {labels!r}; each part occurs, but not together")
-    return _part(result.data, np.flatnonzero(keep))
+        raise ValueError(
+            f"no comparison matches {dict(which)!r}; each part occurs, but not together"
+        )
+    return np.flatnonzero(keep)
 
 
 def _part(data: xr.DataTree, at: slice | NDArray[np.intp]) -> xr.DataTree:
