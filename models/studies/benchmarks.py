@@ -278,10 +278,15 @@ def _checked_scores(scores: al.Result, truth: Scores, these: Scores) -> Rows:
     for who, population, own in both:
         parts = [
             scores.summary(population, level="overall", intervals=shown)
-            for shown in ((None, "all", ["bootstrap"]) if drawn else (None,))
+            for shown in ((None, "all") if drawn else (None,))
         ]
         table = pd.concat(parts, axis=1)
         table = table.loc[:, ~table.columns.duplicated()].set_index("system")
+        if drawn:
+            systems = scores.estimates["system"].values.tolist()
+            replicates = pd.DataFrame(scores.draws("bootstrap", population), columns=systems)
+            ends = replicates[table.index].quantile([0.025, 0.975])
+            table[["bootstrap_eti95_lb", "bootstrap_eti95_ub"]] = ends.T
         models = table.loc[scores.observers]
         named = {f"score{who}": (own.models, models)}
         if not who:

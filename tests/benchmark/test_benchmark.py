@@ -306,9 +306,7 @@ def test_few_humans_are_refused_or_flagged() -> None:
     crossed = three.summary("both", intervals=["analytic"], columns=["df"])
     assert crossed["se"].notna().all()
     assert (crossed["df"] >= 2).all()
-    assert (
-        crossed["note"].str.startswith("only 3 humans: the analytic interval is approximate").all()
-    )
+    assert crossed["note"].str.startswith("only 3 humans: the interval is approximate").all()
     two = al.benchmark_scores(drop_humans(trials, 2), n_resamples=0, n_draws=0)
     found = two.summary("both", intervals=["analytic"])
     assert found["se"].isna().all()

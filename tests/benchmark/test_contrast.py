@@ -10,7 +10,6 @@ from scipy import stats
 from scored import covariance
 
 import alikely as al
-from alikely.data.trials import Trials
 from alikely.inference.intervals import describe_draws
 
 
@@ -18,21 +17,6 @@ from alikely.inference.intervals import describe_draws
 def scores() -> al.Result:
     trials = al.load_example().select(condition=["blur", "noise"])
     return al.benchmark_scores(trials, n_resamples=2000, n_draws=400, rng=1)
-
-
-def two_datasets() -> Trials:
-    """Two data sets with humans of their own."""
-    rng = np.random.default_rng(1)
-    z = rng.standard_normal(240)
-    right = (0.8 * z + 0.6 * rng.standard_normal((13, 240)) > -0.6).astype(float)
-    first = np.arange(240) < 120
-    right[:5, ~first] = right[5:10, first] = -9
-    return Trials.from_correct(
-        np.ma.masked_equal(right, -9),
-        dataset=np.where(first, "one", "two").tolist(),
-        observers=[f"h{i}" for i in range(10)] + ["m0", "m1", "m2"],
-        kind=["human"] * 10 + ["model"] * 3,
-    )
 
 
 def test_a_difference_equals_its_row_among_all_pairs(scores: al.Result) -> None:
@@ -59,34 +43,18 @@ def test_draws_are_combined_one_by_one(scores: al.Result) -> None:
     w[systems.index("ceiling")] = -1
     table = al.difference(scores,
         ["model_1", "model_2"], "ceiling", generalize_to="images", rope=(-0.1, 0.1), ci_prob=0.9,
-        intervals=["analytic", "bootstrap", "posterior"],
+        intervals=["analytic", "posterior"],
     )  # fmt: skip
-    assert table.index.tolist() == ["analytic", "bootstrap", "posterior"]
-    for method in ("bootstrap", "posterior"):
-        draws = scores.draws(method, "images") @ w  # type: ignore[arg-type]
-        row = table.loc[method]
-        tails = np.quantile(draws, [0.05, 0.95])
-        np.testing.assert_allclose([row["eti90_lb"], row["eti90_ub"]], tails)
-        assert row["prob_positive"] == (draws > 0).mean()
-        assert row["rope_mass"] == (np.abs(draws) < 0.1).mean()
-        assert row["frac_undefined"] == 0
-    assert table.loc["posterior", "estimate"] == np.median(draws)
-    n = float(scores.estimates["n_images"].sel(level="overall"))
-    spread = (scores.draws("bootstrap", "images") @ w).std() * np.sqrt(n / (n - 1))
-    assert table.loc["bootstrap", "se"] == pytest.approx(spread, rel=1e-9)
+    assert table.index.tolist() == ["analytic", "posterior"]
+    draws, row = scores.draws("posterior", "images") @ w, table.loc["posterior"]
+    tails = np.quantile(draws, [0.05, 0.95])
+    np.testing.assert_allclose([row["eti90_lb"], row["eti90_ub"]], tails)
+    assert row["prob_positive"] == (draws > 0).mean()
+    assert row["rope_mass"] == (np.abs(draws) < 0.1).mean()
+    assert row["frac_undefined"] == 0
+    assert row["estimate"] == np.median(draws)
     matrix = covariance(scores, "images").values
     assert table.loc["analytic", "se"] == pytest.approx(np.sqrt(w @ matrix @ w), rel=1e-9)
-
-
-def test_the_mean_over_data_sets_adds_their_variances() -> None:
-    scores = al.benchmark_scores(two_datasets(), n_resamples=500, n_draws=0, rng=1)
-    both, one, two = (
-        al.difference(scores, "m0", "m1", level=level, intervals=["bootstrap"]).loc[
-            "bootstrap", "se"
-        ]
-        for level in ("overall", "one", "two")
-    )
-    assert both == pytest.approx(np.hypot(one, two) / 2, rel=1e-9)
 
 
 @pytest.mark.parametrize(

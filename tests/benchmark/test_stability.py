@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 from scored import covariance
 
 import alikely as al
 from alikely.benchmark.humans import noise_ceilings
 from alikely.data.trials import Trials
-from alikely.inference.intervals import two_factor_variance
 from alikely.metrics import ERROR_CONSISTENCY
 
 
@@ -124,32 +121,6 @@ def test_groups_are_means_with_their_covariance(scores: al.Result) -> None:
     )
     assert 0 <= al.benchmark.test_equality(scores, "images").p_value <= 1
     assert al.benchmark.test_equality(scores, "images", groups=families).n_systems == 2
-
-
-@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(2, 50), st.integers(2, 500))
-def test_two_factor_variance_keeps_its_bounds(
-    a: float, b: float, more: float, r: int, s: int
-) -> None:
-    both = max(a * r / (r - 1), b * s / (s - 1)) + more
-    value = float(two_factor_variance(both, a, b, r, s))
-    assert max(a * r / (r - 1), b * s / (s - 1)) - 1e-12 <= value <= both + 1e-12
-
-
-def test_two_factor_variance_is_right_for_a_crossed_sum() -> None:
-    """Mean of row + column + noise: three bootstraps of it give the variance of new rows, columns.
-
-    Expected bootstrap variances for R rows and S columns are known; the correction must give
-    sigma_r^2/R + sigma_s^2/S + sigma_e^2/(RS).
-    """
-    r, s, row, column, noise = 8, 40, 0.5, 0.7, 2.0
-    # Plug-in variances of row means, of column means, and of what is left.
-    left = noise * (r - 1) * (s - 1) / (r * s)
-    rows = (row + noise / s) * (r - 1) / r
-    columns = (column + noise / r) * (s - 1) / s
-    v1, v2 = rows / r, columns / s
-    v0 = v1 + v2 + left / (r * s)
-    truth = row / r + column / s + noise / (r * s)
-    assert float(two_factor_variance(v0, v1, v2, r, s)) == pytest.approx(truth)
 
 
 @pytest.mark.slow

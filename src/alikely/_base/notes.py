@@ -258,14 +258,8 @@ NOTES: dict[str, Note] = {
     ),
     "few-humans": Note(
         "Only {n} humans: the interval is approximate",
-        "an interval that generalizes to new humans is based on 4 to 6 humans",
+        "an interval that generalizes to new humans is based on 3 to 6 humans",
         "Report the interval as approximate, or treat these humans as fixed.",
-    ),
-    "few-humans-bootstrap": Note(
-        "Only {n} humans: the analytic interval is approximate, and no bootstrap interval is "
-        "available",
-        "an interval that generalizes to new humans is based on 3 humans",
-        "Report the interval as approximate, or use `generalize_to='images'`.",
     ),
     "too-few-humans": Note(
         "Only {n} humans: too few to generalize to new humans. Use generalize_to='images'",
@@ -306,18 +300,6 @@ NOTES: dict[str, Note] = {
         "{n} undefined comparisons are excluded from the estimate",
         "some pairs or conditions of a score have no estimate",
         "No action is needed.",
-    ),
-    "bootstrap-off": Note(
-        "The bootstrap center is {away} standard errors from the analytic center: the bootstrap "
-        "interval is too narrow. Report the analytic interval",
-        "pseudocounts move the analytic center by more than 0.5 standard errors",
-        "Report the analytic interval.",
-    ),
-    "bootstrap-scores": Note(
-        "Coverage of the bootstrap interval was 0.64 to 0.98 in simulations (nominal 0.95). "
-        "Report the analytic interval",
-        "the bootstrap interval for a benchmark score was requested",
-        "Report the analytic interval.",
     ),
     "posterior-biased": Note(
         "The priors on individual pairs shift the posterior mean by {by} posterior SDs. Report "

@@ -64,7 +64,7 @@ BOTH = (*BY, "system_other")
 type Schema = Mapping[str, Mapping[str, tuple[str, ...] | None]]
 
 OF_LEVELS = (
-    "n_humans", "n_humans_paired", "min_resampled_humans", "fewest_humans", "n_images",
+    "n_humans", "n_humans_paired", "fewest_humans", "n_images",
     *tables.CONSENSUS,
 )  # fmt: skip
 OF_TRIALS: Schema = {
@@ -602,7 +602,7 @@ def ranks(
         raise ValueError(f"ranks need at least two models, got {listed(models) or 'none'}")
     names, weights = tables.compared(at)
     if not at.analytic:
-        drawn = at.draws("posterior", weights)
+        drawn = at.draws(weights)
         center = np.median(drawn, axis=0)
         return ranking.rank_sets(
             center, np.cov(drawn.T), names, ci_prob=prob, deviations=drawn - center

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -25,14 +24,12 @@ from alikely.benchmark.layout import (
     in_kinds,
 )
 from alikely.estimates.result import Result
-from alikely.inference.intervals import two_factor_variance, variance_of_defined
 from alikely.metrics.cell_priors import cell_prior
 
 __all__ = [
     "BY",
     "SOURCES",
     "Level",
-    "Method",
     "dataset_names",
     "few_notes",
     "human_kind",
@@ -47,7 +44,6 @@ __all__ = [
     "system_names",
 ]
 
-Method = Literal["bootstrap", "posterior"]
 BY = ("level", "system")
 # Group of the draws of a method, and what they generalize to.
 SOURCES = {
@@ -160,11 +156,9 @@ class Level:
         return level_parts(self.scores, self.level)
 
     @property
-    def drawn_methods(self) -> list[Method]:
-        """Methods whose draws generalize to the population."""
-        found: list[Method] = ["bootstrap"]
-        found += ["posterior"] if self.population == "images" else []
-        return [method for method in found if method in self.scores.data.children]
+    def has_posterior(self) -> bool:
+        """Whether there are posterior draws that generalize to the population."""
+        return self.population == "images" and "posterior" in self.scores.data.children
 
     def sums(self, weights: Floats) -> pd.DataFrame:
         """Estimates, centers and standard errors of weighted sums, with degrees of freedom."""
@@ -179,35 +173,9 @@ class Level:
             }
         )
 
-    def draws(self, method: Method, weights: Floats, population: str = "") -> Floats:
-        """Weighted sums of scores in each replicate or draw: (draw, sum)."""
-        variable = population or (self.population if method == "bootstrap" else "score")
-        return weighted_sums(level_draws(self.scores, method, variable, self.level), weights)
-
-    def bootstrap_se(self, weights: Floats) -> Floats:
-        """Standard errors of weighted sums from replicates, corrected for small samples."""
-        if self.level == OVERALL and self.scores.data.attrs.get("drawn") != "together":
-            levels = [Level(self.scores, self.population, n) for n in dataset_names(self.scores)]
-            present = np.stack([np.isfinite(each.estimate) for each in levels])
-            # Weight of each data set in the mean over data sets.
-            own = [weights / np.maximum(present.sum(axis=0), 1) * there for there in present]
-            pairs = zip(levels, own, strict=True)
-            return np.sqrt(
-                sum(np.where(w.any(axis=1), a.bootstrap_se(w), 0) ** 2 for a, w in pairs)
-            )
-        n_humans = int(self.at["min_resampled_humans"])
-        n_images = max(int(self.at["n_images"]), 2)
-        if self.population != "images" and n_humans < FEWEST_HUMANS:
-            return np.full(len(weights), np.nan)
-        v = {
-            name: variance_of_defined(self.draws("bootstrap", weights, name), ddof=0)
-            for name in POPULATIONS
-        }
-        if self.population == "both":
-            of_both = v["both"], v["observers"], v["images"]
-            return np.sqrt(two_factor_variance(*of_both, n_humans, n_images))
-        n = n_images if self.population == "images" else n_humans
-        return np.asarray(np.sqrt(v[self.population] * n / (n - 1)))
+    def draws(self, weights: Floats) -> Floats:
+        """Weighted sums of scores in each posterior draw: (draw, sum)."""
+        return weighted_sums(level_draws(self.scores, "posterior", level=self.level), weights)
 
     def prior_shift(self) -> Floats:
         """Shift of joint posterior means by the prior of single pairs, in posterior SDs."""
@@ -255,6 +223,5 @@ def few_notes(fewest: int, n_humans: int) -> list[str]:
     """Note on the effect of few humans; empty if there are enough."""
     if fewest < FEWEST_PEOPLE:
         return [note("too-few-humans", n=fewest)]
-    if fewest < FEWEST_HUMANS:
-        return [note("few-humans-bootstrap", n=fewest)]
-    return [note("few-humans", n=n_humans)] if n_humans <= FEW_HUMANS else []
+    n = fewest if fewest < FEWEST_HUMANS else n_humans
+    return [note("few-humans", n=n)] if n <= FEW_HUMANS else []

@@ -38,7 +38,6 @@ from alikely.benchmark.layout import (
     People,
     by_level,
     checked_labels,
-    crowds,
     image_numbers,
     laid_out,
     metric_of_trials,
@@ -122,8 +121,8 @@ def benchmark_scores(
         Column that defines clusters of dependent items, such as ``"template"``. Clusters are then
         the sampling units instead of items.
     n_resamples : int
-        Number of bootstrap replicates, for the stability of ranks, correlations of data sets and
-        bootstrap intervals, which are too narrow near ceiling accuracy. Default 0 (none).
+        Number of bootstrap replicates, for the stability of ranks and correlations of data sets.
+        Default 0 (none).
     n_draws : int
         Number of posterior draws. 0 disables them.
     prior : mapping or sequence of four numbers, optional
@@ -209,7 +208,7 @@ def benchmark_scores(
         groups["posterior"] = _posterior(
             table, layout, estimand, n_draws, posterior_seed, shown, prior, cluster
         )
-    tree = xr.DataTree.from_dict(groups)
+    tree, shared = xr.DataTree.from_dict(groups), len(np.unique(shown)) < len(shown)
     tree.attrs = {
         "kind": "model",
         "metric": estimand.name,
@@ -224,7 +223,7 @@ def benchmark_scores(
         "item_scope": one_image,
         "cluster": cluster or "",
         "levels": "dataset" if levels is None else "conditions",
-        **_dependence(table, layout, estimand, one_person, shown),
+        "posterior_images": "apart" if shared and estimand.draws != "cells" else "as said",
         "posterior_reason": reason,
         "prior": kept_prior(estimand, prior),
         "seed": str(seed.entropy),
@@ -232,25 +231,6 @@ def benchmark_scores(
         **estimand.options,
     }
     return Result(tree)
-
-
-def _dependence(
-    table: xr.Dataset, layout: Layout, metric: Metric, human_ids: People, images: NDArray[np.intp]
-) -> dict[str, str]:
-    """Whether replicates of levels are jointly sampled, and posterior draws share images."""
-    level_of = {d: name for name, own in layout.levels.items() for d in own}
-    group, level = table["trial_group"].values, table["pair_group"].values
-    home = {g: level_of[layout.part_of_entry[i]] for i, g in enumerate(level.tolist())}
-    seen = pd.DataFrame({"image": images, "level": [home.get(g, "") for g in group.tolist()]})
-    linked_people = any(
-        len({level_of[d] for d in own}) > 1 for own in crowds(layout.parts, human_ids)
-    )
-    linked_images = seen.groupby("image")["level"].nunique().max() > 1
-    apart = metric.draws != "cells" and len(np.unique(images)) < len(images)
-    return {
-        "drawn": "together" if linked_people or linked_images else "apart",
-        "posterior_images": "apart" if apart else "as said",
-    }
 
 
 def _laid_out(
@@ -314,7 +294,6 @@ def _estimates(
     def n_people(chosen: Iterable[int]) -> int:
         return len({(homes[d], name) for d in chosen for name in parts[d].people})
 
-    together = [[{*own} & {*crowd} for crowd in crowds(parts, human_ids)] for own in every]
     variables = {
         "estimate": (("level", "system"), scores),
         "n_humans": ("level", [n_people(own) for own in every]),
@@ -324,10 +303,6 @@ def _estimates(
             [n_people(d for d in own if len(parts[d].models)) for own in every],
         ),
         "fewest_humans": ("level", [min(parts[d].n_humans for d in own) for own in every]),
-        "min_resampled_humans": (
-            "level",
-            [min(map(n_people, filter(None, own))) for own in together],
-        ),
         "n_images": ("level", _images(trials, layout)),
         "undefined_entries": (("level", "system"), undefined_entries(layout, value)),
         **_behind(table["cells"].values, layout, metric),

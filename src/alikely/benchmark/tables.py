@@ -63,13 +63,13 @@ __all__ = [
     "pairwise_differences",
 ]
 
-METHODS = ("analytic", "bootstrap", "posterior")
+METHODS = ("analytic", "posterior")
 CONSENSUS = ("lower", "lower_se", "upper", "upper_se")
 # Accuracy columns of every score, for any metric.
 ACCURACIES = ("accuracy", "accuracy_humans", *ACCURACY_COLUMNS)
 # Default columns of tables, in addition to bounds; others on request.
 SCORE_COLUMNS = (
-    "level", "system", "estimate", "ceiling", "posterior_median", "se", "bootstrap_se",
+    "level", "system", "estimate", "ceiling", "posterior_median", "se",
     "ceiling_normalized", "accuracy", "prob_positive", "n_entries", "note",
 )  # fmt: skip
 DIFFERENCE_COLUMNS = ("system", "other", "difference", "se", "prob_positive", "note")
@@ -104,35 +104,29 @@ def not_valid(metric: Metric) -> str:
 
 def methods_shown(at: Level, intervals: Intervals) -> tuple[str, ...]:
     """Choose the methods whose intervals a table shows."""
-    there: list[str] = [*at.drawn_methods]
-    valid = [name for name in there if name != "bootstrap"]
-    if at.analytic:
-        there.append("analytic")
-        valid = ([] if is_plug_in(at.scores.metric) else ["analytic"]) + valid
+    valid = ["analytic"] * (at.analytic and not is_plug_in(at.scores.metric))
+    valid += ["posterior"] * at.has_posterior
     known = METHODS if at.analytic else ("posterior",)
     chosen = chosen_methods(intervals, known, valid, valid[0] if valid else "")
-    for name in chosen:
-        if name not in there:
-            why = _why_absent(at, name)
-            raise ValueError(f"no {name} interval for generalize_to={at.population!r}: {why}")
+    if "posterior" in chosen and not at.has_posterior:
+        why = _why_absent(at)
+        raise ValueError(f"no posterior interval for generalize_to={at.population!r}: {why}")
     return chosen
 
 
-def _why_absent(at: Level, method: str) -> str:
-    if method == "posterior" and at.population != "images":
-        return "posteriors generalize only to new images. Pass generalize_to='images'"
-    if method == "posterior" and not at.scores.metric.draws:
+def _why_absent(at: Level) -> str:
+    if at.population != "images":
+        return "it generalizes only to new images. Pass generalize_to='images'"
+    if not at.scores.metric.draws:
         return f"{at.scores.metric.label} has no posterior"
-    if method == "posterior" and (why := at.scores.data.attrs.get("posterior_reason")):
-        return told(why)
-    return SOURCES[method]
+    return told(at.scores.data.attrs.get("posterior_reason") or SOURCES["posterior"])
 
 
 def absent_posterior(at: Level) -> str:
     """Note that a table has no posterior; empty if it has one or its rows have a note already."""
-    if "posterior" in at.drawn_methods or at.scores.data.attrs.get("posterior_reason"):
+    if at.has_posterior or at.scores.data.attrs.get("posterior_reason"):
         return ""
-    return note("no-posterior", why=_why_absent(at, "posterior"))
+    return note("no-posterior", why=_why_absent(at))
 
 
 # Scores
@@ -176,14 +170,12 @@ def score_rows(
     frame.insert(1, "system", np.array(at.systems, dtype=object))
     if "analytic" in methods:
         frame = frame.assign(**bound_columns("analytic", "ci", ci_prob, bounds))
-    if "bootstrap" in methods:
-        frame["bootstrap_se"] = at.bootstrap_se(weights)
-    moved = at.prior_shift() if "posterior" in methods else np.zeros(n)
-    for method in [name for name in at.drawn_methods if name in methods]:
-        bounds = interval(at.draws(method, weights), ci_prob, ci_kind)
-        if method == "posterior" and not named:
+    moved = np.zeros(n)
+    if "posterior" in methods:
+        moved, bounds = at.prior_shift(), interval(at.draws(weights), ci_prob, ci_kind)
+        if not named:
             bounds[np.abs(moved) > MOVED] = np.nan
-        frame = frame.assign(**bound_columns(method, ci_kind, ci_prob, bounds))
+        frame = frame.assign(**bound_columns("posterior", ci_kind, ci_prob, bounds))
     top = value[ceiling := at.systems.index(CEILING)]
     scored = [m for m in range(len(at.models)) if np.isfinite(value[m]) and top > 0]
     shares = shares_of_ceiling(at.parts, scored, ceiling, at.population, ci_prob)
@@ -199,7 +191,6 @@ def score_rows(
     undefined = at.at["undefined_entries"].values
     # For metrics that accuracies bound.
     most = frame["kappa_max"] if "kappa_max" in metric.derived else np.full(n, np.inf)
-    away = (rows["interval_center"] - rows["estimate"]) / rows["se"]
     least, few = metric.trust.pooled
     rarest = at.at["rarest"].values if "rarest" in at.at else np.full(n, np.inf)
     shared, clusters = _shared_notes(at, top, bounded=bounded), _cluster_notes(at)
@@ -207,7 +198,6 @@ def score_rows(
     for s, name in enumerate(at.systems):
         own = [
             _moved_note([moved[s]], shown=named),
-            _bootstrap_note(away[s]) if "bootstrap" in methods else "",
             few if rarest[s] < least else "",
             *at.human_notes(alone=name == HUMANS),
             clusters[s],
@@ -271,23 +261,15 @@ def contrast_table(
     scores, methods = at.scores, methods_shown(at, intervals)
     named = intervals not in (None, "all")
     found: dict[str, dict[str, Any]] = {}
-    row = at.sums(weights).iloc[0] if at.analytic else pd.Series(dtype=float)
-    if at.analytic and not methods:
-        found["estimate"] = {"estimate": row["estimate"], "note": NO_METHOD}
-    if "analytic" in methods:
-        found["analytic"] = _student_row(at, weights[0], row.copy(), ci_prob, ci_kind)
-    for method in [name for name in at.drawn_methods if name in methods]:
-        drawn = at.draws(method, weights)[:, 0]
-        if method == "bootstrap":
-            own = describe_draws(drawn, ci_prob, ci_kind, rope, float(row["estimate"]))
-            away = row["interval_center"] - row["estimate"]
-            away = away / row["se"] if row["se"] > 0 else np.nan
-            found[method] = {"note": _bootstrap_note(away)} | own
-            found[method]["se"] = at.bootstrap_se(weights)[0]
-        else:
-            why = _moved_note(at.prior_shift()[weights[0] != 0], shown=named)
-            own = describe_draws(drawn, ci_prob, ci_kind, rope) if named or not why else {}
-            found[method] = own | ({"note": why} if why else {})
+    if at.analytic and (not methods or "analytic" in methods):
+        row = at.sums(weights).iloc[0]
+        found = {"estimate": {"estimate": row["estimate"], "note": NO_METHOD}}
+        if methods:
+            found = {"analytic": _student_row(at, weights[0], row, ci_prob, ci_kind)}
+    if "posterior" in methods:
+        why = _moved_note(at.prior_shift()[weights[0] != 0], shown=named)
+        own = describe_draws(at.draws(weights)[:, 0], ci_prob, ci_kind, rope)
+        found["posterior"] = (own if named or not why else {}) | ({"note": why} if why else {})
     frame = pd.DataFrame.from_dict(found, orient="index")
     columns = ["estimate", "se", *bound_names("", ci_kind, ci_prob), "p_value", "prob_positive"]
     frame = frame.reindex(columns=[*columns, "rope_mass", "frac_undefined", "note"])
@@ -393,7 +375,7 @@ def all_differences(
             metric.differences, ci_prob, limit, weights,
         )  # fmt: skip
         return with_notes(table, at.scores.missing_note)
-    return _drawn_differences(names, at.draws("posterior", weights), ci_prob, ci_kind, limit)
+    return _drawn_differences(names, at.draws(weights), ci_prob, ci_kind, limit)
 
 
 def difference_table(
@@ -619,13 +601,6 @@ def _deviates(center: Floats, variance: Floats, df: Floats) -> Floats:
 # Notes
 
 
-def _bootstrap_note(away: float) -> str:
-    """Explain why the bootstrap interval of a score is not recommended."""
-    if abs(away) > MOVED:
-        return note("bootstrap-off", away=f"{abs(away):.1f}")
-    return note("bootstrap-scores")
-
-
 def _moved_note(shifts: Sequence[float] | Floats, *, shown: bool) -> str:
     """Note on a biased joint posterior of means, reported or not; empty if unbiased."""
     largest = max(map(abs, shifts), default=0.0)
@@ -637,7 +612,7 @@ def _moved_note(shifts: Sequence[float] | Floats, *, shown: bool) -> str:
 def _shared_notes(at: Level, ceiling: float, *, bounded: bool) -> list[str]:
     """Notes that apply to every score of a level."""
     attrs = at.scores.data.attrs
-    apart = attrs.get("posterior_images") == "apart" and "posterior" in at.drawn_methods
+    apart = attrs.get("posterior_images") == "apart" and at.has_posterior
     return [
         note("ceiling-zero") if ceiling <= 0 else "",
         "" if bounded else note("ceiling-unclear"),

@@ -160,10 +160,7 @@ def _method(at: Level, method: str, kind: CiKind) -> str:
     """Write how the interval of a method was computed."""
     if method == "analytic":
         return "analytic, Student's t"
-    variable = at.population if method == "bootstrap" else "score"
-    n = len(level_draws(at.scores, method, variable))
-    if method == "bootstrap":
-        return f"{'percentile ' * (kind == 'eti')}bootstrap, {counted(n, 'replicate')}"
+    n = len(level_draws(at.scores, "posterior"))
     name = "posterior"
     if model := str(at.scores.data.attrs.get("model", "")).replace("_", " "):
         name += f" of the generative model '{model}'"

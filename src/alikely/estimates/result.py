@@ -244,7 +244,7 @@ class Result:
               another quantity
             - ``"all"``: every method that is valid for the metric (without BCa), and every column
             - methods: these methods, even if they are invalid for the metric; the note then gives
-              the reason. Bootstrap intervals of scores are too narrow near perfect accuracy.
+              the reason. Scores have no bootstrap intervals, which would be too narrow.
         columns : "all" or sequence of str, optional
             Further columns, or all. Columns that are invalid for the metric must be named.
         ci_prob : float, optional
@@ -282,7 +282,6 @@ class Result:
             test) and ``p_adjusted`` (over all entries) on request. Columns for scores:
 
             - ``level, system, estimate, se`` and bounds within the range of the metric
-            - with the bootstrap ``bootstrap_se`` (for ``"both"`` with a two-factor correction)
             - for models ``ceiling_normalized`` (score divided by ceiling) with its Fieller
               interval; ``accuracy``
             - on request ``interval_center`` of the analytic interval (the score with a pseudocount

@@ -11,8 +11,6 @@ References
 .. [SBV22] Säilynoja, Bürkner, Vehtari (2022). Graphical test for discrete uniformity and its
    applications in goodness-of-fit evaluation and multiple sample comparison.
    doi:10.1007/s11222-022-10090-6
-.. [SK23] Schütt, Kipnis, Diedrichsen, Kriegeskorte (2023). Statistical inference on
-   representational geometries. doi:10.7554/eLife.82566
 """
 
 from __future__ import annotations
@@ -161,33 +159,6 @@ def mean_of_defined(values: ArrayLike, weights: ArrayLike = 1.0, axis: int = 0) 
     # A mean lies between what it is taken over, however its weights are rounded.
     least = array.min(initial=np.inf, where=defined)
     return arrays.within(out, least, array.max(initial=-np.inf, where=defined))
-
-
-def variance_of_defined(values: ArrayLike, axis: int = 0, ddof: int = 1) -> Floats:
-    """Variance of the values that are defined."""
-    array = np.asarray(values)
-    defined = ~np.isnan(array)
-    center = np.expand_dims(mean_of_defined(array, axis=axis), axis)
-    with np.errstate(invalid="ignore"):  # of infinite values
-        square = np.where(defined, array - center, 0.0) ** 2
-    count = defined.sum(axis=axis) - ddof
-    out = np.full(count.shape, np.nan)
-    np.divide(square.sum(axis=axis), count, out=out, where=count > 0)
-    return out
-
-
-def two_factor_variance(
-    both: ArrayLike, observers: ArrayLike, trials: ArrayLike, n_observers: int, n_trials: int
-) -> Floats:
-    """Variance over new observers and new trials, from three bootstraps [SK23]_."""
-    if n_observers < 2 or n_trials < 2:
-        raise ValueError(
-            f"two factors need at least 2 observers and 2 trials, got {n_observers} and {n_trials}"
-        )
-    v0, v1, v2 = (np.asarray(v, dtype=np.float64) for v in (both, observers, trials))
-    r, s = n_observers / (n_observers - 1), n_trials / (n_trials - 1)
-    corrected = r * v1 + s * v2 - r * s * (v0 - v1 - v2)
-    return np.minimum(np.maximum(corrected, np.maximum(r * v1, s * v2)), v0)
 
 
 def adjusted_p_values(p: ArrayLike) -> NDArray[np.float64]:
