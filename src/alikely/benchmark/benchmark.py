@@ -122,11 +122,10 @@ def select(scores: Result, labels: Mapping[str, Any]) -> xr.DataTree:
     known = model_names(scores)
     require_names("model", names, known)
     kept = [*names, *(name for name in system_names(scores) if name not in known)]
-    tree = scores.data.copy()
-    for name, node in scores.data.children.items():
-        at = {dim: kept for dim in ("system", "system_other") if dim in node.dims}
-        if at:
-            tree[name].dataset = node.to_dataset().sel(at)
+    dims = ("system", "system_other")
+    tree: xr.DataTree = scores.data.map_over_datasets(
+        lambda node: node.sel({dim: kept for dim in dims if dim in node.dims})
+    )
     return tree
 
 
@@ -189,17 +188,12 @@ def method(
 
 def page_columns(scores: Result, frame: pd.DataFrame, bounds: Sequence[str]) -> list[str]:
     """Choose the columns of a summary that a page shows."""
-    several = ["level"] if frame["level"].nunique() > 1 else []
-    posterior = "posterior_median" in frame and any(b.startswith("posterior") for b in bounds)
-    median = ["posterior_median"] if posterior else []
-    chosen = [*several, "system", "estimate", *median, *(end for end in bounds if end in frame)]
+    posterior = any(b.startswith("posterior") for b in bounds)
+    chosen = ["level"] * (frame["level"].nunique() > 1) + ["system", "estimate"]
+    chosen += ["posterior_median"] * posterior + [*bounds]
     if "ceiling_normalized" in frame and frame["ceiling_normalized"].notna().any():
-        chosen += [
-            name
-            for name in frame
-            if name == "ceiling_normalized" or name.startswith("ceiling_normalized_ci")
-        ]
-    return chosen + [name for name in ("accuracy", "n_entries") if name in frame]
+        chosen += ["ceiling_normalized", *frame.filter(regex="^ceiling_normalized_ci")]
+    return [name for name in [*chosen, "accuracy", "n_entries"] if name in frame]
 
 
 def preview(scores: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:

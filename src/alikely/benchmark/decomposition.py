@@ -48,7 +48,7 @@ from alikely.data.blocks import Block, blocks
 from alikely.inference.evaluation import agreement_of_distinct, evaluator
 from alikely.inference.influence import cluster_influence, estimate, indicator, most_freedom
 from alikely.inference.weighted import Population as Drawn
-from alikely.inference.weighted import deviations
+from alikely.inference.weighted import deviations, freedom_of_sums
 from alikely.metrics import Metric
 
 __all__ = [
@@ -143,15 +143,13 @@ def decompositions(
     for block in blocks(table):
         of_part[layout.part_of_entry[block.rows.start]].append(block)
     levels = [*layout.levels.values()]
-    shares = []
-    for parts in levels:
-        share = np.zeros(there.shape)
+    shares = np.zeros((len(levels), *there.shape))
+    for parts, share in zip(levels, shares, strict=True):
         share[parts] = there[parts] / np.maximum(there[parts].sum(axis=0), 1)
-        shares.append(share)
     if overall:
-        met = np.stack([share.any(axis=0) for share in shares])
-        shares.append(np.stack(shares).sum(axis=0) / np.maximum(met.sum(axis=0), 1))
         levels.append(list(range(len(layout.parts))))
+        n_levels = np.maximum(shares.any(axis=1).sum(axis=0), 1)
+        shares = np.concatenate([shares, [shares.sum(axis=0) / n_levels]])
     found = []
     for parts, share in zip(levels, shares, strict=True):
         own = {d: of_part[d] for d in parts}
@@ -549,12 +547,9 @@ def degrees_of_people(crowds: Sequence[tuple[NDArray[np.intp], float]], n_humans
 
 def degrees_of_images(influence: Floats) -> Floats:
     """Degrees of freedom of a sum of squared influences of images [S46]_."""
-    square = influence**2
-    total, n = square.sum(axis=-1), influence.shape[-1]
-    excess = (square**2).sum(axis=-1) - total**2 / n
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = 2 * total**2 / np.where(excess > 1e-12 * total**2 / n, excess, 0.0)
-    return np.where(total > 0, found, np.nan)
+    total, fourth = ((influence**power).sum(axis=-1) for power in (2, 4))
+    df = freedom_of_sums(total, total, fourth, influence.shape[-1])
+    return np.where(total > 0, df, np.nan)
 
 
 def crossed_degrees(

@@ -368,13 +368,13 @@ def _check_cluster(table: xr.Dataset, cluster: str | None, metric: Metric) -> No
             f"the posterior of {metric.label} assumes independent items; leave out cluster, or "
             "give n_draws=0"
         )
-    numbers, of_condition = cluster_numbers(table, cluster), table["trial_condition"].values
-    for name in dict.fromkeys(of_condition.tolist()):
-        if len(np.unique(numbers[of_condition == name])) < 2:
-            raise ValueError(
-                f"cluster={cluster!r} needs at least two clusters in each condition, and {name!r} "
-                "has one; exclude this condition, or leave cluster out"
-            )
+    numbers = pd.Series(cluster_numbers(table, cluster))
+    of_condition = numbers.groupby(table["trial_condition"].values, sort=False).nunique()
+    for name in of_condition.index[of_condition < 2]:
+        raise ValueError(
+            f"cluster={cluster!r} needs at least two clusters in each condition, and {name!r} "
+            "has one; exclude this condition, or leave cluster out"
+        )
 
 
 def _analytic(
