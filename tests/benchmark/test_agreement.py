@@ -142,30 +142,13 @@ def test_conditions_are_averaged() -> None:
     np.testing.assert_allclose(pairs["se"], np.sqrt(variance.mean()))
 
 
-def test_bad_input(matrix: al.Result, family: dict[str, str]) -> None:
-    regression = al.benchmark.agreement_regression
-    with pytest.raises(ValueError, match="has no family"):
-        regression(matrix, {matrix.observers[0]: "a"})
-    with pytest.raises(ValueError, match="n_draws must be at least 2, got 1"):
-        regression(matrix, family, n_draws=1)
-    with pytest.raises(TypeError, match="expected a Result of a matrix"):
-        regression(1, family)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="must be a mapping of names to groups"):
-        regression(matrix, None)  # type: ignore[arg-type]
-    example = al.load_example()
-    with pytest.raises(ValueError, match="directed; use error_consistency"):
-        al.benchmark.agreement_table(al.pairwise_matrix(example, "copy_probability", by=None))
-    with pytest.raises(ValueError, match="1 are undefined in some condition: model_4 x model_5"):
-        al.benchmark.agreement_table(al.pairwise_matrix(example))
-
-
 @pytest.mark.slow
 def test_chains_say_the_same(figure: Callable[[str], None]) -> None:
     """Means and probabilities of both, within 4 Monte Carlo errors of both."""
     pairs = table()
     tree = inference.nuts(in_pymc(pairs), 5_000, tune=1_000, target_accept=0.95, rng=1)
     chains = tree["posterior"]
-    regression, _ = agreement._regression(pairs, NAMES, FAMILY, ["size"])
+    regression, _ = agreement._regression(pairs, {n: FAMILY[n] for n in NAMES}, ["size"])
     posterior = regression.draws(8_000, np.random.default_rng(2))
     n = posterior.attrs["n_effective"]
     worst = 0.0

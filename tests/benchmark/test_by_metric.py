@@ -58,19 +58,6 @@ def test_scores_say_how_accurate_everyone_was(trials: Trials, scores: al.Result)
         assert table.loc[name, "kappa_max"] == pytest.approx(mean[name])
 
 
-def test_ranks_are_those_of_each_benchmark(trials: Trials, scores: al.Result) -> None:
-    table = al.benchmark.rank_by_metric(trials, rng=1)
-    assert table.groupby("metric").size().eq(6).all()
-    own = table[table["metric"] == "error_consistency"].set_index("system")
-    np.testing.assert_allclose(
-        own.loc[scores.observers, "estimate"], scores.summary()["estimate"].head(6)
-    )
-    ranks = al.benchmark.ranks(scores, rng=1).set_index("system")
-    assert (own["rank"] == ranks.loc[own.index, "rank"]).all()
-    assert (table["rank_lb"] <= table["rank"]).all()
-    assert (table["rank"] <= table["rank_ub"]).all()
-
-
 def test_a_rank_that_hangs_on_the_metric_is_named() -> None:
     """Six models that copy: an accurate one copies least, and as much as its accuracy allows."""
     rng, n = np.random.default_rng(1), 4_000
@@ -97,12 +84,6 @@ def test_a_rank_that_hangs_on_the_metric_is_named() -> None:
         assert first["rank_ub"] < second["rank_lb"] or second["rank_ub"] < first["rank_lb"]
     assert "observer_6" in noted
     assert "by normalized error consistency" in note["observer_6"].iloc[0]
-
-
-@pytest.mark.parametrize("metrics", [["error_consistency"], ["error_consistency"] * 2, []])
-def test_one_metric_is_no_comparison(trials: Trials, metrics: list[str]) -> None:
-    with pytest.raises(ValueError, match="at least two metrics, each once"):
-        al.benchmark.rank_by_metric(trials, metrics)
 
 
 @pytest.mark.slow

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -55,23 +53,6 @@ def test_draws_are_combined_one_by_one(scores: al.Result) -> None:
     assert row["estimate"] == np.median(draws)
     matrix = covariance(scores, "images").values
     assert table.loc["analytic", "se"] == pytest.approx(np.sqrt(w @ matrix @ w), rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda s: al.mean(s, "model_11"), "no system is named 'model_11'; .*did you mean 'model_"),
-        (lambda s: al.mean(s, ["model_1"] * 2), "must name systems, each once; got"),
-        (
-            lambda s: al.mean(s, "model_1", level="edge"),
-            "level must be one of 'all', 'overall'; got",
-        ),
-        (lambda s: s.draws("bootstrap", "images", "edge"), "level must be one of 'all', 'overall'"),
-    ],
-)
-def test_bad_input(scores: al.Result, call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call(scores)
 
 
 def test_draws_without_a_defined_value_say_so() -> None:

@@ -85,18 +85,6 @@ def test_a_level_with_a_condition_of_too_few_humans_says_so() -> None:
     assert table["note"].str.contains("only 2 humans: too few to generalize to new humans").all()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"levels": {"all:clean": "easy"}}, r"'all:blur' has no level \(2 without\)"),
-        ({"levels": dict.fromkeys(REGIMES, "overall")}, "overall"),
-    ],
-)
-def test_bad_levels(trials: Trials, options: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        al.benchmark_scores(trials, n_resamples=0, n_draws=0, **options)  # type: ignore[arg-type]
-
-
 @pytest.mark.slow
 def test_intervals_of_regimes_hold(sets: Callable[..., int]) -> None:
     """Conditions of two data sets with the same people in two regimes: scores and differences."""

@@ -97,24 +97,6 @@ def test_coverage_of_within_minus_between(
         assert 0.95 - room <= np.mean(held) <= min(1, 0.95 + room), method
 
 
-@pytest.mark.parametrize(
-    ("between", "message"),
-    [
-        ("familyy", r"between must be a label of the observers \(.*family\), got 'familyy'; did"),
-        ({"observer_0": "a"}, "'observer_1' has no group"),
-        (
-            "kind",
-            "between must give at least two groups, one with at least two observers, got observer",
-        ),
-    ],
-)
-def test_bad_groups(between: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        group_scores(families(np.random.default_rng(1), 20), between, **POINT)
-    with pytest.raises(TypeError, match="expected Trials"):
-        group_scores("trials", between)  # type: ignore[arg-type]
-
-
 def on_two_lists(linked: bool, kinds: list[str]) -> al.Trials:
     """The first of each of two groups on one list, the second on another; the third on both."""
     right = np.ma.array(np.random.default_rng(2).random((5, 80)) < 0.7, dtype=float)

@@ -112,13 +112,3 @@ def test_scores_may_be_a_table_with_a_column_for_each_judge() -> None:
     pd.testing.assert_frame_equal(
         judge(matrix, table).drop(columns="note"), expected.drop(columns="note")
     )
-    twice = pd.concat([table, table.iloc[:1]])
-    with pytest.raises(ValueError, match="scores have 'observer_1' twice"):
-        judge(matrix, twice)
-    with pytest.raises(ValueError, match="scores have 'observer_0' twice"):
-        judge(matrix, pd.concat([table, table], axis=1))
-    with pytest.raises(ValueError, match=r"must be finite numbers, got observer_2 \(nan\)"):
-        judge(matrix, table.assign(observer_0=of_one.drop("observer_2")))
-    for wrong in (of_one, [of_one], {"observer_0": judged.scores}):
-        with pytest.raises(TypeError, match="a column for each judge and a row for each candidate"):
-            judge(matrix, wrong)  # type: ignore[arg-type]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -184,28 +182,3 @@ def test_correlations_and_stability(scores: al.Result) -> None:
     tau = al.benchmark.stability(scores, "images")
     assert ((tau >= -1) & (tau <= 1)).all()
     assert 0 < np.median(tau) <= 1
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda s: al.benchmark.differences(s, groups="colour"),
-            r"a label of the observers \(family\), got",
-        ),
-        (lambda s: al.benchmark.differences(s, groups={"model_1": "a"}), "at least two, got a"),
-        (
-            lambda s: al.papers.reconstruct_score([1], [0.5, 0.4], [[0.5]], 9),
-            "one entry per condition",
-        ),
-        (
-            lambda s: noise_ceilings(
-                Trials.from_correct([[1, 0], [1, 1]], kind=["human"] * 2), ERROR_CONSISTENCY
-            ),
-            "at least 3 humans",
-        ),
-    ],
-)
-def test_bad_input(scores: al.Result, call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call(scores)

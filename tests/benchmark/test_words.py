@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import alikely as al
 from alikely.report.results import score_findings
-
-SPEAKS = {
-    "images": "new images and these humans (humans and models fixed)",
-    "observers": "new humans and these images (humans random; images and models fixed)",
-    "both": "new images and new humans (both random; models fixed)",
-}
 
 
 def experiment(n_models: int, n_humans: int = 4, name: str = "net_") -> al.Trials:
@@ -29,35 +21,8 @@ def experiment(n_models: int, n_humans: int = 4, name: str = "net_") -> al.Trial
     return al.Trials.from_correct(right, observers=names_of, kind=kinds)
 
 
-@pytest.fixture(scope="module")
-def scores() -> al.Result:
-    return al.benchmark_scores(experiment(3), n_resamples=200, n_draws=200, rng=1)
-
-
 def two(value: float) -> str:
     return f"{value:.2f}".replace("-0.00", "0.00")
-
-
-@pytest.mark.parametrize("generalize_to", ["images", "observers", "both"])
-def test_scores_are_said_as_the_summary_has_them(scores: al.Result, generalize_to: Any) -> None:
-    text, frame = scores.sentence(generalize_to), scores.summary(generalize_to).set_index("system")
-    models = frame.loc[scores.observers]
-    assert text.startswith("Error consistency of 3 models with 4 humans ranged from ")
-    for name in (models["estimate"].idxmin(), models["estimate"].idxmax()):
-        row = frame.loc[name]
-        ends = f"[{two(row['analytic_ci95_lb'])}, {two(row['analytic_ci95_ub'])}]"
-        assert f"{two(row['estimate'])} ({name}; 95% CI {ends})" in text
-    humans = two(frame.loc["human-human", "estimate"])
-    assert f"The human-human mean was {humans}, 95% CI [" in text
-    assert f"generalize to {SPEAKS[generalize_to]}; they are not adjusted for multiple" in text
-    assert "80 images per condition on average" in text
-    table = al.benchmark.differences(scores, generalize_to)
-    told = int((table["p_value_simultaneous"] < 0.05).sum())
-    assert f"{told or 'None'} of 3 differences between models " in text
-    assert (
-        '"only 4 humans: the interval is approximate" (3 of 3 models)' in text
-        or generalize_to == "images"
-    )
 
 
 def test_who_is_no_human_is_not_called_one() -> None:

@@ -170,6 +170,50 @@ two of the results have the metric => al.metric_correlations([w.result(), w.resu
 no model with a score is named 'nobody' => al.benchmark.test_difference(w.scores(), 'net_a',
     'nobody')
 level must be one of => w.scores().summary(level='nowhere')
+level must be one of => al.mean(w.scores(), 'net_a', level='nowhere')
+level must be one of => w.scores().draws('bootstrap', 'images', 'nowhere')
+no posterior draws of 'score' => al.benchmark_scores(t(), **K | {'n_draws': 0}).draws('posterior')
+no system is named 'net_q'; .*did you mean 'net_ => al.mean(w.scores(), 'net_q')
+must name systems, each once; got => al.mean(w.scores(), ['net_a'] * 2)
+a label of the observers \(none\), got => al.benchmark.differences(w.scores(), groups='colour')
+at least two, got a => al.benchmark.differences(w.scores(), groups={'net_a': 'a'})
+only 2 humans: .* pass generalize_to='images' => al.benchmark.differences(w.two_humans())
+only 2 humans: .* pass generalize_to='images' => al.benchmark.ranks(w.two_humans())
+only 2 humans: .* pass generalize_to='images' => al.benchmark.test_equality(w.two_humans())
+only 2 humans: .* pass generalize_to='images' => al.benchmark.test_difference(w.two_humans(),
+    'net_a', 'net_b')
+only 2 humans: .* pass generalize_to='images' => al.benchmark.differences(w.two_humans(),
+    groups={'net_a': 'a', 'net_b': 'b'})
+WORKS => al.benchmark.ranks(w.two_humans(), 'images', rng=1)
+WORKS => al.benchmark.test_difference(w.two_humans(), 'net_a', 'net_b', 'images')
+at least 3 humans => al.benchmark.noise_ceilings(t().select(observer=['anna', 'ben']),
+    al.metrics.ERROR_CONSISTENCY)
+at least two observers of kind => al.benchmark_scores(t().select(observer=['anna', 'net_a']), **K)
+of data set 'all' is named 'fog' => al.exclude_conditions(t(), {'all': ['fog']})
+no data set may be|no level may be => al.benchmark_scores(t(), levels={'all:clean': 'overall',
+    'all:noisy': 'overall'}, **K)
+item_scope must be one of => al.benchmark_scores(t(), item_scope='image', **K)
+at least two metrics, each once => al.benchmark.rank_by_metric(t(), ['error_consistency'])
+at least two metrics, each once => al.benchmark.rank_by_metric(t(), ['error_consistency'] * 2)
+between must be a label of the observers => al.benchmark.group_scores(t(), 'familyy', **K)
+'ben' has no group => al.benchmark.group_scores(t(), {'anna': 'a'}, **K)
+at least two groups, one with at least => al.benchmark.group_scores(t().select(kind='human'), **K)
+'ben' has no family => al.benchmark.agreement_regression(w.matrix(), {'anna': 'a'})
+n_draws must be at least 2 => al.benchmark.agreement_regression(w.matrix(), {}, n_draws=1)
+TYPE => al.benchmark.agreement_regression(1, {})
+TYPE => al.benchmark.agreement_regression(w.matrix(), None)
+directed; use error_consistency => al.benchmark.agreement_table(al.pairwise_matrix(t(),
+    'copy_probability'))
+undefined in some condition: c x d => al.benchmark.agreement_table(al.pairwise_matrix(
+    C([[1, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]], observers=list('abcd'))))
+scores have 'ben' twice => al.benchmark.judge_agreement(w.matrix(), {'anna': pd.Series([1, 2],
+    index=['ben', 'ben'])})
+scores have 'anna' twice => al.benchmark.judge_agreement(w.matrix(), pd.DataFrame([[1, 2]],
+    columns=['anna', 'anna'], index=['ben']))
+must be finite numbers, got ben \(nan\) => al.benchmark.judge_agreement(w.matrix(),
+    {'anna': {'ben': nan}})
+a column for each judge and a row for => al.benchmark.judge_agreement(w.matrix(), {'anna': [1]})
+a column for each judge and a row for => al.benchmark.judge_agreement(w.matrix(), [1])
 generalize_to must be one of => w.scores().summary('cats')
 no observer is of kind 'robot' => al.benchmark_scores(t(), models='robot', **K)
 no data set has a model to score => al.benchmark_scores(t(), models='human', **K)

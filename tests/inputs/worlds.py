@@ -91,6 +91,18 @@ def scores() -> al.Result:
 
 
 @functools.cache
+def two_humans() -> al.Result:
+    """Scores of the models against two humans."""
+    return al.benchmark_scores(trials().select(observer=["anna", "ben", "net_a", "net_b"]), **FEW)
+
+
+@functools.cache
+def matrix() -> al.Result:
+    """Error consistency of all pairs, by condition."""
+    return al.pairwise_matrix(trials())
+
+
+@functools.cache
 def margins() -> pd.DataFrame:
     """Margins of the models."""
     rng = np.random.default_rng(3)
