@@ -83,7 +83,7 @@ def test_class_level_error_similarity_has_no_interval_unless_named() -> None:
     assert "tied with the highest" not in page
     named = scores.summary(intervals=["analytic"])
     assert methods(named) == ["analytic"]
-    assert named["note"].str.contains("a class has few errors").all()
+    assert named["note"].str.contains("if classes have few errors").all()
     # Three degrees of freedom: nearly certain intervals are the whole range.
     wide = scores.summary("observers", intervals=["analytic"], ci_prob=1 - 1e-9)
     ends = wide.filter(regex="^analytic_").to_numpy()
