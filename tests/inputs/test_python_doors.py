@@ -192,7 +192,6 @@ at least two observers of kind => al.benchmark_scores(t().select(observer=['anna
 of data set 'all' is named 'fog' => al.exclude_conditions(t(), {'all': ['fog']})
 no data set may be|no level may be => al.benchmark_scores(t(), levels={'all:clean': 'overall',
     'all:noisy': 'overall'}, **K)
-item_scope must be one of => al.benchmark_scores(t(), item_scope='image', **K)
 at least two metrics, each once => al.benchmark.rank_by_metric(t(), ['error_consistency'])
 at least two metrics, each once => al.benchmark.rank_by_metric(t(), ['error_consistency'] * 2)
 between must be a label of the observers => al.benchmark.group_scores(t(), 'familyy', **K)
