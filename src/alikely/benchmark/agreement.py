@@ -33,8 +33,6 @@ from alikely.estimates.result import Result
 from alikely.inference.intervals import interval
 from alikely.inference.regression import PairRegression
 
-__all__ = ["AgreementRegression", "agreement_regression", "agreement_table"]
-
 # Predictors from the accuracies of both observers.
 ACCURACIES = ("accuracy", "accuracy_squared", "accuracy_gap")
 # Worst k-hat and fewest effective draws without a note.

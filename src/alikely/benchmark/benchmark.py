@@ -38,27 +38,7 @@ from alikely.benchmark.levels import (
     system_names,
 )
 from alikely.estimates.result import Result, of_kind
-
-__all__ = [
-    "ceilings",
-    "contrast",
-    "describe",
-    "differences",
-    "draws",
-    "method",
-    "observers",
-    "page_columns",
-    "preview",
-    "ranks",
-    "schema",
-    "score_correlations",
-    "select",
-    "sentence",
-    "stability",
-    "summary",
-    "test_difference",
-    "test_equality",
-]
+from alikely.estimates.sentences import Phrases
 
 BOTH = (*BY, "system_other")
 type Schema = Mapping[str, Mapping[str, tuple[str, ...] | None]]
@@ -170,7 +150,7 @@ def sentence(
         generalize_to, level, intervals=[chosen] if chosen else [], columns="all", ci_prob=ci_prob,
         ci_kind=ci_kind,
     )  # fmt: skip
-    say = words.Phrases(scores.metric, chosen, ci_prob, ci_kind, digits)
+    say = Phrases(scores.metric, chosen, ci_prob, ci_kind, digits)
     apart = None
     if words.judged(at, frame):
         apart = tables.all_differences(at, None, ci_prob, ci_kind)

@@ -39,8 +39,6 @@ from alikely.benchmark.tables import ACCURACIES, not_valid
 from alikely.data.trials import Trials
 from alikely.metrics import Metric, get_metric
 
-__all__ = ["DEALT_WITH", "multiverse_analysis", "multiverse_band", "rank_by_metric"]
-
 # Metrics that adjust agreement for accuracies in different ways.
 DEALT_WITH = ("error_consistency", "copy_probability", "normalized_error_consistency")
 RANKED = ("system", "estimate", "se", "rank", "rank_lb", "rank_ub")

@@ -44,18 +44,6 @@ if TYPE_CHECKING:
     from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
-__all__ = [
-    "QUANTITIES",
-    "cohort_check",
-    "cohort_contrasts",
-    "cohort_draws",
-    "cohort_effects",
-    "cohort_scores",
-    "covariate_values",
-    "fit_cohort",
-    "layout_of",
-]
-
 MANY_CONDITIONS = 10
 # More counts (of models by the pattern of correct humans) give a warning: 600 take seconds, the
 # 43,000 of the public benchmark take more than ten minutes.

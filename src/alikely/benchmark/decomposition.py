@@ -51,29 +51,6 @@ from alikely.inference.weighted import Population as Drawn
 from alikely.inference.weighted import deviations, freedom_of_sums
 from alikely.metrics import Metric
 
-__all__ = [
-    "added_count",
-    "block_influence",
-    "crossed_degrees",
-    "decomposition",
-    "decompositions",
-    "degrees_of_images",
-    "degrees_of_people",
-    "deviates_of_pairs",
-    "fieller_interval",
-    "fieller_set",
-    "invented_spread",
-    "joint_covariance",
-    "largest_of_differences",
-    "normal_deviates",
-    "pair_contrasts",
-    "pooled_df",
-    "shares_of_ceiling",
-    "spread",
-    "student_bounds",
-    "weighted_sums",
-]
-
 # Smallest and largest pseudocount in each of the four cells of a pair; the largest is for one pair
 # and block.
 LEAST, MOST = 0.1, 0.5

@@ -26,8 +26,6 @@ from alikely.benchmark.levels import BY
 from alikely.data.summaries import DATA_SUMMARY
 from alikely.estimates.result import Result, of_kind
 
-__all__ = ["scores_from_result"]
-
 # Limits of error similarity are computed for each mean, see `alikely.errors.limits.mean_draws`.
 POPULATIONS = "populations"
 

@@ -32,29 +32,13 @@ from alikely.benchmark.tables import pairwise_differences
 from alikely.data.trials import Trials
 from alikely.estimates import pair_result
 from alikely.estimates.contrasts import contrast
-from alikely.estimates.pair_result import draws
+from alikely.estimates.pair_result import draws as draws
 from alikely.estimates.pairs import compare
 from alikely.estimates.remarks import apart as without_trials
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import cautions, interval_words, population_words
 from alikely.inference.influence import TINY, covariance_of, of_items, of_sums
 from alikely.metrics import Metric
-
-__all__ = [
-    "describe",
-    "differences",
-    "draws",
-    "group_scores",
-    "method",
-    "observers",
-    "of_pairs",
-    "page_columns",
-    "preview",
-    "ranks",
-    "schema",
-    "sentence",
-    "summary",
-]
 
 type Key = tuple[str, str]
 

@@ -26,8 +26,6 @@ from alikely.data.tables import MAKE, correctness
 from alikely.data.trials import Trials
 from alikely.metrics import Metric
 
-__all__ = ["noise_ceilings", "note_on_alike", "test_equal_accuracy"]
-
 # Significance level of the note that humans differ in accuracy. Four humans on 160 images reach it
 # if the standard deviation of their accuracies is about 0.2 logits.
 ALPHA = 0.01

@@ -34,8 +34,6 @@ from alikely.estimates.matrix_result import (
 from alikely.estimates.result import Result
 from alikely.inference.influence import indicator
 
-__all__ = ["judge_agreement", "partial_correlation"]
-
 # With fewer candidates, too few degrees of freedom are left.
 FEWEST = 6
 # Above this fraction of noise in the variance of agreements, the result has a note.

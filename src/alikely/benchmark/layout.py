@@ -37,45 +37,6 @@ from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.inference.intervals import mean_of_defined
 from alikely.metrics import Metric, get_metric
 
-__all__ = [
-    "CEILING",
-    "EXCLUDED",
-    "EXCLUSIONS",
-    "FEWEST_HUMANS",
-    "FEWEST_PEOPLE",
-    "HUMAN",
-    "HUMANS",
-    "HUMAN_ROWS",
-    "OVERALL",
-    "POPULATIONS",
-    "Exclusions",
-    "Items",
-    "Layout",
-    "Part",
-    "People",
-    "Population",
-    "by_level",
-    "checked_labels",
-    "crowds",
-    "exclude_conditions",
-    "human_shifts",
-    "image_numbers",
-    "in_kinds",
-    "in_other_order",
-    "kinds_of_observers",
-    "laid_out",
-    "layout_of",
-    "metric_of_trials",
-    "nested_scores",
-    "people_drawn",
-    "refuse_own_names",
-    "refuse_repeats_for",
-    "require_balance",
-    "require_trials",
-    "system_labels",
-    "undefined_entries",
-]
-
 # Populations that intervals generalize to: new images, new humans, or both.
 Population = Literal["images", "observers", "both"]
 POPULATIONS: tuple[Population, ...] = ("images", "observers", "both")

@@ -26,24 +26,6 @@ from alikely.benchmark.layout import (
 from alikely.estimates.result import Result
 from alikely.metrics.cell_priors import cell_prior
 
-__all__ = [
-    "BY",
-    "SOURCES",
-    "Level",
-    "dataset_names",
-    "few_notes",
-    "human_kind",
-    "is_analytic",
-    "level_draws",
-    "level_parts",
-    "level_scores",
-    "levels_met",
-    "model_names",
-    "population_of",
-    "require_analytic",
-    "system_names",
-]
-
 BY = ("level", "system")
 # Group of the draws of a method, and what they generalize to.
 SOURCES = {

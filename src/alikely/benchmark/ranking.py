@@ -35,21 +35,6 @@ from alikely.benchmark.layout import OVERALL
 from alikely.benchmark.levels import dataset_names, level_parts, model_names
 from alikely.estimates.result import Result
 
-__all__ = [
-    "kendall_tau",
-    "largest_difference",
-    "latent_columns",
-    "latent_correlation",
-    "normal_draws",
-    "percentile_ranks",
-    "probability_greater",
-    "rank_correlations",
-    "rank_sets",
-    "score_noise",
-    "significantly_greater",
-    "spearman",
-]
-
 # Differences in memory at a time, about 160 MB.
 CHUNK = 20_000_000
 FEWEST_DRAWS = 100
@@ -380,8 +365,9 @@ def latent_columns(scores: Result, pairs: pd.DataFrame, ci_prob: float) -> pd.Da
     shared, rows = _shared(scores), []
     for two in zip(pairs["level"], pairs["other"], strict=True):
         known = np.flatnonzero(np.isfinite([score[name] for name in two]).all(axis=0))
-        noise = (score_noise(parts[name].isel(system=known, system_other=known)) for name in two)
-        row = latent_correlation(*(score[name][known] for name in two), *noise, ci_prob)
+        x, y = (score[name][known] for name in two)
+        v, w = (score_noise(parts[name].isel(system=known, system_other=known)) for name in two)
+        row = latent_correlation(x, y, v, w, ci_prob)
         rows.append(row | {"note": told("; ".join(filter(None, (row["note"], shared))))})
     lower, upper = bound_names("latent", "ci", ci_prob)
     return pd.DataFrame(rows, index=pairs.index).rename(columns={"lower": lower, "upper": upper})

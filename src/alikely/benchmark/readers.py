@@ -53,21 +53,6 @@ from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import cluster_influence, most_freedom
 from alikely.metrics import Metric
 
-__all__ = [
-    "describe",
-    "differences",
-    "method",
-    "observers",
-    "page_columns",
-    "preview",
-    "reader_means",
-    "reader_study",
-    "schema",
-    "sentence",
-    "study_variance",
-    "summary",
-]
-
 # With fewer readers, coverage is below nominal if a minority of readers differs strongly.
 FEWEST_READERS = 6
 # With more readers, coverage is at least 0.93, also if they form two groups that differ strongly.

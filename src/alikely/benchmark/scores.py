@@ -68,8 +68,6 @@ from alikely.metrics import Metric
 from alikely.metrics.cell_priors import Prior, cell_prior
 from alikely.metrics.consistency import ACCURACY_COLUMNS, accuracies
 
-__all__ = ["benchmark_scores"]
-
 N_CHAINS = 4
 # Kinds of draws of pairs from which joint draws of scores are made.
 DRAWN = ("cells", "labels", "readings", "options", "trials", "rows")
@@ -389,7 +387,7 @@ def _analytic(
     levels = decompositions(
         table, layout, metric, human_ids=human_ids, item_scope=item_scope, cluster=cluster
     )
-    dims = {"system": layout.systems, "system_other": layout.systems}
+    dims: dict[str, Any] = {"system": layout.systems, "system_other": layout.systems}
     sizes = [parts.sizes["image"] for parts in levels]
     names = ["interval_center", "pseudocount_variance", "humans", "shared", "df_humans"]
     group = xr.concat([parts[names] for parts in levels], "level").assign_coords(
@@ -412,7 +410,11 @@ def _replicates(
     layout: Layout, value: Floats, images: NDArray[np.floating], people: list[Floats]
 ) -> xr.Dataset:
     """Scores with images, humans, or both resampled."""
-    samples = {"images": (images,), "observers": (value[None], people), "both": (images, people)}
+    samples: dict[str, Any] = {
+        "images": (images,),
+        "observers": (value[None], people),
+        "both": (images, people),
+    }
     drawn = {name: by_level(layout, nested_scores(layout, *own)) for name, own in samples.items()}
     dims = ("resample", "level", "system")
     return xr.Dataset(

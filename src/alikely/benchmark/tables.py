@@ -47,22 +47,6 @@ from alikely.inference.intervals import within as within_bounds
 from alikely.metrics import Metric
 from alikely.metrics.consistency import ACCURACY_COLUMNS
 
-__all__ = [
-    "ACCURACIES",
-    "CONSENSUS",
-    "METHODS",
-    "NO_METHOD",
-    "contrast_table",
-    "difference_table",
-    "differences_shown",
-    "equality_test",
-    "is_plug_in",
-    "methods_shown",
-    "not_valid",
-    "one_difference",
-    "pairwise_differences",
-]
-
 METHODS = ("analytic", "posterior")
 CONSENSUS = ("lower", "lower_se", "upper", "upper_se")
 # Accuracy columns of every score, for any metric.

@@ -43,8 +43,6 @@ from alikely.estimates.matrix_result import (
 from alikely.estimates.result import Result, of_kind
 from alikely.metrics import Metric
 
-__all__ = ["Families", "block_means", "complete_estimates", "families", "require_symmetric"]
-
 # Replicates per job.
 REPLICATES = 10
 # Maximum number of leaves in optimal order, which is slow to compute for more.

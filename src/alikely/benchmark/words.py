@@ -19,14 +19,6 @@ from alikely.estimates.sentences import (
     population_words,
 )
 
-__all__ = [
-    "SPEAKS",
-    "Phrases",
-    "difference_sentence",
-    "judged",
-    "score_sentence",
-]
-
 # Populations that intervals generalize to, and what is fixed.
 SPEAKS: dict[Population, str] = {
     "images": "new images and these humans (humans and models fixed)",

@@ -134,8 +134,8 @@ def _scores(
     prob, kind = scores.interval_options(None, None)
     target, chosen = population_of(scores, generalize_to), method(scores, None, generalize_to)
     middle = "posterior_median" if drawn else "estimate"
-    shown = [chosen] if chosen else []
-    frame = scores.summary(generalize_to, level, intervals=shown).set_index("system")
+    frame = scores.summary(generalize_to, level, intervals=[chosen] if chosen else [])
+    frame = frame.set_index("system")
     # If no method is valid, points have no intervals.
     lower, upper = bounds_of(chosen, kind, prob) if chosen else (middle, middle)
     models = frame.loc[[m for m in model_names(scores) if m in frame.index]].sort_values(middle)
