@@ -19,7 +19,6 @@ from alikely.inference.weighted import (
     TOSSED,
     deviations,
     effective_images,
-    freedom,
     freedom_of_sums,
     holding,
     multiplicities,
@@ -41,7 +40,8 @@ def test_simple_random_samples_have_their_textbook_variance() -> None:
 
 def test_few_images_and_freedom() -> None:
     assert effective_images(np.array([[1.0, 1, 0], [0, 0, 0]])).tolist() == [2, 0]
-    assert freedom(np.ones(5)).item() == np.inf
+    five = np.array(5.0)
+    assert freedom_of_sums(five, five, five, 5) == np.inf
     # A part of the variance that is known adds to it and to nothing else.
     sampled, fourth = np.array(10.0), np.array(34.0)
     more = freedom_of_sums(2 * sampled, sampled, fourth, 5) / freedom_of_sums(

@@ -65,7 +65,7 @@ from alikely.inference.influence import (
     influence_of,
     most_freedom,
     of_items,
-    of_sum,
+    of_sums,
 )
 from alikely.inference.intervals import (
     adjusted_p_values,
@@ -504,7 +504,8 @@ def contrast(
     cluster, reasons = result.data.attrs["cluster"], result.estimates["undefined"].values[chosen]
     few: Any = [""]
     if cluster and of_items(part, cluster):
-        few = few_clusters(cluster, np.array([of_sum(part, result.metric, cluster, w).number]))
+        number = of_sums(part, result.metric, cluster, w[None])[2].astype(int)
+        few = few_clusters(cluster, number)
     undefined = next((note("undefined-entry", why=str(why)) for why in reasons if why), "")
     remarks = [of_plan["analytic"], few[0], undefined, repeats_note(result)]
     if found.disagreements is not None and found.sampled < ROUNDING:
@@ -608,7 +609,7 @@ def _analytic(
         sums = pooled_sum(metric, counts, w, groups)
         moved, squares = influence_of(part, sums.slopes, cluster or None)
         if clustered and len(w) * len(squares) <= MOST_CELLS:
-            cells, squares = cells_of_clusters(part, sums.slopes, cluster)
+            cells = cells_of_clusters(part, cluster)
             moved = left_out(metric, cells.sum(axis=2), cells, w, groups)
         n, square = len(moved), moved**2
         center, disagreements, within_trials = sums.value, sums.disagreements, square.sum()
@@ -620,8 +621,8 @@ def _analytic(
         held = value if np.isfinite(value) else center
         sampled = float(np.sqrt(within_trials))
     elif clustered:
-        clusters = of_sum(part, metric, cluster, w)
-        center, sampled, df = value, float(np.sqrt(clusters.variance)), clusters.df
+        variance, df, _ = of_sums(part, metric, cluster, w[None])[:, 0].tolist()
+        center, sampled = value, float(np.sqrt(variance))
         se = sampled
     else:
         sampled = se = float(np.sqrt(covariance_of(part, metric, cluster or None, w[None])[0, 0]))

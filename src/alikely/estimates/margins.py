@@ -25,7 +25,7 @@ from alikely.estimates.analysis import (
 )
 from alikely.estimates.kinds import of_pairs
 from alikely.estimates.result import Result
-from alikely.inference.influence import covariance_of, estimate, of_items, of_sum
+from alikely.inference.influence import covariance_of, estimate, of_items, of_sums
 from alikely.inference.intervals import interval
 from alikely.inference.process import four_chains
 from alikely.inference.weighted import student_deviate
@@ -369,8 +369,8 @@ def _mean(table: xr.Dataset, metric: Metric, unit: str | None) -> tuple[float, f
     n = table.sizes["pair"]
     value, weights = float(estimate(table, metric)["estimate"].values.mean()), np.full(n, 1 / n)
     if unit is not None and of_items(table, unit):
-        found = of_sum(table, metric, unit, weights)
-        return value, float(np.sqrt(found.variance)), found.df
+        square, df, _ = of_sums(table, metric, unit, weights[None])[:, 0].tolist()
+        return value, float(np.sqrt(square)), df
     return value, float(np.sqrt(covariance_of(table, metric, unit, weights[None])[0, 0])), np.inf
 
 

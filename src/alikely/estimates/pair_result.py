@@ -30,7 +30,7 @@ from alikely.estimates.remarks import (
     wide,
 )
 from alikely.estimates.sentences import PLACES, chosen_interval, result_sentence, shown_methods
-from alikely.inference.cell_limits import WITHOUT_DRAWS, quantiles_of
+from alikely.inference.cell_limits import WITHOUT_DRAWS, posterior_quantiles
 from alikely.inference.intervals import adjusted_p_values, analytic_interval, interval
 from alikely.inference.resampling import bca_of_table
 from alikely.inference.weighted import holding, student_deviate
@@ -290,9 +290,7 @@ def _quantiles(result: Result, ci_prob: float, ci_kind: CiKind) -> Floats:
         known = (result.estimates[f"posterior_{end}"].values for end in ("lower", "upper"))
         return np.stack(list(known), axis=1)
     levels = [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2]
-    return quantiles_of(result.metric.limits)(
-        result.table["cells"].values, levels, prior=result.prior
-    )
+    return posterior_quantiles(result.table["cells"].values, levels, prior=result.prior)
 
 
 def _notes(

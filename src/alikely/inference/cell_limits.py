@@ -11,7 +11,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -96,11 +96,6 @@ def posterior_quantiles(
         where = np.searchsorted(keys, _keys(_turned(flat[rows], own), wide))
         limits[rows] = integrals[where]
     return limits.reshape(*counts.shape[:-1], len(probabilities))
-
-
-def quantiles_of(limits: str) -> Callable[..., Floats]:
-    """Quantiles without draws, by the limits function of the metric."""
-    return {"kappa": posterior_quantiles}[limits]
 
 
 def _small(block: NDArray[np.integer], prior: Floats) -> NDArray[np.intp]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -283,26 +283,11 @@ def freedom_of(table: xr.Dataset, metric: Metric, weights: Floats) -> tuple[Floa
     return freedom_of_sums(total, sampled, fourth, np.maximum(n_shown, 1)), effective
 
 
-class OfClusters(NamedTuple):
-    """Variance of a weighted sum over clusters of items, and what it is based on."""
-
-    variance: float
-    df: float
-    number: int
-    design_effect: float
-
-
-def of_sum(table: xr.Dataset, metric: Metric, cluster: str, weights: Floats) -> OfClusters:
-    """Variance of a weighted sum of estimates over clusters of items."""
-    variance, df, number, effect = of_sums(table, metric, cluster, weights[None])[:, 0].tolist()
-    return OfClusters(variance, df, int(number), effect)
-
-
 def of_sums(table: xr.Dataset, metric: Metric, cluster: str, weights: Floats) -> Floats:
-    """Fields of `OfClusters` of several weighted sums: (field, sum)."""
+    """Variance, degrees of freedom and number of clusters of weighted sums: (3, sum)."""
     (moved,) = _moved(_influence_columns(table, metric, cluster), weights)
     membership, _ = indicator(cluster_numbers(table, cluster))
-    squares, alone = np.zeros(moved.shape), np.zeros(len(weights))
+    squares = np.zeros(moved.shape)
     step = max(1, HELD // max(table.sizes["trial"], 1))
     for start in range(0, len(weights), step):
         some = weights[start : start + step]
@@ -313,24 +298,18 @@ def of_sums(table: xr.Dataset, metric: Metric, cluster: str, weights: Floats) ->
             single[:, block.trials] += own[:, rows] @ evaluator(block, metric).slopes()[rows]
             used[:, block.trials] += (own[:, rows] != 0) @ block.shown()[rows].astype(np.float64)
         squares[start : start + step] = squares_by_cluster(single, used, membership)
-        alone[start : start + step] = (single**2).sum(axis=1)
-    square, df = of_clusters(moved, squares)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effect = np.where(alone > 0, square / alone, np.nan)
-    return np.stack([square, df, (squares > 0).sum(axis=1), effect])
+    return np.stack([*of_clusters(moved, squares), (squares > 0).sum(axis=1)])
 
 
-def cells_of_clusters(table: xr.Dataset, slopes: Floats, cluster: str) -> tuple[Floats, Floats]:
-    """Cells of each pair by cluster (pair, cell, cluster), and `squares_by_cluster` of a sum."""
-    moved, used = _trials_of_sum(table, slopes)
+def cells_of_clusters(table: xr.Dataset, cluster: str) -> Floats:
+    """Cells of each pair by cluster that any was shown: (pair, cell, cluster)."""
     membership, every = indicator(cluster_numbers(table, cluster))
-    squares = squares_by_cluster(moved[None], used[None], membership)[0]
     cells = np.zeros((table.sizes["pair"], 4, len(every)))
     for block in blocks(table):
         shares = block.shares().reshape(-1, len(block.trials)).astype(np.float64)
         parted = shares @ membership[block.trials]
         cells[block.rows] += parted.reshape(-1, 4, len(every))
-    return cells[..., squares > 0], squares[squares > 0]
+    return cells[..., cells.any(axis=(0, 1))]
 
 
 def _trials_of_sum(table: xr.Dataset, slopes: Floats) -> tuple[Floats, Floats]:

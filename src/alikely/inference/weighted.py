@@ -59,18 +59,10 @@ def spread_of_images(
     return np.asarray(np.sqrt(rest * n / np.maximum(n - 1, 1)))
 
 
-def freedom(deviation: Floats, n: int | NDArray[np.integer] | None = None) -> Floats:
-    """Degrees of freedom of a variance that is a sum of squares, by their fourth moment."""
-    square = deviation**2
-    n = deviation.shape[-1] if n is None else n
-    total = square.sum(axis=-1)
-    return freedom_of_sums(total, total, (square**2).sum(axis=-1), n)
-
-
 def freedom_of_sums(
     total: Floats, sampled: Floats, fourth: Floats, n: int | NDArray[np.integer]
 ) -> Floats:
-    """Degrees of freedom as in `freedom`, from sums of second and of fourth powers."""
+    """Degrees of freedom of a sum of squares, from sums of second and of fourth powers."""
     varying = fourth - sampled**2 / n
     with np.errstate(divide="ignore", invalid="ignore"):
         out = np.where(varying > 1e-12 * total**2, 2 * total**2 / varying, np.inf)

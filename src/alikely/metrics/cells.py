@@ -30,12 +30,12 @@ def split(cells: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
     return array[..., 0], array[..., 1], array[..., 2], array[..., 3]
 
 
-def probability(value: ArrayLike, name: str, low: float = 0.0, high: float = 1.0) -> Floats:
-    """Check that values lie in a range (`ValueError`)."""
+def probability(value: ArrayLike, name: str) -> Floats:
+    """Check that values lie in [0, 1] (`ValueError`)."""
     array = np.asarray(value, dtype=np.float64)
-    if np.any(array < low) or np.any(array > high):
-        bad = array[(array < low) | (array > high)].flat[0]
-        raise ValueError(f"{name} must lie in [{low:g}, {high:g}], got {bad:g}")
+    outside = (array < 0) | (array > 1)
+    if outside.any():
+        raise ValueError(f"{name} must lie in [0, 1], got {array[outside].flat[0]:g}")
     return array
 
 

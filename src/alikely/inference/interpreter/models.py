@@ -52,11 +52,7 @@ class Graphs:
         self.data = {variable.name: variable for variable in model.data_vars}
         shared = [v for v in graph_inputs(self.outputs) if isinstance(v, SharedVariable)]
         self.values = {v: v.get_value() for v in {*shared, *model.data_vars}}
-        self.dims = {
-            name: list(dims)
-            for name, dims in model.named_vars_to_dims.items()
-            if name in self.names
-        }
+        self.dims = {name: model.named_vars_to_dims.get(name) for name in self.names}
         # Numbers where a dim has no labels.
         self.coords = {
             dim: pd.RangeIndex(int(model.dim_lengths[dim].eval())) if labels is None else labels
@@ -106,7 +102,7 @@ class Graphs:
             self.names,
             coords={dim: pd.Index(labels) for dim, labels in self.coords.items()},
             # nutpie adds dims of its own.
-            dims={name: list(dims) for name, dims in self.dims.items()},
+            dims={name: list(dims) for name, dims in self.dims.items() if dims},
             make_initial_point_fn=start,
         )
 
