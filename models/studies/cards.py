@@ -22,7 +22,7 @@ from alikely import models
 from alikely._base.files import write_file
 from alikely._base.names import nearest
 from alikely._base.random import RandomState
-from alikely.calibration.ranks import interpreted, sbc, sbc_summary, verdict
+from alikely.calibration.ranks import interpreted, sbc, sbc_summary
 from alikely.inference.chains import nuts
 from studies.case import DEFAULT, Case
 from studies.cases import CASES
@@ -36,6 +36,8 @@ N_REFERENCE, QUANTILES = 80_000, (0.05, 0.5, 0.95)
 # Two functions of the package use other priors.
 MODEL_NAMES = [name for name in models.__all__ if name not in ("prior_texts", "with_priors")]
 N_POINTS = 3
+# With fewer simulations a band is not informative.
+FEWEST = 20
 # Relative difference below which log densities count as equal.
 SAME = 1e-8
 
@@ -90,7 +92,7 @@ def calibration(
         rounded = " ".join(f"{value:.8g}" for value in _densities(case.design))
         digest = hashlib.sha256(rounded.encode()).hexdigest()[:16]
         cache_dir = Path(cache_dir) / f"{name}-{branch}-{digest}"
-    same = ("simulate", "quantities", "derive", "likelihood", "thin", "tune")
+    same = ("simulate", "quantities", "likelihood", "thin", "tune")
     options = {key: getattr(case, key) for key in (*same, "target_accept")}
     n = case.n if n is None else n
     ranks = in_steps(sbc(case.design, n, **options, cache_dir=cache_dir, rng=rng))
@@ -115,6 +117,34 @@ def calibration(
         ],
     }
     return evidence, ranks
+
+
+def verdict(ranks: pd.DataFrame) -> dict[str, Any]:
+    """Whether ranks are uniform, over all simulations and over those without divergences.
+
+    Whether a chain diverges depends on the data and on chance, but not on the true values given the
+    data. If model and sampler are correct, ranks are uniform with and without these simulations.
+    """
+    divergent = ranks["divergent"] > 0
+    calm = ranks[~divergent]
+    with_one = int(ranks.loc[divergent, "simulation"].nunique())
+    found = _judged(ranks)
+    divergences = {
+        "simulations": with_one,
+        "share": with_one / found["n_simulations"],
+        "without": _judged(calm) if calm["simulation"].nunique() >= FEWEST else None,
+    }
+    return found | {"divergences": divergences}
+
+
+def _judged(ranks: pd.DataFrame) -> dict[str, Any]:
+    summary = sbc_summary(ranks)
+    posterior = summary[summary["method"] == "posterior"]
+    return {
+        "n_simulations": int(ranks["simulation"].nunique()),
+        "passed": bool(posterior["inside_all"].all()),
+        "outside_alone": sorted(posterior.loc[~posterior["inside"], "quantity"]),
+    }
 
 
 def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) -> dict[str, Any]:

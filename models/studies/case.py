@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from alikely.calibration.ranks import Derive, Likelihood, Simulate
+from alikely.calibration.ranks import Likelihood, Simulate
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -35,8 +35,6 @@ class Case(NamedTuple):
     thin: int = 20
     tune: int = 1_000
     target_accept: float = 0.95
-    derive: Derive | None = None
-    derived: tuple[str, ...] = ()
     likelihood: Likelihood | None = None
     branches: Mapping[str, Case] = MappingProxyType({})
 

@@ -19,12 +19,12 @@ import pymc as pm
 import pytest
 
 import alikely as al
-from alikely.calibration.ranks import sbc_summary, verdict
+from alikely.calibration.ranks import sbc_summary
 from alikely.inference.chains import SamplingWarning, nuts
 from alikely.metrics.cell_priors import check_prior
 from studies import cards, pages
 from studies.__main__ import main
-from studies.cards import RANKS, in_steps, keep_ranks, kept_branches, kept_ranks
+from studies.cards import RANKS, in_steps, keep_ranks, kept_branches, kept_ranks, verdict
 from studies.case import DEFAULT
 from studies.cases import CASES
 from studies.cases.copying import two_pairs
@@ -116,7 +116,7 @@ def test_evidence_follows_from_the_ranks_and_the_case(name: str, branch: str) ->
                 away = abs(row[column] - float(column[-2:]) / 100)
                 assert away <= 4 * row[f"{column}_mcse"] or branch != DEFAULT
     posterior = {row["quantity"] for row in stated["quantities"] if row["method"] == "posterior"}
-    assert posterior == {*case.quantities, *case.derived, "log_likelihood"}
+    assert posterior == {*case.quantities, "log_likelihood"}
     assert stated["settings"] == {k: getattr(case, k) for k in ("tune", "target_accept", "thin")}
     assert stated["design"] == case.words
     assert stated["n_simulations"] >= (max(case.n, 200) if branch == DEFAULT else 100)

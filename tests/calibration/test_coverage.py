@@ -26,7 +26,6 @@ from alikely.metrics.errors import (
 )
 from alikely.metrics.options import KAPPA_P_DISCRETE, SAME_WRONG_ANSWER
 from alikely.simulate import cell_probabilities
-from alikely.simulate.errors import joint_errors
 
 SETTING = (0.8, 0.7, 0.3)
 
@@ -205,13 +204,14 @@ def test_counts_are_those_of_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_truth_of_agreement_is_that_of_very_many_errors() -> None:
-    wrong = scenarios._wrong_rows(5, 0.4)
-    counts = joint_errors(0.3, wrong, wrong, 100_000, rng=1)[0].sum(axis=0)
+    joint = scenarios._joint_labels(0.3, scenarios._wrong_rows(5, 0.4)) / 5
+    drawn = np.random.default_rng(1).multinomial(500_000, joint.ravel())
+    counts = drawn.reshape(5, 5, 5).sum(axis=0)
     slope = MISCLASSIFICATION_AGREEMENT.derivative(label_statistics(counts))
     psi = np.eye(5) * slope[0] + slope[1:6, None] + slope[6:]
     error = np.sqrt((counts * psi**2).sum())
-    truth = scenarios._implied_agreement(MISCLASSIFICATION_AGREEMENT, 0.3, wrong)
-    assert truth == pytest.approx(implied_agreement(0.3, 5, 0.4), abs=1e-12)
+    truth = implied_agreement(0.3, 5, 0.4)
+    assert misclassification_agreement(joint.sum(axis=0)) == pytest.approx(truth, abs=1e-12)
     assert abs(misclassification_agreement(counts) - truth) <= 4 * error
 
 
@@ -220,7 +220,9 @@ def test_a_wrong_truth_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     grid = one(0.3, 8, 100, 0)
     options: dict[str, Any] = {"n_datasets": 20, "n_draws": 100, "ci_probs": [0.95], "rng": 5}
     right = estimate_coverage(AGREEMENT, grid, **options).set_index("method")
-    monkeypatch.setattr(scenarios, "_implied_agreement", lambda *_: 0.9)
+    labels = SCENARIOS["labels"]
+    mistaken = labels._replace(analyze=lambda *given: (labels.analyze(*given)[0], 0.9))
+    monkeypatch.setitem(SCENARIOS, "labels", mistaken)
     wrong = estimate_coverage(AGREEMENT, grid, **options).set_index("method")
     # 95 % of 20, less four times the Monte Carlo error.
     assert (right["coverage"] >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 20)).all()

@@ -14,7 +14,6 @@ import alikely as al
 from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
 from alikely.errors import limits
-from alikely.errors.tables import joint_errors
 from alikely.inference.evaluation import evaluator
 from alikely.inference.process import process_draws
 from alikely.inference.resampling import bca_of_table, bootstrap
@@ -155,26 +154,21 @@ def test_label_draws_have_the_mean_of_their_dirichlet() -> None:
 def test_listed_and_dense_tables_hold_the_same_errors() -> None:
     trials = trials_of(np.random.default_rng(13))
     table = joint_correctness(trials, labels=True)
-    listed = joint_errors(table)
-    n = al.errors.dense(listed, ("observer_a", "observer_b", "condition")).values.sum()
-    assert n == table["cells"].values[:, 3].sum()
+    listed = al.errors.error_rows(trials)
+    rows = al.errors.dense(listed, ("observer", "condition", "true_class", "response_class"))
+    assert rows.sum() == (table["correct"].values == 0).sum()
     for block in blocks(table):
-        row, (a, b) = block.rows.start, (block.a[0], block.b[0])
-        cells = np.zeros((len(table["class"]),) * 3, dtype=int)
-        for trial in np.flatnonzero(block.wrong()[[a, b]].all(axis=0)):
-            cells[block.truth[trial], block.response[a, trial], block.response[b, trial]] += 1
-        here = listed.sel(
-            error=(listed["condition"] == table["condition"][row].item())
-            & (listed["observer_a"] == table["observer_a"][row].item())
-            & (listed["observer_b"] == table["observer_b"][row].item())
-        )
-        dense = al.errors.dense(here, ("true_class", "label_a", "label_b"))
-        np.testing.assert_array_equal(dense, cells)
+        condition = table["condition"][block.rows.start].item()
+        for observer, wrong in enumerate(block.wrong()):
+            cells = np.zeros((len(table["class"]),) * 2, dtype=int)
+            np.add.at(cells, (block.truth[wrong], block.response[observer, wrong]), 1)
+            found = rows.sel(observer=trials.observers[observer], condition=condition)
+            np.testing.assert_array_equal(found, cells)
     assert "(no response)" in table["class"].values
     dropped = joint_correctness(trials, no_response="drop", labels=True)
     assert "(no response)" not in dropped["class"].values
     with pytest.raises(ValueError, match="dims must be among"):
-        al.errors.dense(listed, ("observer",))
+        al.errors.dense(listed, ("label_a",))
 
 
 @pytest.mark.slow

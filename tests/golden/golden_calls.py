@@ -886,7 +886,7 @@ def kept_ranks(_: int) -> pd.DataFrame:
     return ranks.groupby("quantity")["rank"].agg(["mean", "std"]).reset_index()
 
 
-@golden("calibration.verdict")
+@golden()
 def verdict(_: int) -> pd.DataFrame:
     random = data.stream(20)
     even = (np.arange(60) + random.uniform(size=60)) / 60
@@ -898,7 +898,7 @@ def verdict(_: int) -> pd.DataFrame:
         )
         for name, rank in ranks.items()
     )  # fmt: skip
-    found = al.calibration.verdict(made)
+    found = cards.verdict(made)
     divergences = found.pop("divergences")
     rows = [found, divergences.pop("without"), divergences]
     return pd.DataFrame(

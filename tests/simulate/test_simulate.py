@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,7 +13,6 @@ from alikely.data.trials import NO_RESPONSE
 from alikely.datasets.loaders import load_example
 from alikely.metrics import bounds, consistency, copying
 from alikely.simulate.cells import copy_cell_probabilities
-from alikely.simulate.errors import joint_errors
 from alikely.simulate.experiments import example
 
 inner = st.floats(0.02, 0.98)
@@ -113,30 +110,3 @@ def test_the_bundled_example_is_what_its_maker_makes() -> None:
 def test_bad_arguments(call: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()  # type: ignore[operator]
-
-
-BASE = np.array([[0, 0.5, 0.3, 0.2], [0.1, 0, 0.8, 0.1], [0.3, 0.3, 0, 0.4], [0.6, 0.2, 0.2, 0]])
-
-
-def test_joint_errors_follow_the_copy_model() -> None:
-    n, c = 100_000, 0.3
-    counts = joint_errors(c, BASE, BASE[:, :], n, rng=2)[0] / n
-    expected = c * np.eye(4) * BASE[:, :, None] + (1 - c) * BASE[:, :, None] * BASE[:, None, :]
-    assert (np.abs(counts - expected) <= 4 * np.sqrt(expected * (1 - expected) / n)).all()
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: joint_errors(0.5, np.eye(3), BASE, 5), "with 0 for the true class"),
-        (lambda: joint_errors(0.5, BASE[:2], BASE, 5), r"must be square .* got shape \(2, 4\)"),
-        (lambda: joint_errors(1.5, BASE, BASE, 5), r"lie in \[0, 1\], got 1.5"),
-        (
-            lambda: joint_errors(0.5, BASE, (np.ones((3, 3)) - np.eye(3)) / 2, 5),
-            "rows must be of the same classes",
-        ),
-    ],
-)
-def test_bad_error_simulations(call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()

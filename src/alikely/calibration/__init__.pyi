@@ -4,7 +4,6 @@ from .coverage import default_grid as default_grid
 from .coverage import estimate_coverage as estimate_coverage
 from .ranks import sbc as sbc
 from .ranks import sbc_summary as sbc_summary
-from .ranks import verdict as verdict
 from .studies import run_study as run_study
 
 __all__ = [
@@ -15,5 +14,4 @@ __all__ = [
     "run_study",
     "sbc",
     "sbc_summary",
-    "verdict",
 ]

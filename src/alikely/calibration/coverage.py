@@ -265,9 +265,9 @@ def estimate_coverage(
     Incorrect responses are ordered, and each is ``1 - peakedness`` times as likely as the one
     before. True classes are equally frequent among errors. The true values are:
 
-    - Labels [X25]_: kappa of the joint distribution of both incorrect labels in
-      `alikely.simulate.errors.joint_errors`. All data sets have the same rows and copy probability.
-      Each data set has an equal number of further trials that both observers get right.
+    - Labels [X25]_: kappa of the joint distribution of both incorrect labels, of which the second
+      is copied or independent. All data sets have the same rows and copy probability. Each has an
+      equal number of further trials that both observers get right.
     - Ratings: readers are exchangeable and err independently given the true class. The true value
       is that for infinitely many items.
     - Options: one of two equally accurate systems copies the other, and ``peakedness`` is the

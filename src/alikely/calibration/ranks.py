@@ -36,11 +36,10 @@ from alikely.inference.ready import LOCK, Ready, compiled
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["interpreted", "sbc", "sbc_summary", "verdict"]
+__all__ = ["interpreted", "sbc", "sbc_summary"]
 
 Values = dict[str, NDArray[Any]]
 Simulate = Callable[[Values, np.random.Generator], Mapping[str, ArrayLike]]
-Derive = Callable[[Values, Values, np.random.Generator], Mapping[str, ArrayLike]]
 Likelihood = Callable[[Values, Values], NDArray[np.float64]]
 
 CHAINS = 2
@@ -52,8 +51,6 @@ LOG_LIKELIHOOD = "log_likelihood"
 # Number of draws at which variables are evaluated without compilation.
 N_LIKELIHOODS = 25
 LEVELS = (0.5, 0.8, 0.95)
-# With fewer simulations a band is not informative.
-FEWEST = 20
 
 
 def sbc(
@@ -63,7 +60,6 @@ def sbc(
     simulate: Simulate | None = None,
     source: pm.Model | Callable[[], pm.Model] | None = None,
     quantities: Sequence[str] | None = None,
-    derive: Derive | None = None,
     likelihood: Likelihood | None = None,
     thin: int = 20,
     tune: int = 500,
@@ -86,17 +82,13 @@ def sbc(
         Number of simulations, at least 2. Below 100 the band is hardly informative.
     simulate : callable, optional
         Function of the true values by name (of free and deterministic variables) and a
-        `numpy.random.Generator`. It returns data by name, and optionally true values of the
-        quantities that `derive` adds. A simulator that is written independently of the model also
-        tests the likelihood. Default: the model simulates its data.
+        `numpy.random.Generator`. It returns data by name. A simulator that is written independently
+        of the model also tests the likelihood. Default: the model simulates its data.
     source : pymc.Model or callable, optional
         Prior of the true parameters, with the same free variables. Default: `model`.
     quantities : sequence of str, optional
         Free and deterministic variables to rank. Of a variable with several elements, each
         simulation ranks one at random. Default: all free variables.
-    derive : callable, optional
-        Function of draws by name (draw, ...), data and a generator. It returns more quantities to
-        rank.
     likelihood : callable, optional
         Function of draws by name (draw, ...) and data. It returns the log likelihood of each draw,
         up to a constant. Default: it is computed from the free variables of `source`, whose meaning
@@ -146,7 +138,7 @@ def sbc(
         )
     options = [thin, tune, target_accept]
     chosen = None if quantities is None else tuple(quantities)
-    study = _Study(model, source, simulate, chosen, derive, likelihood)
+    study = _Study(model, source, simulate, chosen, likelihood)
     built = _built(model)
     named = [v.name for v in [*built.free_RVs, *built.deterministics]]
     unknown = [name for name in chosen or () if name not in named]
@@ -229,62 +221,6 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFra
     return pd.DataFrame(rows)
 
 
-def verdict(ranks: pd.DataFrame) -> dict[str, Any]:
-    """Check whether ranks are uniform, over all simulations and over those without divergences.
-
-    Whether a chain diverges depends on the data and on chance, but not on the true values given the
-    data. If model and sampler are correct, ranks are uniform with and without these simulations.
-
-    Parameters
-    ----------
-    ranks : pandas.DataFrame
-        As returned by `alikely.calibration.sbc`.
-
-    Returns
-    -------
-    dict
-        Dictionary with
-
-        - ``n_simulations``: number of simulations
-        - ``passed``: whether all quantities are inside the band for all quantities
-        - ``outside_alone``: quantities outside the band for a single quantity
-        - ``divergences``: number of ``simulations`` with divergences, and their ``share``
-        - ``without``: ``n_simulations, passed, outside_alone`` of the others; None if fewer than 20
-
-    Raises
-    ------
-    ValueError
-        If there are no ranks.
-
-    Examples
-    --------
-    >>> verdict(ranks)["divergences"]["simulations"]  # ranks = al.calibration.sbc(model)
-    0
-    """
-    divergent = ranks["divergent"] > 0
-    calm = ranks[~divergent]
-    enough = calm["simulation"].nunique() >= FEWEST
-    with_one = int(ranks.loc[divergent, "simulation"].nunique())
-    found = _judged(ranks)
-    return found | {
-        "divergences": {
-            "simulations": with_one,
-            "share": with_one / found["n_simulations"],
-            "without": _judged(calm) if enough else None,
-        }
-    }
-
-
-def _judged(ranks: pd.DataFrame) -> dict[str, Any]:
-    summary = sbc_summary(ranks)
-    posterior = summary[summary["method"] == "posterior"]
-    return {
-        "n_simulations": int(ranks["simulation"].nunique()),
-        "passed": bool(posterior["inside_all"].all()),
-        "outside_alone": sorted(posterior.loc[~posterior["inside"], "quantity"]),
-    }
-
-
 def _alike(ranks: pd.DataFrame) -> float:
     """p-value for equal distributions of true values and posterior draws."""
     from scipy import stats
@@ -308,7 +244,6 @@ class _Study:
     source: Any
     simulate: Simulate | None
     quantities: tuple[str, ...] | None
-    derive: Derive | None
     likelihood: Likelihood | None
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
 
@@ -450,9 +385,7 @@ def _simulation(
     if study.simulate is None:
         data = {name: truth.pop(name) for name in prepared.data if name in truth}
     else:
-        made = {k: np.asarray(v) for k, v in study.simulate(truth, rng).items()}
-        data = {name: made.pop(name) for name in prepared.data if name in made}
-        truth |= made
+        data = {k: np.asarray(v) for k, v in study.simulate(truth, rng).items()}
     quantities = study.quantities or prepared.free
     tree = nutpie.sample(
         prepared.fill(data).sampled,
@@ -469,8 +402,6 @@ def _simulation(
     kept = posterior.isel(draw=slice(thin - 1, None, thin))
     draws = {name: x.values.reshape(-1, *x.shape[2:]) for name, x in kept.data_vars.items()}
     ranked = {name: draws[name] for name in quantities}
-    if study.derive is not None:
-        ranked |= {k: np.asarray(v) for k, v in study.derive(draws, data, rng).items()}
     likelihood = study.likelihood or prepared.log_likelihood
     # The true value is last.
     few = {

@@ -25,7 +25,6 @@ from alikely.estimates.result import Result
 from alikely.metrics import Metric, errors
 from alikely.metrics.options import OptionSums
 from alikely.metrics.readings import Readings
-from alikely.simulate.errors import joint_errors
 
 __all__ = ["SCENARIOS", "Scenario"]
 
@@ -58,7 +57,8 @@ def _agreement(
     copy_probability, n_classes, n_joint_errors, peakedness = setting
     wrong = _wrong_rows(n_classes, peakedness)
     true = rng.multinomial(n_joint_errors, np.full(n_classes, 1 / n_classes), n_datasets)
-    counts = joint_errors(np.full(n_datasets, copy_probability), wrong, wrong, true, rng)
+    joint = _joint_labels(copy_probability, wrong)
+    counts = rng.multinomial(true, joint.reshape(n_classes, -1)).reshape(n_datasets, *joint.shape)
     entry, truth, a, b = np.repeat(np.indices(counts.shape).reshape(4, -1), counts.ravel(), axis=1)
     # With trials that both get right, the number of joint errors varies over bootstrap replicates.
     trials = Trials.from_arrays(
@@ -67,15 +67,14 @@ def _agreement(
         classes=range(n_classes),
         condition=np.tile(entry, 2).tolist(),
     )
-    value = _implied_agreement(metric, copy_probability, wrong)
+    value = float(metric.value(errors.label_statistics(joint.sum(axis=0))))
     return compare(trials, metric, **options), value
 
 
-def _implied_agreement(metric: Metric, copy_probability: float, wrong: Floats) -> float:
-    """Value for the joint distribution of copied and independent labels."""
+def _joint_labels(copy_probability: float, wrong: Floats) -> Floats:
+    """Probabilities of both labels of a joint error, copied or independent, by true class."""
     own = (1 - copy_probability) * wrong[:, :, None] * wrong[:, None, :]
-    copied = copy_probability * np.eye(len(wrong)) * wrong[:, :, None]
-    return float(metric.value(errors.label_statistics((own + copied).sum(axis=0))))
+    return own + copy_probability * np.eye(len(wrong)) * wrong[:, :, None]
 
 
 def _wrong_rows(n_classes: int, peakedness: float) -> Floats:

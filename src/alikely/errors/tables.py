@@ -30,10 +30,7 @@ __all__ = [
     "class_comparison",
     "dense",
     "error_rows",
-    "joint_errors",
 ]
-
-LABELS = ("dataset", "condition", "observer_a", "observer_b")
 
 
 def error_rows(
@@ -95,27 +92,6 @@ def error_rows(
     return _counted(frame, names)
 
 
-def joint_errors(table: xr.Dataset) -> xr.Dataset:
-    """Count the joint errors of every pair by true class and both labels."""
-    if "response" not in table:
-        raise ValueError("this table holds correctness only; count it with labels=True")
-    names, parts = table["class"].values, []
-    for block in blocks(table):
-        wrong = block.wrong()
-        pair, trial = np.nonzero(wrong[block.a] & wrong[block.b])
-        parts.append(
-            pd.DataFrame(
-                {name: table[name].values[block.rows][pair] for name in LABELS}
-                | {
-                    "true_class": names[block.truth[trial]],
-                    "label_a": names[block.response[block.a[pair], trial]],
-                    "label_b": names[block.response[block.b[pair], trial]],
-                }
-            )
-        )
-    return _counted(pd.concat(parts), names)
-
-
 def _counted(frame: pd.DataFrame, classes: NDArray[Any]) -> xr.Dataset:
     keys = list(frame)
     counts = frame.groupby(keys, sort=False).size().reset_index(name="count")
@@ -131,7 +107,7 @@ def dense(counts: xr.Dataset, dims: tuple[str, ...]) -> xr.DataArray:
     Parameters
     ----------
     counts : xarray.Dataset
-        As returned by `error_rows` or `joint_errors`.
+        As returned by `error_rows`.
     dims : tuple of str
         Coordinates that become dimensions, such as ``("observer", "true_class",
         "response_class")``. Counts are summed over all others. Dimensions of classes have all
@@ -162,7 +138,7 @@ def dense(counts: xr.Dataset, dims: tuple[str, ...]) -> xr.DataArray:
     classes = pd.Index(counts["class"].values)
     levels = [
         classes
-        if dim.startswith(("true_", "response_", "label_"))
+        if dim in ("true_class", "response_class")
         else pd.Index(pd.unique(counts[dim].values))
         for dim in dims
     ]

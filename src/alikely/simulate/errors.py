@@ -1,48 +1,14 @@
-"""Incorrect labels in joint errors, and leaderboards of language models."""
+"""Leaderboards of language models."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
 from alikely.simulate.cells import check_ranges
 
-__all__ = ["joint_errors", "leaderboard"]
-
-
-def joint_errors(
-    copy_probability: ArrayLike,
-    rows_a: ArrayLike,
-    rows_b: ArrayLike,
-    n_joint: ArrayLike,
-    rng: RandomState = None,
-) -> NDArray[np.int64]:
-    """Simulate labels of joint errors, copied or independent."""
-    a, b = wrong_rows(rows_a, "rows_a"), wrong_rows(rows_b, "rows_b")
-    if a.shape != b.shape:
-        raise ValueError(f"rows must be of the same classes, got shapes {a.shape} and {b.shape}")
-    c = np.atleast_1d(np.asarray(copy_probability, dtype=np.float64))
-    check_ranges(("copy_probability", c, 0, 1))
-    k = len(a)
-    c = c[:, None, None, None]
-    table = c * np.eye(k) * a[:, :, None] + (1 - c) * a[:, :, None] * b[:, None, :]
-    number = np.broadcast_to(np.asarray(n_joint), (len(c), k))
-    generator = np.random.default_rng(seed_sequence(rng))
-    return generator.multinomial(number, table.reshape(len(c), k, k * k)).reshape(table.shape)
-
-
-def wrong_rows(rows: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Check distributions of incorrect responses by true class; raise `ValueError` if invalid."""
-    share = np.asarray(rows, dtype=np.float64)
-    if share.ndim != 2 or share.shape[0] != share.shape[1]:
-        raise ValueError(f"{name} must be square (true class, response), got shape {share.shape}")
-    if np.any(share < 0) or np.any(np.diag(share) != 0) or np.any(abs(share.sum(1) - 1) > 1e-9):
-        raise ValueError(
-            f"{name} must be probabilities that sum to 1 in each row, with 0 for the true class"
-        )
-    return share
+__all__ = ["leaderboard"]
 
 
 OPTIONS = "ABCDEFGHIJ"
