@@ -15,7 +15,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,22 +62,12 @@ class Population(NamedTuple):
     """Quantities of the humans that models depend on."""
 
     accuracy: Any
+    consistency: Any
     expected: Any
-    consistency: Callable[[NDArray[np.intp], Any, Any], Any]
     share: Any
 
 
-class _Humans(NamedTuple):
-    """Empirical estimates of each condition, (condition,), and their information."""
-
-    data: dict[int, tuple[NDArray[np.intp], Any]]
-    level: Any
-    level_information: Any
-    consistency: Any
-    consistency_information: Any
-
-
-def _seen(counts: xr.Dataset) -> _Humans:
+def _seen(counts: xr.Dataset) -> tuple[dict[int, tuple[NDArray[np.intp], Any]], tuple[Any, ...]]:
     """Add the counts of correct humans to the model, and estimate parameters by their moments."""
     model = pm.modelcontext(None)
     place, n_humans = counts["stratum_condition"].values, counts["n_humans"].values
@@ -97,8 +86,7 @@ def _seen(counts: xr.Dataset) -> _Humans:
         share = np.arange(n + 1) / n
         each = np.stack([np.ones(n + 1), share, share**2, np.full(n + 1, 1 / n)])
         total = pt.inc_subtensor(total[:, conditions], pt.dot(each, data[n][1].T))
-    shares = (total[i] / total[0] for i in (1, 2, 3))
-    return _Humans(data, *_moments(total[0], *shares))
+    return data, _moments(total[0], *(total[i] / total[0] for i in (1, 2, 3)))
 
 
 def dispersion(n_trials: Any, share: Any, square: Any, one: Any) -> tuple[Any, Any, Any]:
@@ -111,7 +99,7 @@ def dispersion(n_trials: Any, share: Any, square: Any, one: Any) -> tuple[Any, A
 
 
 def _moments(n_trials: Any, share: Any, square: Any, one: Any) -> tuple[Any, Any, Any, Any]:
-    """Estimates by the numbers of correct humans, as the last four of `_Humans`."""
+    """Levels and consistencies by the numbers of correct humans, each with its information."""
     mean, even, alike = dispersion(n_trials, share, square, one)
     inflated = one + (1 - one) * alike
     # As of a normal variable, from so many trials as would say as much if half were right.
@@ -151,53 +139,30 @@ def _by_dataset(
     )
 
 
-def _count_likelihood(
-    counts: xr.Dataset, seen: _Humans, log_share: Callable[[NDArray[np.intp], int], Any]
-) -> Any:
-    """Multinomial number of correct humans, one variable for each number of humans."""
-    together = pt.zeros((counts.sizes["condition"], max(seen.data) + 1), dtype="int64")
-    for n, (conditions, observed) in seen.data.items():
-        found = pm.Multinomial(
-            f"human_counts_{n}",
-            n=observed.sum(axis=-1),
-            # Logarithms of a certainty may be rounded to more than 0.
-            p=tensor_within(pt.exp(log_share(conditions, n))),
-            observed=observed,
-            dims=(f"condition_{n}", f"right_{n}"),
-        )
-        together = together[conditions, : n + 1].inc(found)
-    return together
-
-
-def _shares(counts: xr.Dataset) -> NDArray[np.float64]:
-    n_humans = np.maximum(counts["n_humans"].values, 1)
-    return np.asarray(counts["n_right"].values / n_humans, dtype=np.float64)
-
-
 def exchangeable(counts: xr.Dataset) -> Population:
     """Exchangeable humans: the number of correct ones is beta-binomial [S48]_."""
-    seen = _seen(counts)
-    mu = pm.math.invlogit(_levels(seen.level, seen.level_information, counts.sizes["condition"]))
-    known = seen.consistency, seen.consistency_information
-    alike = pm.math.invlogit(_by_dataset("human_consistency", (0, 1), counts, *known))
+    data, seen = _seen(counts)
+    mu = pm.math.invlogit(_levels(*seen[:2], counts.sizes["condition"]))
+    alike = pm.math.invlogit(_by_dataset("human_consistency", (0, 1), counts, *seen[2:]))
     pm.Deterministic("human_accuracy", mu, dims="condition")
     pm.Deterministic("human_error_consistency", alike, dims="condition")
     phi = 1 / alike - 1
     alpha, beta = mu * phi, (1 - mu) * phi
-
-    def log_share(conditions: NDArray[np.intp], n: int) -> Any:
+    for n, (conditions, observed) in data.items():
         betabinomial = pm.BetaBinomial.dist(alpha[conditions, None], beta[conditions, None], n)
-        return pm.logp(betabinomial, np.arange(n + 1)[None])
-
-    def consistency(at: NDArray[np.intp], copying: Any, accuracy: Any) -> Any:
-        variance = mu[at] * (1 - mu[at])
-        chance = mu[at] * (1 - accuracy) + (1 - mu[at]) * accuracy
-        return 2 * copying * alike[at] * variance / chance
-
-    _count_likelihood(counts, seen, log_share)
-    here = counts["stratum_condition"].values
-    expected = (alpha[here] + counts["n_right"].values) / (phi[here] + counts["n_humans"].values)
-    return Population(mu, expected, consistency, _shares(counts))
+        pm.Multinomial(
+            f"human_counts_{n}",
+            n=observed.sum(axis=-1),
+            # Logarithms of a certainty may be rounded to more than 0.
+            p=tensor_within(pt.exp(pm.logp(betabinomial, np.arange(n + 1)[None]))),
+            observed=observed,
+            dims=(f"condition_{n}", f"right_{n}"),
+        )
+    here, n_right, n_humans = (
+        counts[name].values for name in ("stratum_condition", "n_right", "n_humans")
+    )
+    expected = (alpha[here] + n_right) / (phi[here] + n_humans)
+    return Population(mu, alike, expected, n_right / np.maximum(n_humans, 1))
 
 
 class _Layout(NamedTuple):

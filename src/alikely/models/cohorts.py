@@ -352,7 +352,9 @@ def _copiers(
     alone = _joint_probability(1 - mu, accuracy, pt.exp(-log_odds_ratio)) / (1 - mu)
     alone = pm.Deterministic("right_alone", alone, dims="entry")
     copying = pm.Deterministic("copy_probability", followed - alone, dims="entry")
-    pm.Deterministic("error_consistency", humans.consistency(at, copying, accuracy), dims="entry")
+    chance = mu * (1 - accuracy) + (1 - mu) * accuracy
+    alike = 2 * copying * humans.consistency[at] * mu * (1 - mu) / chance
+    pm.Deterministic("error_consistency", alike, dims="entry")
     return alone[entry] + copying[entry] * humans.expected[layout["stratum_of_row"]]
 
 
