@@ -76,19 +76,15 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
     "cohort, people": lambda: A.cohort(counts(True), human_effects="drawn"),
     "cohort, covariates": lambda: A.cohort(counts(), covariates=of_cohort()),
     **{
-        f"item_margins, {words}, {link}, {law}": functools.partial(
-            OF_ITEMS, *given, link=link, law=law
-        )
+        f"item_margins, {words}, {law}": functools.partial(OF_ITEMS, *given, law=law)
         for words, given in (("margins", ONE_GROUP), ("two groups", TWO_GROUPS))
-        for link in ("m_afc", "probit")
         for law in ("normal", "sinh_arcsinh")
     },
     **{
-        f"observer_margins, {components}, {link}, {words}": functools.partial(
-            OF_OBSERVERS, given, link=link, components=components
+        f"observer_margins, {components}, {words}": functools.partial(
+            OF_OBSERVERS, given, components=components
         )
         for components in ("all", "shared")
-        for link in ("m_afc", "probit")
         for words, given in (("alone", None), ("margins", MARGINS))
     },
     **{
@@ -111,7 +107,7 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
 # One of each model; the others take three times as long.
 QUICK = {
     "copying", "copying, independent", "paired_errors", "cohort, alike",
-    "item_margins, margins, m_afc, normal", "observer_margins, shared, probit, alone",
+    "item_margins, margins, normal", "observer_margins, shared, alone",
     "spectrum, k = 1",
 }  # fmt: skip
 

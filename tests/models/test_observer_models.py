@@ -62,7 +62,6 @@ def test_stable_deviations_are_integrated_out(n: int, deviation: float) -> None:
             pm.Data("right", value.copy()),
             pm.Data("shown", np.full(exact.shape, n)),
             M,
-            "m_afc",
             (n,),
         )
     found = model.compile_logp(sum=False, mode=PLAIN)({})[0]
@@ -77,12 +76,11 @@ def test_stable_deviations_are_integrated_out(n: int, deviation: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("link", ["m_afc", "probit"])
-def test_the_table_is_smooth_at_its_ends_and_has_the_right_slopes(link: Any) -> None:
+def test_the_table_is_smooth_at_its_ends_and_has_the_right_slopes() -> None:
     numbers = (0, 1, 3)
     d, spread = pt.dvector(), pt.dscalar()
     k, n = np.array([0, 1, 0, 2, 3, 1, 3]), np.array([0, 1, 1, 3, 3, 3, 3])
-    value = table_log_likelihood(k, n, d, spread, numbers, M, link)
+    value = table_log_likelihood(k, n, d, spread, numbers, M)
     slopes = pt.grad(value.sum(), [d, spread])
     found = pytensor.function([d, spread], [value, *slopes], mode=PLAIN)
     at = np.array([0.3, -1.2, 2.2, 1.1, 0.4, 3.0, 19.9])
@@ -101,14 +99,13 @@ def test_the_table_is_smooth_at_its_ends_and_has_the_right_slopes(link: Any) -> 
     np.testing.assert_allclose(ends[3] - 2 * ends[4] + ends[5], 0, atol=1e-9)
     # Without deviations answers are those of the task.
     plain = found(at, 0.0)[0][1]
-    exact = m_afc_log_probability(at[1:2], M)[0] if link == "m_afc" else stats.norm.logcdf(at[1:2])
+    exact = m_afc_log_probability(at[1:2], M)[0]
     assert plain == pytest.approx(exact.item(), abs=1e-6)
 
 
 @pytest.mark.parametrize(("n_alternatives", "variance"), [(2, 2.0), (3, 1 + 1 - 1 / np.pi)])
 def test_variance_of_the_noise_has_a_closed_form(n_alternatives: int, variance: float) -> None:
     assert noise_variance(n_alternatives) == pytest.approx(variance, abs=1e-9)
-    assert noise_variance(n_alternatives, "probit") == 1
 
 
 def test_one_repeat_cannot_tell_deviations_from_noise() -> None:
@@ -191,7 +188,7 @@ def fitted(correct: np.ndarray, *, stable: bool, n_draws: int = 50) -> xr.DataTr
             "constant_data": xr.Dataset(answers, coords={"observer": names}),
         }
     )
-    tree.attrs = {"components": "all" if stable else "shared", "n_alternatives": M, "link": "m_afc"}
+    tree.attrs = {"components": "all" if stable else "shared", "n_alternatives": M}
     return tree
 
 
@@ -273,7 +270,7 @@ def test_effects_are_seen_where_they_are() -> None:
     shown = np.full(own.shape, 50)
     right = np.random.default_rng(1).binomial(50, m_afc_probability(own, M))
     counted = [[pt.constant(x.sum(axis=axis)) for x in (right, shown)] for axis in (0, 1)]
-    items, level = (seen_strength(*part, M, "m_afc") for part in counted)
+    items, level = (seen_strength(*part, M) for part in counted)
     told = _seen_effects(pt.constant(right), pt.constant(shown), items, level, pt.constant(0.8))
     for name, truth in (("ability", ability), ("log_gain", log_gain)):
         seen, information = (part.eval(mode=PLAIN) for part in told[name])

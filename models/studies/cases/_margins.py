@@ -14,12 +14,10 @@ TUNE, FEW_COUNTS, MANY_COUNTS = 500, 0.9, 0.85
 
 
 def right_answers(
-    strength: Floats, n_alternatives: int, rng: np.random.Generator, link: str = "m_afc"
+    strength: Floats, n_alternatives: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Correct if the evidence for the target exceeds that for every distractor, or 0."""
+    """Correct if the evidence for the target exceeds that for every distractor."""
     target = strength + rng.normal(size=strength.shape)
-    if link == "probit":
-        return np.asarray(target > 0)
     return np.asarray(target > rng.normal(size=(n_alternatives - 1, *strength.shape)).max(axis=0))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import pymc as pm
 from scipy import special
@@ -11,7 +9,6 @@ from scipy import special
 from alikely import models
 from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
-from alikely.metrics.alternatives import Link
 from studies.case import Case, named
 from studies.cases._margins import (
     ALTERNATIVES,
@@ -25,25 +22,25 @@ from studies.cases._margins import (
 N_ITEMS = 30
 
 
-def _design(link: Link = "m_afc") -> pm.Model:
+def _design() -> pm.Model:
     right = np.arange(N_ITEMS) % N_ANSWERS
     shown, margins = np.full(N_ITEMS, N_ANSWERS), np.linspace(-2, 2, N_ITEMS)
-    return models.item_margins(right, shown, margins, n_alternatives=ALTERNATIVES, link=link)
+    return models.item_margins(right, shown, margins, n_alternatives=ALTERNATIVES)
 
 
-def _data(truth: Values, rng: np.random.Generator, link: Link = "m_afc") -> Values:
+def _data(truth: Values, rng: np.random.Generator) -> Values:
     made = with_margins(truth, N_ITEMS, rng)
     answers = np.broadcast_to(made["strength"], (N_ANSWERS, N_ITEMS))
-    return made | {"right": right_answers(answers, ALTERNATIVES, rng, link).sum(axis=0)}
+    return made | {"right": right_answers(answers, ALTERNATIVES, rng).sum(axis=0)}
 
 
-def _design_of_groups(link: Link = "m_afc") -> pm.Model:
+def _design_of_groups() -> pm.Model:
     right = np.indices((2, N_ITEMS)).sum(axis=0) % N_ANSWERS
     shown = np.full((2, N_ITEMS), N_ANSWERS)
-    return models.item_margins(right, shown, n_alternatives=ALTERNATIVES, link=link)
+    return models.item_margins(right, shown, n_alternatives=ALTERNATIVES)
 
 
-def _data_of_groups(truth: Values, rng: np.random.Generator, link: Link = "m_afc") -> Values:
+def _data_of_groups(truth: Values, rng: np.random.Generator) -> Values:
     """Strengths of two groups; the second is regressed on the first."""
     rho, mean, sd = (truth[name] for name in ("rho", "strength_mean", "strength_sd"))
     first, apart = rng.normal(size=(2, N_ITEMS))
@@ -54,7 +51,7 @@ def _data_of_groups(truth: Values, rng: np.random.Generator, link: Link = "m_afc
         "strength_first": strength[0],
         "strength_second": strength[1],
         "strength": strength,
-        "right": right_answers(answers, ALTERNATIVES, rng, link).sum(axis=0),
+        "right": right_answers(answers, ALTERNATIVES, rng).sum(axis=0),
     }
 
 
@@ -99,14 +96,8 @@ MAIN = Case(
     tune=TUNE,
     target_accept=FEW_COUNTS,
 )
-GROUPS = "30 items, 10 answers of each of 2 groups"
 CASE = MAIN._replace(
     branches={
-        "probit": MAIN.branch(
-            "30 items, 10 answers of a group each, margins of a model, probit link",
-            functools.partial(_design, "probit"),
-            simulate=functools.partial(_data, link="probit"),
-        ),
         "sinh_arcsinh": MAIN.branch(
             "30 items, 10 answers of a group each, strengths of a sinh-arcsinh law given margins, "
             "4 alternatives",
@@ -118,12 +109,9 @@ CASE = MAIN._replace(
             target_accept=0.95,
         ),
         "two_groups": MAIN.branch(
-            f"{GROUPS}, 4 alternatives", _design_of_groups, simulate=_data_of_groups
-        ),
-        "two_groups_probit": MAIN.branch(
-            f"{GROUPS}, probit link",
-            functools.partial(_design_of_groups, "probit"),
-            simulate=functools.partial(_data_of_groups, link="probit"),
+            "30 items, 10 answers of each of 2 groups, 4 alternatives",
+            _design_of_groups,
+            simulate=_data_of_groups,
         ),
     }
 )

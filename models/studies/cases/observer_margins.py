@@ -9,7 +9,6 @@ import pymc as pm
 
 from alikely import models
 from alikely.calibration.ranks import Values
-from alikely.metrics.alternatives import Link
 from studies.case import Case, named
 from studies.cases._margins import (
     ALTERNATIVES,
@@ -29,15 +28,12 @@ class _Design(NamedTuple):
     items: int = 16
     repeats: int = 3
     margins: bool = True
-    link: Link = "m_afc"
 
     def model(self) -> pm.Model:
         right = np.indices(self[:2]).sum(axis=0) % (self.repeats + 1)
         margins = np.linspace(-2, 2, self.items) if self.margins else None
         shown = np.full(self[:2], self.repeats)
-        return models.observer_margins(
-            right, shown, margins, n_alternatives=ALTERNATIVES, link=self.link
-        )
+        return models.observer_margins(right, shown, margins, n_alternatives=ALTERNATIVES)
 
     def data(self, truth: Values, rng: np.random.Generator) -> Values:
         """Simulate observers with separate strengths of items, which are equal in all repeats."""
@@ -48,7 +44,7 @@ class _Design(NamedTuple):
         if self.repeats > 1:
             own = own + truth["stable_sd"] * rng.normal(size=own.shape)
         every = np.broadcast_to(own, (self.repeats, *own.shape))
-        answers = right_answers(every, ALTERNATIVES, rng, self.link)
+        answers = right_answers(every, ALTERNATIVES, rng)
         return made | {"right": answers.sum(axis=0)}
 
 
@@ -87,10 +83,6 @@ def _branch(words: str, design: _Design, target_accept: float = FEW_COUNTS) -> C
 CASE = MAIN._replace(
     branches={
         "no_margins": _branch("4 observers, 16 items shown 3 times each", _Design(margins=False)),
-        "probit": _branch(
-            "4 observers, 16 items shown 3 times each, margins of a model, probit link",
-            _Design(link="probit"),
-        ),
         "one_answer": _branch(
             "4 observers, 48 items shown once each, margins of a model", _Design(4, 48, 1)
         ),

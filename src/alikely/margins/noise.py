@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import special
 
 from alikely._base.checks import of_type
 from alikely._base.intervals import CiKind, bound_columns, check_interval
@@ -27,7 +26,7 @@ from alikely.inference.chains import nuts
 from alikely.inference.complete import labeled, with_constants
 from alikely.inference.intervals import interval
 from alikely.margins.reliability import repeat_cells, repeated_answers
-from alikely.metrics.alternatives import Link, m_afc_probability
+from alikely.metrics.alternatives import m_afc_probability
 from alikely.metrics.consistency import error_consistency
 
 if TYPE_CHECKING:
@@ -58,7 +57,6 @@ def fit_observers(
     *,
     kind: str = "human",
     n_alternatives: int | None = None,
-    link: Link = "m_afc",
     components: Literal["auto", "all", "shared"] = "auto",
     no_response: Literal["error", "drop"] = "error",
     priors: Priors | None = None,
@@ -77,8 +75,6 @@ def fit_observers(
         Kind of the observers.
     n_alternatives : int, optional
         Number of alternatives of the task. Default: the number of classes.
-    link : {"m_afc", "probit"}
-        As in `alikely.models.item_margins`.
     components : {"auto", "all", "shared"}
         As in `alikely.models.observer_margins`. Without repeated items, an observer's stable
         deviations cannot be separated from noise, and ``"all"`` raises an error.
@@ -104,7 +100,7 @@ def fit_observers(
     xarray.DataTree
         As returned by `alikely.inference.nuts`, with names of observers. ``constant_data`` also
         has ``correct`` (observer, item, repeat): 1 correct, 0 incorrect, -1 no response, with
-        ``dataset, condition`` (item). Attributes: ``components``, ``n_alternatives``, ``link``.
+        ``dataset, condition`` (item). Attributes: ``components``, ``n_alternatives``.
 
     Raises
     ------
@@ -154,7 +150,6 @@ def fit_observers(
                 right,
                 shown,
                 n_alternatives=alternatives,
-                link=link,
                 components=components,
                 priors=priors,
             )
@@ -171,7 +166,6 @@ def fit_observers(
     tree.attrs |= {
         "components": "all" if stable else "shared",
         "n_alternatives": alternatives,
-        "link": link,
         "n_repeats": correct.shape[2],
     }
     return tree
@@ -277,9 +271,7 @@ def explained_consistency(
     chosen = generator.choice(draws.sizes["at"], n_replicates, n_replicates > draws.sizes["at"])
     replicates = np.empty((n_replicates, len(observed)))
     for k, at in enumerate(chosen):
-        p = _probabilities(
-            draws.isel(at=at), int(tree.attrs["n_alternatives"]), tree.attrs["link"], generator
-        )
+        p = _probabilities(draws.isel(at=at), int(tree.attrs["n_alternatives"]), generator)
         right = (generator.random(correct.shape) < p[:, :, None]) & shown
         replicates[k] = error_consistency(_cells(right, shown, own))
     lower, upper = np.nanquantile(replicates, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
@@ -316,7 +308,7 @@ def _cells(right: NDArray[np.bool_], shown: NDArray[np.bool_], own: bool) -> NDA
 
 
 def _probabilities(
-    draw: xr.Dataset, n_alternatives: int, link: Link, generator: np.random.Generator
+    draw: xr.Dataset, n_alternatives: int, generator: np.random.Generator
 ) -> NDArray[np.float64]:
     """Probability correct by observer and item, with new stable deviations."""
     mean, strength = float(draw["strength_mean"]), draw["strength"].values
@@ -324,4 +316,4 @@ def _probabilities(
     d = mean + draw["ability"].values[:, None] + gain[:, None] * (strength - mean)
     if "stable_sd" in draw:
         d = d + float(draw["stable_sd"]) * generator.standard_normal(d.shape)
-    return np.asarray(special.ndtr(d)) if link == "probit" else m_afc_probability(d, n_alternatives)
+    return m_afc_probability(d, n_alternatives)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import numbers
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,11 +18,9 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats
 
-Link = Literal["m_afc", "probit"]
 
-
-def check_task(n_alternatives: int, link: str = "m_afc") -> None:
-    """Check the number of alternatives and the link (`ValueError`)."""
+def check_task(n_alternatives: int) -> None:
+    """Check the number of alternatives (`ValueError`)."""
     whole = (
         isinstance(n_alternatives, numbers.Real)
         and not isinstance(n_alternatives, bool)
@@ -33,8 +30,6 @@ def check_task(n_alternatives: int, link: str = "m_afc") -> None:
         raise ValueError(
             f"n_alternatives must be a whole number of at least 2, got {n_alternatives}"
         )
-    if link not in get_args(Link):
-        raise ValueError(f"link must be 'm_afc' or 'probit', got {link!r}")
 
 
 @functools.lru_cache(maxsize=64)

@@ -141,9 +141,9 @@ def _by_dataset(
 
 def exchangeable(counts: xr.Dataset) -> Population:
     """Exchangeable humans: the number of correct ones is beta-binomial [S48]_."""
-    data, seen = _seen(counts)
-    mu = pm.math.invlogit(_levels(*seen[:2], counts.sizes["condition"]))
-    alike = pm.math.invlogit(_by_dataset("human_consistency", (0, 1), counts, *seen[2:]))
+    data, (level, level_information, *known) = _seen(counts)
+    mu = pm.math.invlogit(_levels(level, level_information, counts.sizes["condition"]))
+    alike = pm.math.invlogit(_by_dataset("human_consistency", (0, 1), counts, *known))
     pm.Deterministic("human_accuracy", mu, dims="condition")
     pm.Deterministic("human_error_consistency", alike, dims="condition")
     phi = 1 / alike - 1

@@ -1,4 +1,4 @@
-"""Latent item strengths of counts of correct responses: link, coordinates and checks.
+"""Latent item strengths of counts of correct responses: log odds, coordinates and checks.
 
 References
 ----------
@@ -16,11 +16,9 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 from scipy.interpolate import CubicSpline
 
 from alikely.metrics.alternatives import (
-    Link,
     check_task,
     m_afc_log_probability,
 )
@@ -30,7 +28,6 @@ __all__ = [
     "FLOOR",
     "GRID",
     "Bent",
-    "Link",
     "arcsinh",
     "check_counts",
     "check_margins",
@@ -50,18 +47,15 @@ GRID = np.arange(-30, 30 + STEP, STEP)
 
 
 @functools.lru_cache(maxsize=16)
-def log_odds_spline(n_alternatives: int, link: Link) -> CubicSpline:
+def log_odds_spline(n_alternatives: int) -> CubicSpline:
     """Spline of the log odds of a correct response over strength, accurate to 1e-6."""
-    if link == "m_afc":
-        right, wrong = m_afc_log_probability(GRID, n_alternatives)
-    else:
-        right, wrong = special.log_ndtr(GRID), special.log_ndtr(-GRID)
+    right, wrong = m_afc_log_probability(GRID, n_alternatives)
     return CubicSpline(GRID, right - wrong)
 
 
-def log_odds(strength: Any, n_alternatives: int, link: Link) -> Any:
+def log_odds(strength: Any, n_alternatives: int) -> Any:
     """Log odds of a correct response, linear beyond the grid."""
-    curve = log_odds_spline(n_alternatives, link)
+    curve = log_odds_spline(n_alternatives)
     inside = pt.clip(strength, GRID[0], GRID[-1])
     piece = pt.cast(pt.clip((inside - GRID[0]) / STEP, 0, len(GRID) - 2), "int64")
     x = inside - pt.constant(GRID)[piece]
@@ -81,10 +75,10 @@ def expected_strength(margins: NDArray[np.float64], mean: Any, sd: Any, rho: Any
     return mean + sd * rho * (z - center) / width
 
 
-def seen_strength(right: Any, shown: Any, n_alternatives: int, link: Link) -> tuple[Any, Any]:
+def seen_strength(right: Any, shown: Any, n_alternatives: int) -> tuple[Any, Any]:
     """Empirical strengths from the counts, and their approximate information."""
     # Strength is nearly linear in the log odds of a right answer.
-    intercept, slope = _line(n_alternatives, link)
+    intercept, slope = _line(n_alternatives)
     share = (right + 0.5) / (shown + 1)
     strength = (pt.log(share) - pt.log1p(-share) - intercept) / slope
     return strength, shown * share * (1 - share) * slope**2
@@ -142,10 +136,10 @@ class Bent(NamedTuple):
         return score, information * slope**2 / (1 + score**2)
 
 
-def _line(n_alternatives: int, link: Link) -> tuple[float, float]:
+def _line(n_alternatives: int) -> tuple[float, float]:
     """Intercept and slope of the log odds of a correct response for typical strengths."""
-    at = np.linspace(0, 4, 41) if link == "m_afc" else np.linspace(-1.5, 1.5, 41)
-    slope, intercept = np.polyfit(at, log_odds_spline(n_alternatives, link)(at), 1)
+    at = np.linspace(0, 4, 41)
+    slope, intercept = np.polyfit(at, log_odds_spline(n_alternatives)(at), 1)
     return float(intercept), float(slope)
 
 

@@ -31,7 +31,6 @@ from alikely.models._parts import informed
 from alikely.models._strengths import (
     FLOOR,
     Bent,
-    Link,
     check_counts,
     check_margins,
     check_task,
@@ -53,7 +52,6 @@ def item_margins(
     margins: ArrayLike | None = None,
     *,
     n_alternatives: int,
-    link: Link = "m_afc",
     law: Law = "normal",
     priors: Priors | None = None,
 ) -> pm.Model:
@@ -73,9 +71,6 @@ def item_margins(
         Decision margins of the model, as returned by `alikely.metrics.margins.model_margin`.
     n_alternatives : int
         Number of alternatives, at least 2.
-    link : {"m_afc", "probit"}
-        ``"m_afc"``: the target's evidence exceeds that of m - 1 distractors. ``"probit"``: the
-        normal curve for any m; strengths are then on another scale.
     law : {"normal", "sinh_arcsinh"}
         Distribution of strengths. ``"sinh_arcsinh"`` allows any skewness and tail weight [JP09]_.
         Margins are then converted to normal scores and not modeled, and ``rho`` is the correlation
@@ -107,7 +102,7 @@ def item_margins(
         If counts are not whole or not ``0 <= right <= shown``.
         If, for every item, a group's responses are all correct or all incorrect.
         If margins are missing or constant.
-        If `n_alternatives` is below 2, or the link or the law is unknown.
+        If `n_alternatives` is below 2, or the law is unknown.
         For priors as in `alikely.models.with_priors`.
 
     Notes
@@ -137,7 +132,7 @@ def item_margins(
     refuse_extremes(*answers)
     n_items = answers[0].shape[-1]
     x = None if margins is None else check_margins(margins, n_items)
-    check_task(n_alternatives, link)
+    check_task(n_alternatives)
     if law not in get_args(Law):
         raise ValueError(f"law must be 'normal' or 'sinh_arcsinh', got {law!r}")
     groups = {} if one else {"group": ["first", "second"]}
@@ -152,24 +147,24 @@ def item_margins(
         sd = pm.Gamma("strength_sd", 2, 4 / 3, dims=tuple(groups) or None)
         apart = pt.sqrt(1 - rho**2 + FLOOR)
         if law == "sinh_arcsinh":
-            strength = _bent_strengths(x, (k, n), (mean, sd, rho, apart), n_alternatives, link)
+            strength = _bent_strengths(x, (k, n), (mean, sd, rho, apart), n_alternatives)
         elif x is not None:
             expected = expected_strength(x, mean, sd, rho)
-            seen = seen_strength(k, n, n_alternatives, link)
+            seen = seen_strength(k, n, n_alternatives)
             strength = informed("strength", expected, sd * apart, *seen, "item")
         else:
-            seen = seen_strength(k[0], n[0], n_alternatives, link)
+            seen = seen_strength(k[0], n[0], n_alternatives)
             first = informed("strength_first", mean[0], sd[0], *seen, "item")
             expected = mean[1] + sd[1] * rho * (first - mean[0]) / sd[0]
-            seen = seen_strength(k[1], n[1], n_alternatives, link)
+            seen = seen_strength(k[1], n[1], n_alternatives)
             second = informed("strength_second", expected, sd[1] * apart, *seen, "item")
             strength = pm.Deterministic("strength", pt.stack([first, second]), dims=dims)
-        odds = log_odds(strength, n_alternatives, link)
+        odds = log_odds(strength, n_alternatives)
         pm.Binomial("observed_right", n=n, logit_p=odds, observed=k, dims=dims)
     return with_priors(model, priors)
 
 
-def _bent_strengths(x: Any, counts: Any, parameters: Any, n_alternatives: int, link: Link) -> Any:
+def _bent_strengths(x: Any, counts: Any, parameters: Any, n_alternatives: int) -> Any:
     """Strengths with a sinh-arcsinh distribution, from normal scores."""
     (k, n), (mean, sd, rho, apart) = counts, parameters
     dims = ("group",) if x is None else None
@@ -177,7 +172,7 @@ def _bent_strengths(x: Any, counts: Any, parameters: Any, n_alternatives: int, l
     log_tail = pm.Normal("log_tail", 0, 0.3, dims=dims)
 
     def placed(law: Bent, k: Any, n: Any, expected: Any) -> tuple[Any, Any]:
-        seen, information = seen_strength(k, n, n_alternatives, link)
+        seen, information = seen_strength(k, n, n_alternatives)
         return law.placed(seen, one_sided(k, n, seen, information, law.strength(expected)))
 
     if x is not None:

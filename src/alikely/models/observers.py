@@ -29,7 +29,6 @@ from alikely.models._parts import TINY, informed, informed_zero_sum
 from alikely.models._strengths import (
     FLOOR,
     GRID,
-    Link,
     arcsinh,
     check_counts,
     check_margins,
@@ -64,11 +63,9 @@ SPREAD_STEP = 1 / 8
 SPREADS = np.arange(0, 3.75 + SPREAD_STEP / 2, SPREAD_STEP)
 
 
-def noise_variance(n_alternatives: int, link: Link = "m_afc") -> float:
+def noise_variance(n_alternatives: int) -> float:
     """Variance of the evidence for a response that is due to trial noise."""
     nodes, weights = distractor_nodes(n_alternatives)
-    if link == "probit":
-        return 1.0
     return round(1 + float(weights @ nodes**2 - (weights @ nodes) ** 2), 12)
 
 
@@ -78,7 +75,6 @@ def observer_margins(
     margins: ArrayLike | None = None,
     *,
     n_alternatives: int,
-    link: Link = "m_afc",
     components: Components = "auto",
     priors: Priors | None = None,
 ) -> pm.Model:
@@ -101,8 +97,6 @@ def observer_margins(
         Decision margins of a model, to be correlated with the shared strengths.
     n_alternatives : int
         Number of alternatives, at least 2.
-    link : {"m_afc", "probit"}
-        As in `alikely.models.item_margins`.
     components : {"auto", "all", "shared"}
         - ``"all"``: with stable deviations; requires repeated items
         - ``"shared"``: without; stable deviations are then part of the noise, whose variance sets
@@ -160,7 +154,7 @@ def observer_margins(
     _refuse_silence(n)
     refuse_extremes(k.sum(axis=0), n.sum(axis=0))
     x = None if margins is None else check_margins(margins, k.shape[1])
-    check_task(n_alternatives, link)
+    check_task(n_alternatives)
     stable = _has_stable(n, components)
     sources = (
         ["item", "observer x item", "trial noise"]
@@ -173,7 +167,7 @@ def observer_margins(
         right_data, shown_data = pm.Data("right", k, dims=both), pm.Data("shown", n, dims=both)
         mean = pm.Normal("strength_mean", 1, 2)
         sd = pm.Gamma("strength_sd", 2, 4 / 3)
-        seen = seen_strength(right_data.sum(axis=0), shown_data.sum(axis=0), n_alternatives, link)
+        seen = seen_strength(right_data.sum(axis=0), shown_data.sum(axis=0), n_alternatives)
         if x is None:
             strength = informed("strength", mean, sd, *seen, "item")
         else:
@@ -183,25 +177,23 @@ def observer_margins(
             strength = informed("strength", expected, apart, *seen, "item")
         told: dict[str, Any] = {}
         if n.sum(axis=1).mean() >= MANY_ANSWERS:
-            level = seen_strength(
-                right_data.sum(axis=1), shown_data.sum(axis=1), n_alternatives, link
-            )
+            level = seen_strength(right_data.sum(axis=1), shown_data.sum(axis=1), n_alternatives)
             told = _seen_effects(right_data, shown_data, seen, level, sd)
         # Spreads are kept off zero, since identical observers make a funnel.
         ability = _effects("ability", pm.Gamma("ability_sd", 4, 8), told)
         log_gain = _effects("log_gain", pm.Gamma("log_gain_sd", 4, 16), told)
         own = mean + ability[:, None] + pt.exp(log_gain)[:, None] * (strength - mean)
-        variances = [sd**2, pt.constant(noise_variance(n_alternatives, link))]
+        variances = [sd**2, pt.constant(noise_variance(n_alternatives))]
         if stable:
             deviation = pm.Gamma("stable_sd", 2, 2)
             variances.insert(1, deviation**2)
             numbers = tuple(np.unique(n).tolist())
-            _observe_repeats(own, deviation, right_data, shown_data, n_alternatives, link, numbers)
+            _observe_repeats(own, deviation, right_data, shown_data, n_alternatives, numbers)
             gain = pt.exp(log_gain) * sd
             ceiling = gain / pt.sqrt(gain**2 + deviation**2)
             pm.Deterministic("ceiling", ceiling, dims="observer")
         else:
-            odds = log_odds(own, n_alternatives, link)
+            odds = log_odds(own, n_alternatives)
             pm.Binomial(
                 "observed_right", n=shown_data, logit_p=odds, observed=right_data, dims=both
             )
@@ -241,7 +233,6 @@ def _observe_repeats(
     right: Any,
     shown: Any,
     n_alternatives: int,
-    link: Link,
     numbers: tuple[int, ...],
 ) -> None:
     """Likelihood of correct responses, with a normal deviation of each observer on each item."""
@@ -250,15 +241,14 @@ def _observe_repeats(
         ways = pt.gammaln(shown + 1) - pt.gammaln(value + 1) - pt.gammaln(shown - value + 1)
         if max(numbers) <= FEW_ANSWERS:
             return (
-                table_log_likelihood(value, shown, own, deviation, numbers, n_alternatives, link)
-                + ways
+                table_log_likelihood(value, shown, own, deviation, numbers, n_alternatives) + ways
             )
-        return _by_nodes(value, own, deviation, shown, n_alternatives, link) + ways
+        return _by_nodes(value, own, deviation, shown, n_alternatives) + ways
 
     def random(own: Any, deviation: Any, shown: Any, rng: Any = None, size: Any = None) -> Any:
         d = own + deviation * rng.normal(size=size if size is not None else np.shape(own))
         return rng.binomial(
-            shown.astype(np.int64), special.expit(log_odds_spline(n_alternatives, link)(d))
+            shown.astype(np.int64), special.expit(log_odds_spline(n_alternatives)(d))
         )
 
     pm.CustomDist(
@@ -275,19 +265,17 @@ def _observe_repeats(
     )
 
 
-def _by_nodes(
-    value: Any, own: Any, deviation: Any, shown: Any, n_alternatives: int, link: Link
-) -> Any:
+def _by_nodes(value: Any, own: Any, deviation: Any, shown: Any, n_alternatives: int) -> Any:
     """Log likelihood of correct responses in a given order, by adaptive quadrature [LP94]_."""
     nodes, weights = normal_nodes(NODES)
     log_weights = np.log(weights) + nodes**2 / 2
-    seen, information = seen_strength(value, shown, n_alternatives, link)
+    seen, information = seen_strength(value, shown, n_alternatives)
     information = one_sided(value, shown, seen, information, own)
     weight = deviation**2 * information
     center = deviation * information * (seen - own) / (1 + weight)
     width = WIDER / pt.sqrt(1 + weight)
     e = center[..., None] + width[..., None] * nodes
-    odds = log_odds(own[..., None] + deviation * e, n_alternatives, link)
+    odds = log_odds(own[..., None] + deviation * e, n_alternatives)
     terms = value[..., None] * odds - shown[..., None] * pt.softplus(odds) - e**2 / 2
     return pt.logsumexp(terms + log_weights, axis=-1) + pt.log(width)
 
@@ -321,13 +309,13 @@ class Table(NamedTuple):
 
 
 @functools.lru_cache(maxsize=16)
-def answer_table(shown: tuple[int, ...], n_alternatives: int, link: Link) -> Table:
+def answer_table(shown: tuple[int, ...], n_alternatives: int) -> Table:
     """Log likelihoods of all numbers of correct responses, accurate to 1e-5 in the grid."""
     first = np.full(max(shown) + 1, -1)
     values: list[Floats] = []
     for n in shown:
         first[n] = len(values)
-        values += list(_integrated(n, n_alternatives, link))
+        values += list(_integrated(n, n_alternatives))
     flat = np.stack(values)
     by_strength = _pieces(flat, STRENGTHS, "natural")
     # Spreads of opposite sign are the same: no slope at 0.
@@ -338,10 +326,10 @@ def answer_table(shown: tuple[int, ...], n_alternatives: int, link: Link) -> Tab
 
 def table_log_likelihood(
     right: Any, shown: Any, strength: Any, deviation: Any, tabled: tuple[int, ...],
-    n_alternatives: int, link: Link,
+    n_alternatives: int,
 ) -> Any:  # fmt: skip
     """Log probability of correct responses in a given order, with one spread of deviations."""
-    coefficients, first = answer_table(tabled, n_alternatives, link)
+    coefficients, first = answer_table(tabled, n_alternatives)
     _, _, n_outcomes, n_spreads, n_strengths = coefficients.shape
     across, x = _piece(strength, STRENGTHS[0], STEP, n_strengths)
     along, t = _piece(arcsinh(deviation), SPREADS[0], SPREAD_STEP, n_spreads)
@@ -365,7 +353,7 @@ def _piece(value: Any, start: float, step: float, n_pieces: int) -> tuple[Any, A
     return piece, place - piece
 
 
-def _integrated(n: int, n_alternatives: int, link: Link) -> Floats:
+def _integrated(n: int, n_alternatives: int) -> Floats:
     """Log likelihoods by number of correct responses, shape (outcome, spread, strength)."""
     k = np.arange(n + 1)
     out = np.empty((n + 1, len(SPREADS), len(STRENGTHS)))
@@ -376,7 +364,7 @@ def _integrated(n: int, n_alternatives: int, link: Link) -> Floats:
         far = 8 + STRENGTHS[-1] * n * spread / (1 + weight)
         step = 0.5 / np.sqrt(1 + weight)
         e = np.arange(-far, far + step, step)
-        odds = _numpy_log_odds(STRENGTHS[:, None] + spread * e, n_alternatives, link)
+        odds = _numpy_log_odds(STRENGTHS[:, None] + spread * e, n_alternatives)
         right, wrong = -np.logaddexp(0, -odds), -np.logaddexp(0, odds)
         density = np.log(step / np.sqrt(2 * np.pi)) - e**2 / 2
         for outcome in k:
@@ -385,9 +373,9 @@ def _integrated(n: int, n_alternatives: int, link: Link) -> Floats:
     return out
 
 
-def _numpy_log_odds(strength: Floats, n_alternatives: int, link: Link) -> Floats:
+def _numpy_log_odds(strength: Floats, n_alternatives: int) -> Floats:
     """As `alikely.models._strengths.log_odds`, in NumPy."""
-    curve = log_odds_spline(n_alternatives, link)
+    curve = log_odds_spline(n_alternatives)
     inside = np.clip(strength, GRID[0], GRID[-1])
     slopes = curve(GRID[[0, -1]], 1)
     beyond = (strength - inside) * np.where(strength > 0, slopes[1], slopes[0])
