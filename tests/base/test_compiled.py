@@ -1,8 +1,7 @@
-"""Compiled loops: kept on disk where that can be written, and done without where they cannot be."""
+"""Compiled loops: kept on disk where that can be written."""
 
 from __future__ import annotations
 
-import builtins
 import os
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from typing import Any
 import numba
 import pytest
 
-from alikely._base.compiled import can_compile, compiled
+from alikely._base.compiled import compiled
 
 
 def of_no_file() -> Callable[[int], int]:
@@ -26,24 +25,6 @@ def test_without_a_folder_to_write_in_it_compiles_anew() -> None:
     with pytest.raises(RuntimeError, match="cannot cache function"):
         numba.njit(cache=True)(of_no_file())
     assert compiled(of_no_file())(2) == 6
-
-
-def test_numba_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert can_compile()
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
-    assert not can_compile()
-
-
-def test_numba_can_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def broken(name: str, *rest: Any, **options: Any) -> Any:
-        if name == "numba":
-            raise ImportError("llvmlite is of another version")
-        return real(name, *rest, **options)
-
-    monkeypatch.setattr(builtins, "__import__", broken)
-    assert not can_compile()
 
 
 @pytest.mark.slow

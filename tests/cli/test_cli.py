@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import alikely as al
-from alikely._base.files import read_tree
 from alikely.cli import SUBCOMMANDS, _output, main
 from alikely.cli._output import spread
 
@@ -24,23 +23,6 @@ def example(tmp_path: Path) -> Path:
     path = tmp_path / "trials.csv"
     al.load_example().to_table().to_csv(path, index=False)
     return path
-
-
-@pytest.mark.slow
-def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "out"
-    with al.options(n_resamples=200, n_draws=200):
-        assert main(["demo", "--out", str(folder)]) == 0
-    printed = capsys.readouterr().out
-    assert "24 pairs, 72 estimates; 0 with an undefined estimate." in printed
-    assert "only the posterior" not in printed
-    assert f"Written to {folder}" in printed
-    frame = pd.read_csv(folder / "error_consistency.csv", dtype={"note": str})
-    with al.options(n_resamples=200, n_draws=200):
-        expected = al.error_consistency(al.load_example(), "human-model", rng=1).summary()
-    np.testing.assert_allclose(frame["posterior_eti95_ub"], expected["posterior_eti95_ub"])
-    assert al.Result.load(folder / "error_consistency.nc").table.sizes["pair"] == 72
-    assert (folder / "error_consistency.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_compare_prints_what_python_computes(
@@ -63,37 +45,6 @@ def test_compare_prints_what_python_computes(
     assert f"[{row['posterior_eti90_lb']:.2f}, {row['posterior_eti90_ub']:.2f}]" in line
     assert "90%" in printed
     assert "Nothing was written" in printed
-
-
-@pytest.mark.slow
-def test_compare_with_independent_observers(
-    example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What Python computes, in 80 columns; other metrics are told apart."""
-    out = tmp_path / "out"
-    arguments = ["compare", str(example), "--pairs", "human-human", "--null", "--seed", "3"]
-    options = ["--n-draws", "360", "--n-resamples", "20", "--out", str(out)]
-    assert main([*arguments, *options]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert max(len(line) for line in lines if not line.startswith("Written")) <= 80
-    result = al.error_consistency(
-        al.Trials.read(example), "human-human", n_resamples=20, n_draws=360, rng=3
-    )
-    tree = al.estimates.independent_observers(result, 360, rng=3)
-    expected = al.estimates.null_table(result, tree)
-    written = pd.read_csv(out / "error_consistency_null.csv")
-    for name in ("null_mean", "null_eti95_lb", "null_hdi95_ub", "p_value", "n_undefined"):
-        np.testing.assert_allclose(written[name], expected[name])
-    start = next(i for i, line in enumerate(lines) if line.startswith("Expected from independent"))
-    assert "MCMC" not in lines[start]
-    row, line = expected.iloc[-1], lines[start + 1 + len(expected)]
-    assert f"[{row['null_eti95_lb']:.2f}, {row['null_eti95_ub']:.2f}]" in line
-    assert line.split()[-1] == f"{row['p_value']:.4f}"
-    undefined = expected["n_undefined"]
-    said = f"{undefined.sum()} replicates of {(undefined > 0).sum()} pairs are undefined"
-    assert any(line.startswith(said) for line in lines) == (undefined.sum() > 0)
-    kept = read_tree(out / "error_consistency_null.nc")
-    assert kept["posterior"].sizes["draw"] == 90
 
 
 @given(st.lists(st.floats(-1, 1) | st.just(np.nan), min_size=1, max_size=60), st.integers(2, 50))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import alikely as al
@@ -124,17 +123,6 @@ def test_they_do_what_python_does(noise: Path, tmp_path: Path) -> None:
     ).summary()
     for name in ("estimate", "posterior_eti95_lb", "posterior_eti95_ub"):
         np.testing.assert_allclose(found[name], expected[name])
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("undrawn")
-def test_observers_by_name(noise: Path, tmp_path: Path) -> None:
-    named = ["--pair", "human_1", "human_2", "--pair", "human_3", "human_1"]
-    given = ["--n-resamples", "20", "--n-draws", "20", "--out", str(tmp_path)]
-    assert main(["compare", str(noise), *named, *given]) == 0
-    table = pd.read_csv(tmp_path / "error_consistency.csv")
-    assert table["observer_a"].tolist() == ["human_1", "human_3"]
-    assert table["observer_b"].tolist() == ["human_2", "human_1"]
 
 
 def test_priors_are_beta_parameters(noise: Path, tmp_path: Path) -> None:

@@ -73,8 +73,8 @@ def test_many_right_answers_cost_nothing() -> None:
 GOOD = matrices()
 WRONG: dict[str, tuple[dict[Any, Any], str]] = {
     "one system": ({"a": GOOD["a"]}, "at least two systems, got 1"),
-    "negative": ({"a": GOOD["a"], "b": -GOOD["b"]}, "counts, but 'b' has -3"),
-    "missing": ({"a": GOOD["a"], "b": GOOD["b"] * np.nan}, "'b' has entries that are not counts"),
+    "negative": ({"a": GOOD["a"], "b": -GOOD["b"]}, "counts of 'b' must be .* got -3"),
+    "missing": ({"a": GOOD["a"], "b": GOOD["b"] * np.nan}, "counts of 'b' must be .* got nan"),
     "other order": ({"a": GOOD["a"], "b": GOOD["b"].iloc[::-1, ::-1]}, "same classes in the same"),
     "repeated system": ({1: GOOD["a"], "1": GOOD["b"]}, "two systems have the name '1'"),
     "columns": ({"a": GOOD["a"], "b": GOOD["b"].iloc[:, ::-1]}, "rows and columns of the table"),

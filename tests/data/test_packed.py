@@ -40,13 +40,3 @@ def test_counts_and_answers_come_back(correct: NDArray[np.int8]) -> None:
 def test_jobs_meet_at_their_ends(n_observers: int) -> None:
     correct = np.random.default_rng(3).integers(-1, 2, (n_observers, 70)).astype(np.int8)
     assert all_cells(pack(correct)).tolist() == _plain(correct)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("least", [-1, 0])
-def test_compiled_loops_count_the_same(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    correct = np.random.default_rng(3).integers(least, 2, (70, 17_000)).astype(np.int8)
-    packed = pack(correct)
-    expected = all_cells(packed)
-    monkeypatch.setattr("alikely.data.counting.MANY", 0)
-    np.testing.assert_array_equal(all_cells(packed), expected)

@@ -190,24 +190,6 @@ def test_lm_eval_filters_of_generated_text(tmp_path: Path) -> None:
     )
 
 
-def test_lm_eval_takes_the_newest_date(tmp_path: Path) -> None:
-    harness(tmp_path, SAMPLES)
-    harness(tmp_path, [SAMPLES[0] | {"acc": 0.0, "target": "1"}], date="2025-01-02T03-04-05.678901")
-    trials = Trials.read(tmp_path)
-    assert trials.n_trials == 3
-    assert "the newest complete one was read; left out: org__net-7b/samples_" in trials.notes[1]
-    refused("item '0' has truth '1'.* but '0' for", tmp_path, runs="all")
-
-
-def test_items_are_one_question(tmp_path: Path) -> None:
-    harness(tmp_path, SAMPLES)
-    harness(tmp_path, [SAMPLES[0] | {"doc_hash": "1" * 8}], "other")
-    refused(
-        r"item '0' of 'mmlu_anatomy' is one question in 'org__net-7b/.*and another in 'other/",
-        tmp_path,
-    )
-
-
 # Inspect -----------------------------------------------------------------------------------------
 
 
@@ -645,28 +627,6 @@ def test_leaderboard(tmp_path: Path) -> None:
 
 
 # Experiments -------------------------------------------------------------------------------------
-
-MVH = "subj,Session,trial,rt,object_response,category,condition,imagename\n"
-
-
-def test_model_vs_human(tmp_path: Path) -> None:
-    """Letters of `Session` differ, names of images begin with what differs between people."""
-    image = "cl_{}_p0_dog_10_n02_7"
-    rows = "{0},1,{1},0.5,{2},dog,p0,{3:04d}_" + image.replace("{}", "{4}") + "\n"
-    human = MVH + rows.format("subject-01", 1, "dog", 1, "s01")
-    (tmp_path / "edge_subject-01_session_1.csv").write_text(human)
-    net = MVH.replace("Session", "session") + rows.format("net", 9, "na", 9, "dnn")
-    (tmp_path / "edge_net_session_1.csv").write_text(net)
-    trials = Trials.read(tmp_path)
-    assert trials.notes[0] == "read as answers of model-vs-human"
-    assert right(trials) == {
-        ("net", "edge", "p0", "n02_7"): NO_RESPONSE,
-        ("subject-01", "edge", "p0", "n02_7"): 1,
-    }
-    assert trials.data["kind"].values.tolist() == ["model", "human"]
-    as_table = {"observer": "subj", "item": "imagename", "response": "object_response"}
-    path = tmp_path / "edge_subject-01_session_1.csv"
-    assert Trials.read(path, format="table", truth="category", **as_table).notes == []
 
 
 JS = [

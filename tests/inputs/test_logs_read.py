@@ -120,12 +120,9 @@ whole = packed(WHOLE)
 TIDY = w.table(dataset="sketch").rename(columns={"item": "image"})
 PARQUET = w.parquet(TIDY)
 BLANK = " " * 1_000_000
-SEVERAL = packed(WHOLE | {f"samples/{i}.json": BLANK[:200_000] for i in range(5)})
 
 CASES = table(
     r"""
-has no header.json: a log that was not finished => log(packed({SAMPLE: ONE}))
-has no scorer: correctness is unknown => log(packed({'header.json': HEAD}))
 MODEL => header([])
 MODEL => header(3)
 MODEL => header(None)
@@ -167,8 +164,6 @@ no data set 3 in => folder({'a.csv': ROW}, datasets=[3, 'x'])
 has rows without a data set => tidy(w.parquet(TIDY.assign(dataset=None)))
 model-vs-human.zip' .* is encrypted => archive(marked_as(toolbox(a=ROW),
     encrypted=True))
-is not a zip archive and => archive(toolbox(a=ROW).replace(b'bear,bear', b'bear,bees'))
-no model-vs-human data in => archive(packed({'a': 'b'}))
 WORKS => archive(toolbox(a=ROW))
 'a.eval', a table of: 1 MB of memory, and => limited(log, zstd_bomb())
 a.csv', a table of: 4 MB of memory, and => limited(archive, toolbox(a=ROW + BLANK))

@@ -48,10 +48,6 @@ def h5(
     return load(path)
 
 
-def study(folder: str = ".") -> Any:
-    return al.calibration.coverage_study(cache_dir=folder, n_datasets=100, n_draws=100, rng=1)
-
-
 def flip(place: int) -> Callable[[bytearray], bytearray]:
     def change(content: bytearray) -> bytearray:
         content[place] ^= 1
@@ -66,10 +62,6 @@ def delete(name: str) -> Callable[[Any], None]:
 
 def attr(name: str, value: Any) -> Callable[[Any], None]:
     return lambda file: file.attrs.__setitem__(name, value)
-
-
-def without(name: str) -> Callable[[Any], None]:
-    return lambda file: file.attrs.__delitem__(name)
 
 
 odd, perfect = w.odd, w.all_right
@@ -112,8 +104,6 @@ WORKS => (perfect().save('o.nc'), al.Result.load('o.nc').summary())
 a label must be text that a file can hold, got 'a\\x00b' \(column =>
     (odd(anna='a\x00b').save('o.nc'), al.Result.load('o.nc').summary()['observer_a'].tolist())
 WORKS => w.result().to_latex()
-cache_dir must be a folder, got the file 'f'; use another => (Path('f').write_text('x'),
-    study('f'))
 """,
     globals(),
 )

@@ -20,31 +20,19 @@ FEW: dict[str, Any] = {"n_resamples": 50, "n_draws": 50, "rng": 1}
 def _drawn() -> pd.DataFrame:
     rng = np.random.default_rng(1)
     classes = np.array(["bear", "car", "dog"])
-    rows = []
+    rows, items = [], [f"img{i:02d}" for i in range(24)]
     truth = rng.integers(3, size=24)
     hard = rng.normal(0, 0.15, 24)
     for condition, easy in (("clean", 0.85), ("noisy", 0.6)):
-        for name, kind in (
-            ("anna", "human"),
-            ("ben", "human"),
-            ("carl", "human"),
-            ("net_a", "model"),
-            ("net_b", "model"),
-        ):
+        for name in ("anna", "ben", "carl", "net_a", "net_b"):
             right = rng.random(24) < np.clip(easy + hard, 0.1, 0.95)
             wrong = (truth + rng.integers(1, 3, 24)) % 3
-            rows.append(
-                pd.DataFrame(
-                    {
-                        "observer": name,
-                        "kind": kind,
-                        "condition": condition,
-                        "item": [f"img{i:02d}" for i in range(24)],
-                        "truth": classes[truth],
-                        "response": classes[np.where(right, truth, wrong)],
-                    }
-                )
+            kind = "model" if name.startswith("net") else "human"
+            frame = pd.DataFrame(
+                {"observer": name, "kind": kind, "condition": condition}, range(24)
             )
+            response = classes[np.where(right, truth, wrong)]
+            rows.append(frame.assign(item=items, truth=classes[truth], response=response))
     return pd.concat(rows, ignore_index=True)
 
 

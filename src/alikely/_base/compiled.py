@@ -1,18 +1,9 @@
-"""Loops compiled by numba, where it can; elsewhere the same numbers come from NumPy."""
+"""Loops compiled by numba."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-
-
-def can_compile() -> bool:
-    """Whether numba is there and may compile: not with ``NUMBA_DISABLE_JIT=1``."""
-    try:
-        import numba
-    except ImportError:
-        return False
-    return not numba.config.DISABLE_JIT
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:

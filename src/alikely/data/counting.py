@@ -10,11 +10,10 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from alikely._base.compiled import can_compile
 from alikely._base.names import listed
 from alikely._base.parallel import in_parallel
 from alikely._base.steps import progress_bar
-from alikely.data.tables import CELLS, MOST_COUNT
+from alikely.data.tables import CELLS, whole_counts
 from alikely.data.trials import Trials
 
 # Responses that are counted together.
@@ -95,8 +94,6 @@ def joint_counts(correct: xr.DataArray) -> xr.Dataset:
 WORD = 64
 # Rows of observers that one job counts: pieces small enough that all cores end together.
 ROWS = 64
-# Words that a job compares from which on compiled loops are worth their loading.
-MANY = 1_000_000
 
 
 class Packed(NamedTuple):
@@ -171,11 +168,6 @@ def _common(
 ) -> NDArray[np.int64]:
     """Common bits of rows `start` to `stop` of one and later rows of the other."""
     out = np.zeros((stop - start, len(right)), dtype=np.int64)
-    if out.size * right.shape[1] >= MANY and can_compile():
-        from alikely.data.packed_loops import add_common
-
-        add_common(left, right, start, stop, out)
-        return out
     for row, i in enumerate(range(start, stop)):
         out[row, i + 1 :] = _count(left[i] & right[i + 1 :])
     return out
@@ -246,21 +238,7 @@ def _read(
             f"a confusion matrix must be square, true classes by responses; {name!r} has "
             f"shape {counts.shape}"
         )
-    try:
-        counts = counts.astype(np.float64)
-    except (TypeError, ValueError):
-        counts = np.full(counts.shape, np.nan)
-    if not np.isfinite(counts).all() or (counts > MOST_COUNT).any():
-        raise ValueError(
-            f"the confusion matrix of {name!r} has entries that are not counts; write whole "
-            "numbers, with 0 for what did not occur"
-        )
-    wrong = (counts < 0) | (counts % 1 != 0)
-    if wrong.any():
-        raise ValueError(
-            f"a confusion matrix has counts, but {name!r} has {counts[wrong][0]:g}; rates "
-            "have no precision: give the counts that they come from"
-        )
+    counts = whole_counts(counts, f" of {name!r}")
     labels = range(len(counts)) if classes is None else classes
     if isinstance(matrix, pd.DataFrame):
         if list(matrix.index) != list(matrix.columns):
@@ -277,7 +255,7 @@ def _read(
     names = [str(label) for label in labels]
     if repeated := _repeated(names):
         raise ValueError(f"two classes of {name!r} have the name {repeated!r}; rename one")
-    return counts.astype(np.int64), names
+    return counts, names
 
 
 def _repeated(names: list[str]) -> str | None:

@@ -270,12 +270,12 @@ def find_files(path: Paths) -> tuple[list[File], list[str]]:
     return _of_known_kind(files, str(path), notes), notes
 
 
-def read_file(path: str | Path) -> Any:
+def read_file(path: str | Path, sep: str | None = None, encoding: str | None = None) -> Any:
     """Read a file as a table; text stays as printed, an empty field means null."""
     file = Path(path)
     if not file.is_file():
         raise ValueError(f"no file {str(path)!r}")
-    table = read_table(File(str(path), file), [])
+    table = read_table(File(str(path), file), [], sep, encoding)
     if not len(table):
         raise ValueError(f"{str(path)!r} is empty: it has no rows")
     return table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -268,16 +267,17 @@ class Source:
             kind = array.type
             if pa.types.is_string(kind) or pa.types.is_large_string(kind):
                 array = pc.utf8_trim_whitespace(array)
-                if not _spells_numbers(array):
-                    # It spoils every beginning that holds it.
-                    bad = bisect_left(
-                        range(len(array)), True, key=lambda k: not _spells_numbers(array[: k + 1])
-                    )
+                try:
+                    array.cast(pa.float64())
+                except pa.ArrowInvalid:
+                    texts = array.to_pandas()
+                    known = texts.isna() | pd.to_numeric(texts, errors="coerce").notna()
+                    bad = int(np.argmin(known | (texts.str.lower() == "nan")))
                     raise ValueError(
-                        f"column {name!r} must hold numbers, got {array[bad].as_py()!r} in "
+                        f"column {name!r} must hold numbers, got {texts[bad]!r} in "
                         f"{self.where(int(self._starts[table]) + bad)}; write numbers with a "
                         "decimal point and leave missing ones empty"
-                    )
+                    ) from None
             elif not (_is_number(kind) or pa.types.is_null(kind)):
                 raise ValueError(f"column {name!r} has type {kind}; expected numbers")
             parts.append(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
@@ -387,14 +387,6 @@ def frame_of(table: Any, instead: str = "") -> nw.DataFrame[Any]:
     except TypeError:
         what = f"expected a pandas, polars or pyarrow table, got {type(table).__name__}"
         raise TypeError(f"{what}; {instead}" if instead else what) from None
-
-
-def _spells_numbers(text: pa.Array) -> bool:
-    try:
-        text.cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
 
 
 def _is_number(kind: pa.DataType) -> bool:

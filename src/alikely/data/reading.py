@@ -16,7 +16,7 @@ import xarray as xr
 from alikely._base.checks import one_of
 from alikely._base.names import listed, nearest
 from alikely.data.columns import MEANING, NOTES, ROLES, table_aligned
-from alikely.data.files import KNOWN, File, Paths, find_files, read_table
+from alikely.data.files import KNOWN, File, Paths, find_files, read_file, read_table
 from alikely.data.ingest import ParquetTable, frame_of, item_column, open_table, open_tables
 from alikely.data.matching import matched
 from alikely.data.probabilities import with_probabilities
@@ -439,10 +439,7 @@ def _truths(columns: dict[str, Any], sep: str | None, encoding: str | None) -> _
         return None
     columns.pop("truth")
     if isinstance(given, str | Path):
-        if not Path(given).is_file():
-            raise ValueError(f"no file {str(given)!r} (truth)")
-        table = read_table(File(str(given), Path(given)), [], sep, encoding)
-        return _Truths(table, repr(str(given)))
+        return _Truths(read_file(given, sep, encoding), repr(str(given)))
     return _Truths(given, "the table of truths")
 
 

@@ -333,15 +333,21 @@ def check_counts(cells: ArrayLike) -> NDArray[np.int64]:
             f"counts must have the four cells n11, n10, n01, n00 on the last axis, got shape "
             f"{array.shape}"
         )
-    numbers = array.astype(np.float64)
-    fractional = ~(numbers == np.round(numbers)) | (numbers > MOST_COUNT)
-    if fractional.any():
+    return whole_counts(array)
+
+
+def whole_counts(values: ArrayLike, of: str = "") -> NDArray[np.int64]:
+    """Validate counts, which a message says to be `of` something."""
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.full(np.shape(values), np.nan)
+    odd = ~(numbers == np.round(numbers)) | (numbers > MOST_COUNT) | (numbers < 0)
+    if odd.any():
         raise ValueError(
-            f"counts must be whole numbers, got {numbers[fractional][0]:g}; weights and "
+            f"counts{of} must be whole numbers from 0, got {numbers[odd][0]:g}; weights, rates and "
             "probabilities are not counts"
         )
-    if (numbers < 0).any():
-        raise ValueError(f"counts must not be negative, got {numbers.min():g}")
     return numbers.astype(np.int64)
 
 
@@ -446,15 +452,14 @@ def chosen_pairs(
         i, j = np.triu_indices(len(names), k=1)
         a, b = order[i], order[j]
         return _both_orders(a, b, kinds[a] == kinds[b]) if directed else (a, b)
-    cuts = [i for i, char in enumerate(pairs) if char == "-"]
-    fits = [i for i in cuts if {pairs[:i], pairs[i + 1 :]} <= set(kinds)]
+    cuts = [(pairs[:i], pairs[i + 1 :]) for i, char in enumerate(pairs) if char == "-"]
+    fits = [cut for cut in cuts if set(cut) <= set(kinds)]
     if len(fits) > 1:
-        ways = " or ".join(f"{pairs[:i]!r} with {pairs[i + 1 :]!r}" for i in fits)
+        ways = " or ".join(f"{first!r} with {second!r}" for first, second in fits)
         raise ValueError(
             f"pairs={pairs!r} may mean {ways}: kinds have hyphens; list pairs of observers instead"
         )
-    for cut in fits:
-        first, second = pairs[:cut], pairs[cut + 1 :]
+    for first, second in fits:
         a, b = np.flatnonzero(kinds == first), np.flatnonzero(kinds == second)
         if first == second:
             i, j = np.triu_indices(len(a), k=1)

@@ -319,6 +319,22 @@ def right(value: Any, place: str, scores: Sequence[str] = ()) -> int:
     return int(value)
 
 
+def letter_logits(
+    tokens: Iterable[tuple[Any, Iterable[tuple[Any, float]]]],
+    answer: str | None,
+    letters: list[str],
+) -> list[float]:
+    """Log likelihoods of the letters of all options, at the first token that is the answer's."""
+    for token, alternatives in tokens:
+        if answer is not None and option(token) == answer:
+            # The likeliest of several ways to write a letter counts.
+            best = {option(text): value for text, value in sorted(alternatives, key=lambda a: a[1])}
+            found = [best[letter] for letter in letters if letter in best]
+            whole = len(found) == len(letters) > 1 and all(map(math.isfinite, found))
+            return found if whole else []
+    return []
+
+
 def among(truth: Any, likelihood: Sequence[float]) -> dict[str, Any]:
     """Correct option, most probable option (the first of several), and all log likelihoods."""
     best = max(range(len(likelihood)), key=lambda k: likelihood[k])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from alikely.data.files import File
-from alikely.data.readers import Log, Reader, Run, field, label, option, right
+from alikely.data.readers import Log, Reader, Run, field, label, letter_logits, option, right
 
 SPEC, STATS, SHOWN = "run_spec.json", "per_instance_stats.json", "display_predictions.json"
 INSTANCES, STATE = "instances.json", "scenario_state.json"
@@ -214,14 +214,9 @@ def _of_options(requests: Sequence[dict[str, Any]]) -> list[float]:
 def _of_letters(request: dict[str, Any], response: str | None) -> list[float]:
     """Log likelihoods of the letters of all options at the letter of the response."""
     letters = sorted(request.get("output_mapping") or {})
-    for token in _tokens(request):
-        if response is None or option(token["text"]) != chr(ord("A") + int(response)):
-            continue
-        # The likeliest of several ways to write a letter stands last.
-        top = sorted((token.get("top_logprobs") or {}).items(), key=lambda pair: pair[1])
-        best = {option(text): value for text, value in top}
-        return [best[letter] for letter in letters] if set(letters) <= set(best) else []
-    return []
+    answer = None if response is None else chr(ord("A") + int(response))
+    tokens = ((t["text"], (t.get("top_logprobs") or {}).items()) for t in _tokens(request))
+    return letter_logits(tokens, answer, letters)
 
 
 def _tokens(request: dict[str, Any]) -> list[dict[str, Any]]:

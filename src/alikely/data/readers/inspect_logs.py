@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from alikely._base.size import memory_limit
 from alikely.data.files import TABLE_COPIES, UNPACKING, File, unreadable
-from alikely.data.readers import Log, Reader, Run, field, label, option
+from alikely.data.readers import Log, Reader, Run, field, label, letter_logits, option
 
 VERSIONS = (1, 2)
 ZSTD = 93
@@ -130,7 +130,7 @@ def _add(
             correct=_right(value, where),
             truth=option(target, n_options),
             response=answer,
-            **({} if logits is None else {"logits": logits}),
+            **({"logits": logits} if logits else {}),
         )
     if unscored:
         log.notes.append(f"{unscored} samples of {place} have no score: left out")
@@ -151,20 +151,16 @@ def _right(value: Any, where: str) -> int | None:
     raise ValueError(f"the score of {where} is {value!r}, {what}; choose another by score=")
 
 
-def _logits(sample: dict[str, Any], answer: str | None) -> list[float] | None:
+def _logits(sample: dict[str, Any], answer: str | None) -> list[float]:
     """Log probabilities of the letters of all options, where the answer's letter was written."""
     n = len(sample.get("choices") or ())
     letters = [chr(ord("A") + i) for i in range(min(n, 26))] + [str(i + 1) for i in range(n - 26)]
     written = ((sample.get("output") or {}).get("choices") or [{}])[0].get("logprobs") or {}
-    for token in reversed(written.get("content") or []):
-        if answer is None or option(token.get("token")) != answer:
-            continue
-        # The likeliest of several ways to write a letter stands first.
-        top = {option(t["token"]): t["logprob"] for t in reversed(token.get("top_logprobs") or [])}
-        found = [top[letter] for letter in letters if letter in top]
-        whole = len(found) == len(letters) > 1 and all(map(math.isfinite, found))
-        return [float(value) for value in found] if whole else None
-    return None
+    tokens = (
+        (t.get("token"), [(o["token"], o["logprob"]) for o in t.get("top_logprobs") or []])
+        for t in reversed(written.get("content") or [])
+    )
+    return letter_logits(tokens, answer, letters)
 
 
 def _asked_for_logprobs(header: dict[str, Any]) -> bool:
