@@ -33,12 +33,12 @@ def three(pilot: Path) -> Path:
 @pytest.fixture(autouse=True)
 def few_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     """What intervals do is simulated in a tenth of the studies: no share of them is asserted."""
-    every = plans.interval_study
+    every = plans.draw_tables
 
-    def few(setting: Any, n_trials: Any, n_datasets: int, *rest: Any) -> dict[str, float]:
+    def few(setting: Any, n_trials: Any, n_datasets: int, *rest: Any) -> Any:
         return every(setting, n_trials, n_datasets // 10, *rest)
 
-    monkeypatch.setattr(plans, "interval_study", few)
+    monkeypatch.setattr(plans, "draw_tables", few)
 
 
 def printed_by(arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
