@@ -78,7 +78,7 @@ trials are not those of the results: they => report(w.result(), trials=w.correct
 title must be a text, got => report(w.result(), title=3)
 remarks must be a list => report(w.result(), remarks='abc')
 scores must map judges to => al.benchmark.judge_agreement(al.pairwise_matrix(t()), 'x')
-groups must be a mapping of names to groups => al.benchmark.block_means(al.pairwise_matrix(t()), None)
+groups must be a mapping of names to => al.benchmark.block_means(al.pairwise_matrix(t()), None)
 table must be a DataFrame, got NoneType => al.plot_alignment(None, 'distortions')
 ax must be matplotlib axes => al.plot_alignment(alike(), 'distortions', ax='x')
 column 'estimate' must => drawn(lambda f: f.assign(estimate='x'))

@@ -156,7 +156,6 @@ no comparison has observer_b 'net_z'; expected one of => al.difference(w.result(
 first and second select the same comparisons \(\{'observer_b': 'net_a'\} and =>
     al.difference(w.result(), {'observer_b': 'net_a'}, {'observer_b': 'net_a'})
 no comparison is labeled 'net_a'; labels => al.difference(w.result(), 'net_a', 'net_b')
-'NoneType' object is not => al.difference(w.result(), None, None)
 rope must be \(lower, upper\) with lower below upper, got \(0\.1, -0\.1\) =>
     al.difference(w.result(), {'observer_b': 'net_a'}, {'observer_b': 'net_b'}, rope=(0.1, -0.1))
 object of type 'float' has no len\(\) => al.difference(w.result(), {'observer_b': 'net_a'},
