@@ -83,7 +83,6 @@ def test_assignment_lasts_and_a_block_ends() -> None:
         ("n_draws", 1.5, "n_draws must be a whole number, got 1.5"),
         ("n_resamples", -1, "n_resamples must be at least 0, got -1"),
         ("progressbar", "yes", "progressbar must be one of None, True, False; got 'yes'"),
-        ("item_scope", "image", "item_scope must be one of 'dataset', 'label', 'condition'"),
         ("rng", -2, "rng must not be negative, got -2"),
         ("rng", "seed", "rng must be None, a whole number, .* got str"),
         ("rng", True, "got bool"),

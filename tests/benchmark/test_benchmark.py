@@ -406,8 +406,7 @@ def test_a_label_in_two_data_sets_must_be_said_to_be_one_person_or_two() -> None
     one_set = scored(trials.select(dataset="one"))
     assert one_set.data.attrs["human_ids"] == "shared"
     # An image in both data sets is one image only if that is said.
-    with al.options(item_scope="label"):
-        shared = level_parts(scored(human_ids="shared"))
+    shared = level_parts(scored(human_ids="shared", item_scope="label"))
     assert shared.sizes["image"] == 120
     assert level_parts(same).sizes["image"] == 240
 

@@ -45,10 +45,10 @@ def test_copies_of_a_data_set_add_nothing() -> None:
     """Scores of one data set and of two copies of it have the same replicates and draws."""
     kept = {}
     for n in (1, 2):
-        with al.options(item_scope="label"):
-            kept[n] = al.benchmark_scores(
-                copies(n, rows=ROWS), human_ids="shared", n_resamples=300, n_draws=400, rng=1
-            )
+        kept[n] = al.benchmark_scores(
+            copies(n, rows=ROWS), human_ids="shared", item_scope="label", n_resamples=300,
+            n_draws=400, rng=1,
+        )  # fmt: skip
     both = kept[2]
     for population in ("images", "observers", "both"):
         first, second = (both.draws("bootstrap", population, d) for d in ("d0", "d1"))
@@ -134,7 +134,6 @@ def test_what_the_posterior_does_not_know_is_noted(tmp_path: Path) -> None:
         assert benchmark.summary("images")["note"].str.contains(said).all()
         assert not benchmark.summary("both")["note"].str.contains(said).any()
     of_cells = al.benchmark_scores(trials, **asked)
-    with al.options(item_scope="condition"):
-        apart = al.benchmark_scores(trials, metric=agreement, **asked)
+    apart = al.benchmark_scores(trials, metric=agreement, item_scope="condition", **asked)
     for benchmark in (of_cells, apart):
         assert not benchmark.summary("images")["note"].str.contains(said).any()

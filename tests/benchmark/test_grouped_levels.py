@@ -22,7 +22,7 @@ def trials() -> Trials:
 
 @pytest.fixture(scope="module")
 def grouped(trials: Trials) -> al.Result:
-    return al.benchmark_scores(trials, levels=REGIMES, n_resamples=300, n_draws=300, rng=1)
+    return al.benchmark_scores(trials.with_levels(REGIMES), n_resamples=300, n_draws=300, rng=1)
 
 
 def test_scores_are_means_over_the_conditions_of_a_level(
@@ -62,7 +62,7 @@ def test_one_condition_has_the_errors_of_a_benchmark_of_it(
 
 def test_each_condition_its_own_level_is_alignment_by_condition(trials: Trials) -> None:
     own = {name: name for name in REGIMES}
-    found = al.benchmark_scores(trials, levels=own, n_resamples=0, n_draws=0)
+    found = al.benchmark_scores(trials.with_levels(own), n_resamples=0, n_draws=0)
     each = al.condition_alignment(trials, metrics="error_consistency", n_resamples=0)
     for name in own:
         table = found.summary("both", name, columns=["interval_center"]).set_index("system")
@@ -79,7 +79,8 @@ def test_a_level_with_a_condition_of_too_few_humans_says_so() -> None:
         right.astype(int), kind=["human"] * 5 + ["model"] * 2, condition=np.repeat(["x", "y"], 60)
     )
     levels = {"all:x": "one", "all:y": "one"}
-    table = al.benchmark_scores(made, levels=levels, n_resamples=0, n_draws=0).summary(level="one")
+    scores = al.benchmark_scores(made.with_levels(levels), n_resamples=0, n_draws=0)
+    table = scores.summary(level="one")
     people = table[table["system"].str.startswith("human")]
     assert people["se"].isna().all()
     assert table["note"].str.contains("only 2 humans: too few to generalize to new humans").all()
@@ -95,7 +96,7 @@ def test_intervals_of_regimes_hold(sets: Callable[..., int]) -> None:
     for _ in range(n_sets):
         trials, _ = simulated_benchmark(design, rng)
         scores = al.benchmark_scores(
-            trials, human_ids="shared", levels=levels, n_resamples=0, n_draws=0
+            trials.with_levels(levels), human_ids="shared", n_resamples=0, n_draws=0
         )
         for level in ("near", "far", "overall"):
             table = scores.summary("both", level).head(4)

@@ -221,3 +221,16 @@ def test_scales_that_are_put_together_are_told() -> None:
     assert al.mean(found).loc["posterior", "note"] == told
     assert al.mean(found).loc["analytic", "note"] == ""
     assert al.mean(found, {"observer": "human"}).loc["posterior", "note"] == ""
+
+
+def test_a_model_with_few_matched_items_needs_confirmation() -> None:
+    rng = np.random.default_rng(3)
+    right = (rng.random((4, 40)) < 0.7).astype(int)
+    trials = al.Trials.from_correct(right, kind=["human"] * 4, item=[f"i{k}" for k in range(40)])
+    items = [f"i{k}" for k in range(24, 64)]
+    margins = pd.DataFrame({"observer": "net", "item": items, "margin": rng.normal(size=40)})
+    options = {"n_resamples": 0, "n_draws": 0}
+    with pytest.raises(ValueError, match=r"items of 'net' 16 are among.*24 are not.*'accept'"):
+        al.decision_margin_consistency(trials, margins, **options)
+    found = al.decision_margin_consistency(trials, margins, unmatched="accept", **options)
+    assert found.summary()["n_trials"].tolist() == [16]

@@ -621,7 +621,7 @@ def benchmark_of_labels(rng: int) -> pd.DataFrame:
 
 @golden("benchmark_scores")
 def benchmark_by_regime(_: int) -> pd.DataFrame:
-    found = al.benchmark_scores(data.study(), levels=REGIMES, human_ids="shared", **BARE)
+    found = al.benchmark_scores(data.study().with_levels(REGIMES), human_ids="shared", **BARE)
     return stacked(
         hard=everything(found, level="hard ones"), easy=everything(found, level="easy ones")
     )

@@ -18,13 +18,12 @@ DEFAULTS: Mapping[str, Any] = {
     "n_draws": 4_000,
     "n_resamples": 10_000,
     "n_null": 10_000,
-    "item_scope": "dataset",
     "n_alternatives": None,
     "rng": None,
     "progressbar": None,
 }
 # Possible values of options with few.
-CHOICES = {"item_scope": ("dataset", "label", "condition"), "progressbar": (None, True, False)}
+CHOICES = {"progressbar": (None, True, False)}
 
 
 def check_seed(rng: Any) -> None:
@@ -59,9 +58,6 @@ class Settings:
     n_null : int
         Number of data sets, simulated or permuted, for tests of pairs against independent
         observers; at most 999 for tests of equal error rows. 0 disables them. Default 10,000.
-    item_scope : {"dataset", "label", "condition"}
-        For benchmarks: whether an item label identifies one image within a data set, everywhere,
-        or within a condition. Default ``"dataset"``.
     n_alternatives : int, optional
         For decision margins: number of response alternatives of the task. Default: the number of
         classes of the trials.
@@ -94,7 +90,6 @@ class Settings:
     n_draws: int
     n_resamples: int
     n_null: int
-    item_scope: Literal["dataset", "label", "condition"]
     n_alternatives: int | None
     rng: Any
     progressbar: bool | None

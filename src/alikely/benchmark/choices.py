@@ -232,8 +232,8 @@ def rank_by_metric(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     **scoring
-        Options of `alikely.benchmark_scores`: ``human_ids``, ``no_response``, ``models``,
-        ``humans``.
+        Options of `alikely.benchmark_scores`: ``human_ids``, ``item_scope``, ``no_response``,
+        ``models``, ``humans``.
 
     Returns
     -------

@@ -27,7 +27,6 @@ from alikely._base.arrays import Floats, within
 from alikely._base.checks import known_kind, of_type, one_of, require_names
 from alikely._base.frames import Groups, groups_of
 from alikely._base.names import listed, nearest
-from alikely._base.settings import options
 from alikely.data.blocks import cluster_numbers, linked
 from alikely.data.columns import HUMAN_IDS
 from alikely.data.readers.model_vs_human import normalize_condition
@@ -358,11 +357,12 @@ def system_labels(
     }
 
 
-def checked_labels(trials: Trials, humans: str, human_ids: str | None) -> tuple[People, Items]:
-    """Check the scopes of human and item labels, and set their defaults."""
+def checked_labels(trials: Trials, humans: str, human_ids: str | None, item_scope: Items) -> People:
+    """Check the scopes of human and item labels; return that of humans."""
+    one_of("item_scope", item_scope, tuple(SAME_IMAGE))
     if human_ids is not None:
         one_of("human_ids", human_ids, ("shared", "per_dataset"))
-    _check_truths(trials, options.item_scope)
+    _check_truths(trials, item_scope)
     said = human_ids or trials.data.attrs.get(HUMAN_IDS)
     data, own = trials.data, np.flatnonzero(trials.data["kind"].values == humans)
     number = pd.factorize(data["dataset"].values)[0]
@@ -375,7 +375,7 @@ def checked_labels(trials: Trials, humans: str, human_ids: str | None) -> tuple[
             "human_ids='shared' if a label identifies the same person in all data sets, "
             "human_ids='per_dataset' if each data set has different people"
         )
-    return cast("People", said or "shared"), options.item_scope
+    return cast("People", said or "shared")
 
 
 def _check_truths(trials: Trials, item_scope: Items) -> None:
@@ -398,7 +398,7 @@ def _check_truths(trials: Trials, item_scope: Items) -> None:
         f"{row['dataset']!r}"
         for row in (other, here)
     ]
-    finer = "set al.options(item_scope='condition') if labels are reused, or "
+    finer = "set item_scope='condition' if labels are reused, or "
     raise ValueError(
         f"item {here['item']!r} has the true class {said[0]}, and {said[1]}, but an image has one: "
         f"{finer * (item_scope != 'condition')}give each image a unique label"

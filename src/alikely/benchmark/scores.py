@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.arrays import Floats
-from alikely._base.frames import Groups
 from alikely._base.notes import note
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import options, resolve
@@ -52,6 +51,7 @@ from alikely.benchmark.layout import (
 )
 from alikely.benchmark.tables import CONSENSUS
 from alikely.data.blocks import cluster_numbers
+from alikely.data.columns import LEVELS
 from alikely.data.inclusion import INCLUSION, SPEAKS
 from alikely.data.repeats import condition_labels, presented
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
@@ -80,7 +80,7 @@ def benchmark_scores(
     models: str = "model",
     humans: str = "human",
     human_ids: People | None = None,
-    levels: Groups | None = None,
+    item_scope: Items = "dataset",
     no_response: Literal["error", "drop"] = "error",
     cluster: str | None = None,
     n_resamples: int = 0,
@@ -91,8 +91,8 @@ def benchmark_scores(
     """Score models by the similarity of their errors to those of humans [G21]_.
 
     A score is the mean error consistency of a model with all humans. Means are unweighted, over
-    conditions, then humans, then data sets. The row ``human-human`` is the mean over all pairs of
-    humans.
+    conditions, then humans, then data sets (or levels of conditions, see
+    `alikely.Trials.with_levels`). The row ``human-human`` is the mean over all pairs of humans.
 
     Parameters
     ----------
@@ -109,10 +109,9 @@ def benchmark_scores(
     human_ids : {"shared", "per_dataset"}, optional
         Whether a human label identifies the same person in all data sets, or one in each. Required
         if a label occurs in several data sets, unless the loader of the trials has set it.
-    levels : mapping, pandas.Series or xarray.DataArray, optional
-        Level of each condition (named ``dataset:condition``), such as
-        ``alikely.regimes(spectrum)["label"]``. A score is then the mean over the conditions of its
-        level, and the overall score the mean over levels. Default: levels are the data sets.
+    item_scope : {"dataset", "label", "condition"}
+        Whether an item label identifies one image within a data set, everywhere, or within a
+        condition.
     no_response : {"error", "drop"}
         Count a missing response as an error, or exclude the trial from that observer's pairs.
     cluster : str, optional
@@ -162,8 +161,8 @@ def benchmark_scores(
     other metrics, it is the estimate, and influences are increased where errors are few.
 
     Bootstrap and posterior resample each human and each image, as identified by `human_ids` and
-    ``alikely.options.item_scope``, once for all its occurrences. The posterior of errors by class
-    cannot do so for images, and has a note where this matters.
+    `item_scope`, once for all its occurrences. The posterior of errors by class cannot do so for
+    images, and has a note where this matters.
 
     Examples
     --------
@@ -179,21 +178,22 @@ def benchmark_scores(
     check_numbers(n_resamples=n_resamples, n_draws=n_draws)
     estimand = metric_of_trials(metric)
     _check_prior(trials, estimand, prior, n_draws)
-    one_person, one_image = checked_labels(trials, humans, human_ids)
+    one_person = checked_labels(trials, humans, human_ids, item_scope)
+    grouped = LEVELS in trials.data.attrs
     as_read = data_summary(trials.data)
-    table, layout = _laid_out(trials, estimand, models, humans, no_response, levels)
+    table, layout = _laid_out(trials, estimand, models, humans, no_response)
     seed = seed_sequence(rng)
     bootstrap_seed, human_seed, posterior_seed = seed.spawn(3)
 
     _check_cluster(table, cluster, estimand)
     value = estimate(table, estimand)["estimate"].values
-    shown = image_numbers(table, one_image, cluster)
+    shown = image_numbers(table, item_scope, cluster)
     estimates = _estimates(trials, table, layout, estimand, value, one_person)
-    consensus = _consensus(trials, layout, estimand, humans, no_response, own=levels is None)
+    consensus = _consensus(trials, layout, estimand, humans, no_response, own=not grouped)
     groups = {
         DATA_SUMMARY: as_read,
         "estimates": estimates.assign(consensus),
-        "decomposition": _analytic(table, layout, estimand, one_person, one_image, cluster),
+        "decomposition": _analytic(table, layout, estimand, one_person, item_scope, cluster),
     }
     if n_resamples:
         images = bootstrap(table, estimand, n_resamples, images=shown, rng=bootstrap_seed).values
@@ -218,9 +218,9 @@ def benchmark_scores(
         "missing_note": missing_note_of(trials.data, no_response, models, humans),
         "humans": humans,
         "human_ids": one_person,
-        "item_scope": one_image,
+        "item_scope": item_scope,
         "cluster": cluster or "",
-        "levels": "dataset" if levels is None else "conditions",
+        "levels": "conditions" if grouped else "dataset",
         "posterior_images": "apart" if shared and estimand.draws != "cells" else "as said",
         "posterior_reason": reason,
         "prior": kept_prior(estimand, prior),
@@ -237,10 +237,10 @@ def _laid_out(
     models: str,
     humans: str,
     no_response: Literal["error", "drop"],
-    levels: Groups | None,
 ) -> tuple[xr.Dataset, Layout]:
     """Count pairs and lay them out; raise an error if no benchmark is possible."""
     refuse_repeats_for(trials, metric)
+    levels = trials.data.attrs.get(LEVELS)
     table, layout = laid_out(
         trials,
         models=models,

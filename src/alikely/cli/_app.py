@@ -243,8 +243,6 @@ TEXTS = {
     "intervals": Text(Literal["all"], "Show the intervals of every method and all columns "
                       "(default: the recommended interval)"),
     "n_null": Text(int, "Data sets, simulated or permuted, for tests of pairs; 0 for none"),
-    "item_scope": Text(Literal["dataset", "label", "condition"], "Where an item label identifies "
-                       "one image: within a data set, everywhere, or within a condition"),
     "models": Text(str, "Kind of the observers to score"),
     "humans": Text(str, "Kind of the observers that models are compared with"),
     "level": Text(str, "Data set to show, or overall for the mean over data sets"),
@@ -258,7 +256,7 @@ TEXTS = {
 SEVERAL = ("target",)
 # Parameters that stay in Python: data, other results, objects, and what the program sets itself.
 IN_PYTHON = {
-    "self", "trials", "path", "rng", "priors", "levels", "tests",
+    "self", "trials", "path", "rng", "priors", "tests",
     "n_starts", "covariates", "n_datasets", "n_coverage", "spectrum", "alignment", "labels",
     "delta", "components", "matrix", "tables", "kind", "shown", "columns", "as_", "sort",
     "unmatched",

@@ -21,8 +21,7 @@ IMAGE = {
 }
 
 
-@subcommand(al.benchmark_scores, al.Result.summary, omit=("intervals", "top", "lowest"),
-            session=("item_scope",))  # fmt: skip
+@subcommand(al.benchmark_scores, al.Result.summary, omit=("intervals", "top", "lowest"))
 def benchmark(
     o: Options,
     *,

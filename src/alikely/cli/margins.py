@@ -65,7 +65,8 @@ def margins(
     elif margin_columns:
         raise ValueError("--margin-columns needs --margins")
     asked = o.of(al.decision_margin_consistency, margins=table)
-    result = al.decision_margin_consistency(trials, **asked)
+    with al.options(ci_prob=o.ci_prob):
+        result = al.decision_margin_consistency(trials, **asked)
     show_result(o, result, trials)
     _show_matched(result)
     _show_scales(result)

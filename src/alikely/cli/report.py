@@ -24,7 +24,7 @@ MOST_CONDITIONS = 6
     al.Result.summary,
     omit=("intervals", "sampler", "prior", "model", "metric"),
     defaults={"n_resamples": 2_000, "n_null": 2_000},
-    session=("n_null", "item_scope"),
+    session=("n_null",),
     out="The HTML file (default report.html)",
     where="report.html",
     one_file=True,

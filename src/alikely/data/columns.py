@@ -46,6 +46,8 @@ NO_TRUTH = -3
 HUMAN_IDS = "human_ids"
 # Attribute of trials: classes that are the truth only in data sets that were left out.
 ELSEWHERE = "true_elsewhere"
+# Level of each condition, for benchmarks.
+LEVELS = "levels"
 # Attribute of trials: what was guessed or counted when they were read.
 NOTES = "notes"
 # Attribute of trials: names of the columns that describe their items.

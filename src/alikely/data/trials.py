@@ -11,9 +11,11 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from alikely._base.frames import Groups, groups_of
 from alikely._base.names import listed, nearest
 from alikely.data.columns import (
     ELSEWHERE,
+    LEVELS,
     NO_RESPONSE,
     NOT_SHOWN,
     NOTES,
@@ -55,6 +57,7 @@ class Trials:
         - ``n_options`` (trial): number of options, after `with_options`
         - ``probability`` (observer, trial, class): after `with_probabilities`; NaN where missing
         - attribute ``notes``: what was guessed, counted or left out when the trials were read
+        - attribute ``levels``: level of each condition, after `with_levels`
         - attribute ``true_elsewhere``: classes that are the truth only in data sets that `select`
           has removed
 
@@ -424,6 +427,37 @@ class Trials:
         [4, 4]
         """
         return Trials(with_options(self.data, n_options))
+
+    def with_levels(self, levels: Groups) -> Trials:
+        """Group the conditions into levels, which benchmarks score separately.
+
+        Parameters
+        ----------
+        levels : mapping, pandas.Series or xarray.DataArray
+            Level of each condition (named ``dataset:condition``), such as
+            ``alikely.regimes(spectrum)["label"]``.
+
+        Returns
+        -------
+        Trials
+
+        Raises
+        ------
+        ValueError
+            If a condition has no level.
+
+        Examples
+        --------
+        >>> import alikely as al
+        >>> regime = {"all:clean": "easy", "all:blur": "difficult", "all:noise": "difficult"}
+        >>> scores = al.benchmark_scores(al.load_example().with_levels(regime), n_draws=0)
+        >>> scores.summary(level="difficult")["estimate"].head(3).round(2).tolist()
+        [0.16, 0.17, 0.16]
+        """
+        places = zip(self.data["dataset"].values, self.data["condition"].values, strict=True)
+        names = [f"{dataset}:{condition}" for dataset, condition in dict.fromkeys(places)]
+        own = dict(zip(names, groups_of(names, levels, "level"), strict=True))
+        return Trials(self.data.assign_attrs({LEVELS: own}))
 
     def with_probabilities(
         self,

@@ -57,7 +57,7 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
     margins = _margins(asked["margins"], trials)
     table = margin_table(
         trials, margins, design.pairs, design.by, design.no_response,
-        group=asked["group"], cluster=design.cluster,
+        group=asked["group"], unmatched=asked["unmatched"], cluster=design.cluster,
     )  # fmt: skip
     if design.n_draws:
         model = asked["model"]
@@ -230,6 +230,7 @@ DEFAULTS: dict[str, Any] = {
     "margins": None,
     "group": "kind",
     "model": "moments",
+    "unmatched": "error",
 }
 MARGINS = Kind(
     _count,

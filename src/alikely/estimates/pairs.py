@@ -10,7 +10,7 @@ import xarray as xr
 
 from alikely._base.checks import one_of
 from alikely._base.random import RandomState
-from alikely._base.settings import options
+from alikely._base.settings import resolve
 from alikely.data.tables import By, Pairs
 from alikely.data.trials import Trials
 from alikely.estimates.analysis import Design, Kind, analyze
@@ -137,7 +137,7 @@ def _compared(trials: Any, metric: str | Metric, **given: Any) -> Result:
     if given["n_resamples"] is None and "bootstrap" in found.unreliable:
         given["n_resamples"] = 0
     for name in ("n_resamples", "n_draws", "ci_prob"):
-        given[name] = getattr(options, name) if given[name] is None else given[name]
+        given[name] = resolve(name, given.get(name))
     of_kind = {name: given.pop(name) for name in kind.options & given.keys()}
     design = Design(options=of_kind, **given)
     if kind is ROWS:
@@ -434,11 +434,11 @@ def decision_margin_consistency(
     *,
     group: str = "kind",
     model: MarginModel = "moments",
+    unmatched: Literal["error", "accept"] = "error",
     no_response: Literal["error", "drop"] = "error",
     n_resamples: int | None = None,
     n_draws: int | None = None,
     cluster: str | None = None,
-    ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> Result:
     """Compute the decision-margin consistency of pairs of systems, with intervals.
@@ -477,6 +477,9 @@ def decision_margin_consistency(
           model and a group. Their distribution may have any skewness and tail weight, and the
           posterior of `alikely.models.item_margins` (by quadrature) allows for deviations from it.
           Trials of correctness alone need ``alikely.options.n_alternatives``.
+    unmatched : {"error", "accept"}
+        What to do with a model less than half of whose items match the items with responses: raise
+        an error, or compare it on the matched items.
     no_response : {"error", "drop"}
         Count a missing response as an error, or drop it.
     n_resamples : int
@@ -489,8 +492,8 @@ def decision_margin_consistency(
         bootstrap, reliability and ``"moments"``. ``"item"`` is for items that occur in several
         conditions of a group. Default: classes, if these are known and each group of trials has at
         least 5.
-    ci_prob, rng
-        As in `error_consistency`.
+    rng
+        As in `error_consistency`. ``alikely.options.ci_prob`` sets the probability of intervals.
 
     Returns
     -------
