@@ -35,7 +35,7 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import one_of
-from alikely._base.names import listed, told_apart
+from alikely._base.names import told_apart
 
 # Distinguishable in grey and with common forms of color blindness (Okabe and Ito's palette).
 METHODS = {"analytic": "#999999", "bootstrap": "#E69F00", "posterior": "#0072B2"}
@@ -71,18 +71,6 @@ EMBEDDED: Any = {name: SHEET[name] for name in ("pdf.fonttype", "ps.fonttype")}
 _in_column: ContextVar[bool] = ContextVar("in_column", default=False)
 
 
-@contextlib.contextmanager
-def settings(values: Mapping[str, Any]) -> Iterator[None]:
-    """Set options of matplotlib within a context."""
-    kept: Any = mpl.rcParams
-    before = {name: kept[name] for name in values}
-    kept.update(values)
-    try:
-        yield
-    finally:
-        kept.update(before)
-
-
 class PlotFigure(Figure):
     """A figure that embeds its fonts when saved, whatever the settings."""
 
@@ -90,7 +78,7 @@ class PlotFigure(Figure):
 
     def savefig(self, fname: Any, *, transparent: bool | None = None, **kwargs: Any) -> None:
         """Save as `matplotlib.figure.Figure.savefig` does."""
-        with settings(EMBEDDED):
+        with mpl.rc_context(EMBEDDED):
             super().savefig(fname, transparent=transparent, **kwargs)
 
 
@@ -109,14 +97,12 @@ DRAWN = {
 def _refuse_others(first: inspect.Parameter, given: Any) -> None:
     """Raise `TypeError` if the first argument does not match its annotation."""
     kinds = [part.strip().rsplit(".", 1)[-1] for part in str(first.annotation).split("|")]
-    if given is inspect.Parameter.empty or not set(kinds) <= set(DRAWN):
+    own = {"None"} if given is None else {kind.__name__ for kind in type(given).__mro__}
+    if given is inspect.Parameter.empty or own & set(kinds) or not set(kinds) <= set(DRAWN):
         return
-    if given is None and "None" in kinds:
-        return
-    if not any(kind.__name__ in kinds for kind in type(given).__mro__):
-        raise TypeError(
-            f"{first.name} must be a {kinds[0]}, got {type(given).__name__}; {DRAWN[kinds[0]]}"
-        )
+    raise TypeError(
+        f"{first.name} must be a {kinds[0]}, got {type(given).__name__}; {DRAWN[kinds[0]]}"
+    )
 
 
 def styled[**P, T](draw: Callable[P, T]) -> Callable[P, T]:
@@ -126,7 +112,7 @@ def styled[**P, T](draw: Callable[P, T]) -> Callable[P, T]:
     @functools.wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> T:
         _refuse_others(first, args[0] if args else kwargs.get(first.name, first.default))
-        with settings(SHEET | SIZES if in_column() else SHEET):
+        with mpl.rc_context(SHEET | SIZES if in_column() else SHEET):
             made = draw(*args, **kwargs)
             figure = figure_of(made)
             fit_names(figure)
@@ -139,19 +125,15 @@ def styled[**P, T](draw: Callable[P, T]) -> Callable[P, T]:
 
 def draw_kind(plot: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     """Draw kind "x" with the function _x of the same file and the arguments that are not None."""
-    draws = kinds_of(plot)
-    data, *rest = given.items()
+    draws, kind = kinds_of(plot), given["kind"]
+    (_, data), *rest = given.items()
     others = {name: value for name, value in rest if name != "kind" and value is not None}
-    kind = given["kind"]
     one_of("kind", kind, tuple(draws))
-    known = list(inspect.signature(draws[kind]).parameters.values())[1:]
-    if unused := sorted(others.keys() - {each.name for each in known}):
-        names = listed(each.name for each in known)
-        raise TypeError(f"kind={kind!r} does not use {unused[0]}; it uses {names}")
-    for each in known:
-        if each.default is inspect.Parameter.empty and each.name not in others:
-            raise TypeError(f"kind={kind!r} needs {each.name}=...")
-    return styled(draws[kind])(data[1], **others)
+    try:
+        inspect.signature(draws[kind]).bind(data, **others)
+    except TypeError as error:
+        raise TypeError(f"kind={kind!r}: {error}") from None
+    return styled(draws[kind])(data, **others)
 
 
 def kinds_of(plot: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
@@ -183,7 +165,7 @@ def column() -> Iterator[None]:
     """
     token = _in_column.set(True)
     try:
-        with settings(SHEET | SIZES):
+        with mpl.rc_context(SHEET | SIZES):
             yield
     finally:
         _in_column.reset(token)
@@ -261,10 +243,11 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float], **options: Any) -> A
     return cast(Axes, several_axes(ax, size, 1, 1, **options)[0])
 
 
-def name_rows(ax: Axes, names: Sequence[str], n: int | None = None) -> None:
-    """Label rows from the bottom up, with the total number of models."""
+def name_rows(ax: Axes, names: Sequence[str], n: int | None = None, *, down: bool = False) -> None:
+    """Label rows from the bottom up, or down, with the total number of models."""
     ax.set_yticks(range(len(names)), names, fontsize=8)
-    ax.set_ylim(-0.6, len(names) - 0.4)
+    ends = -0.6, len(names) - 0.4
+    ax.set_ylim(ends[::-1] if down else ends)
     if n is not None and len(names) < n:
         ax.set_ylabel(f"first {len(names)} of {n} models")
 
@@ -331,24 +314,22 @@ def _legend_below(figure: PlotFigure) -> None:
     given, title = figure.key
     figure.key = (), None
     # Entries of several panels are shown once.
-    known: dict[str, Any] = {}
-    for handle in given:
-        known.setdefault(str(handle.get_label()), handle)
-    handles, labels = list(known.values()), list(known)
-    if not handles:
+    known = {str(handle.get_label()): handle for handle in reversed(given)}
+    labels = list(dict.fromkeys(str(handle.get_label()) for handle in given))
+    if not labels:
         return
     short = told_apart([label for label in labels if "\n" not in label], MOST_IN_KEY)
-    labels = [short.get(label, label) for label in labels]
-    longest = max(len(line) for label in labels for line in label.split("\n"))
-    columns = max(1, min(3, len(handles), int(COLUMN_WIDTH / ((longest + 6) * LETTER))))
+    texts = [short.get(label, label) for label in labels]
+    longest = max(len(line) for text in texts for line in text.split("\n"))
+    columns = max(1, min(3, len(texts), int(COLUMN_WIDTH / ((longest + 6) * LETTER))))
     # Entries under a heading stay in one column.
-    columns = 1 if any(label.startswith("\n") for label in labels) else columns
-    lines = [label.count("\n") + 1 for label in labels]
-    rows = [lines[k : k + columns] for k in range(0, len(lines), columns)]
-    height = sum(map(max, rows)) + (title.count("\n") + 1 if title else 0)
+    columns = 1 if any(text.startswith("\n") for text in texts) else columns
+    lines = [text.count("\n") + 1 for text in texts]
+    height = sum(max(lines[k : k + columns]) for k in range(0, len(lines), columns))
+    height += len(title.split("\n")) if title else 0
     figure.legend(
-        handles=handles, labels=labels, title=title, loc="outside lower center", ncols=columns,
-        alignment="left", columnspacing=1.0, handlelength=1.5,
+        handles=[known[label] for label in labels], labels=texts, title=title, ncols=columns,
+        loc="outside lower center", alignment="left", columnspacing=1.0, handlelength=1.5,
     )  # fmt: skip
     figure.set_figheight(figure.get_figheight() + 0.1 + 0.165 * height)
 
@@ -395,17 +376,20 @@ def name_both_sides(ax: Axes, names: Sequence[str], size: float = 8.0) -> None:
     ax.set_yticks(range(0, n, every), names[::every], fontsize=size)
 
 
+def _is_free(ax: Axes, box: BboxBase, taken: Sequence[BboxBase]) -> bool:
+    """Whether a box is inside the axes and does not overlap others."""
+    window = ax.get_window_extent()
+    inside = window.contains(*box.min) and window.contains(*box.max)
+    return inside and not any(box.overlaps(other) for other in taken)
+
+
 def drop_crowded(ax: Axes, texts: Sequence[Text]) -> None:
     """Remove labels of lines that cross the edge or overlap."""
     # Positions of labels depend on the layout of the axes.
     figure_of(ax).draw_without_rendering()
-    window = ax.get_window_extent()
     kept: list[BboxBase] = []
     for text in texts:
-        box = text.get_window_extent()
-        inside = window.x0 < box.x0 and box.x1 < window.x1
-        inside = inside and window.y0 < box.y0 and box.y1 < window.y1
-        if inside and not any(box.overlaps(other) for other in kept):
+        if _is_free(ax, box := text.get_window_extent(), kept):
             kept.append(box)
         else:
             text.remove()
@@ -415,23 +399,19 @@ def fit_names(figure: Figure) -> None:
     """Shorten names along the axes that would leave too little space for the axes."""
     if not isinstance(figure, PlotFigure):
         return
-    named = [(ax, axis) for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)
-             if any(len(t.get_text()) > FEW_LETTERS for t in axis.get_ticklabels())]  # fmt: skip
-    for ax, axis in named:
-        upright = axis is ax.yaxis
-        labels = [label for label in axis.get_ticklabels() if label.get_text()]
-        boxes = [label.get_window_extent() for label in labels]
-        taken = max(box.width if upright else box.height for box in boxes)
-        room = MOST_FOR_NAMES * (figure.bbox.width if upright else figure.bbox.height)
-        if taken <= room:
+    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+        every = zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=False)
+        seen = [(tick, label) for tick, label in every if label.get_text()]
+        names = [label.get_text() for _, label in seen]
+        if max(map(len, names), default=0) <= FEW_LETTERS or any("\n" in name for name in names):
             continue
-        names = [label.get_text() for label in labels]
-        if any("\n" in name for name in names):
-            continue
-        letters = int(max(map(len, names)) * room / taken)
-        short = _shortened(names, max(letters, FEW_LETTERS))
-        axis.set_ticks([t for t, label in zip(axis.get_ticklocs(), axis.get_ticklabels(),
-                        strict=True) if label.get_text()], short)  # fmt: skip
+        side = "width" if axis.axis_name == "y" else "height"
+        taken = max(getattr(label.get_window_extent(), side) for _, label in seen)
+        room = MOST_FOR_NAMES * getattr(figure.bbox, side)
+        if taken > room:
+            letters = int(max(map(len, names)) * room / taken)
+            short = _shortened(names, max(letters, FEW_LETTERS))
+            axis.set_ticks([tick for tick, _ in seen], short)
 
 
 def _shortened(names: Sequence[str], letters: int) -> list[str]:
@@ -507,11 +487,10 @@ def check_table(
         raise ValueError(f"frame is empty: expected one row per entry; {way_out}")
     if (twice := frame.columns.duplicated()).any():
         raise ValueError(f"frame has column {frame.columns[twice][0]!r} twice; {way_out}")
-    if "estimate" in frame:
-        try:
-            frame["estimate"].astype(float)
-        except (TypeError, ValueError):
-            raise ValueError(f"column 'estimate' must contain numbers; {way_out}") from None
+    try:
+        frame.reindex(columns=["estimate"]).astype(float)
+    except (TypeError, ValueError):
+        raise ValueError(f"column 'estimate' must contain numbers; {way_out}") from None
 
 
 # Most difficult first, as in alikely.models._mixtures.regime_names.
@@ -612,13 +591,14 @@ def lift_names(ax: Axes, names: Sequence[Annotation]) -> None:
     """Raise names by one line where they would overlap their neighbors."""
     # Positions depend on the layout of the axes.
     figure_of(ax).draw_without_rendering()
-    taken: list[tuple[int, float, float]] = []
+    taken: list[BboxBase] = []
     for name in names:
-        box, line = name.get_window_extent(), 0
-        while any(at == line and box.x0 < x1 and x0 < box.x1 for at, x0, x1 in taken):
+        box, line = name.get_window_extent().padded(2, -1), 0
+        while any(box.overlaps(other) for other in taken):
             line += 1
-        taken.append((line, box.x0 - 2, box.x1 + 2))
-        name.set_position((0, 3 + LINE * line))
+            name.set_position((0, 3 + LINE * line))
+            box = name.get_window_extent().padded(2, -1)
+        taken.append(box)
 
 
 def place_labels(
@@ -634,68 +614,43 @@ def place_labels(
     if in_column():
         fit_to_column(figure)
     figure.draw_without_rendering()
-    scale = figure.dpi / 72
-    taken = [Bbox([at - 2.5 * scale, at + 2.5 * scale]) for at in ax.transData.transform(dots)]
-    window = ax.get_window_extent()
+    half = 2.5 * figure.dpi / 72
+    taken = [Bbox([at - half, at + half]) for at in ax.transData.transform(dots)]
+    # Excluded from the layout, which would otherwise move the axes.
+    look: Any = {"textcoords": "offset points", "in_layout": False}
+    tie = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3}
     for point, name in zip(points, texts, strict=True):
-        # Excluded from the layout, which would otherwise move the axes.
-        note = ax.annotate(
-            name, point, xytext=(0, 0), textcoords="offset points", fontsize=SMALL, color="0.15",
-            in_layout=False, zorder=4,
-        )  # fmt: skip
-        size = note.get_window_extent()
-        at = ax.transData.transform(point)
+        note = ax.annotate(name, point, (0, 0), fontsize=SMALL, color="0.15", zorder=4, **look)
         for dx, dy, ha, va in places:
-            x = at[0] + dx * scale - size.width * {"left": 0, "center": 0.5, "right": 1}[ha]
-            y = at[1] + dy * scale - size.height * {"bottom": 0, "center": 0.5, "top": 1}[va]
-            box = Bbox([[x - 0.5, y + 0.5], [x + size.width + 0.5, y + size.height - 0.5]])
-            inside = window.x0 <= box.x0 and box.x1 <= window.x1 and window.y0 <= box.y0
-            if inside and box.y1 <= window.y1 and not any(box.overlaps(other) for other in taken):
-                note.set(position=(dx, dy), ha=ha, va=va)
+            note.set(position=(dx, dy), ha=ha, va=va)
+            box = note.get_window_extent().padded(0.5, -0.5)
+            if _is_free(ax, box, taken):
                 taken.append(box)
                 if abs(dy) > NEAR:
-                    _tie(ax, point, (dx, dy))
+                    ax.annotate("", point, (dx, dy), arrowprops=tie, zorder=0.6, **look)
                 break
         else:
             note.remove()
 
 
-def _tie(ax: Axes, point: Any, offset: tuple[float, float]) -> None:
-    look = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3}
-    ax.annotate(
-        "", point, xytext=offset, textcoords="offset points", in_layout=False, arrowprops=look,
-        zorder=0.6,
-    )  # fmt: skip
-
-
-def names_of_ends(names: Sequence[str]) -> dict[str, str]:
-    """Shorten names to fit to the right of the axes."""
-    return told_apart(names, 16 if in_column() else 32)
-
-
 def name_ends(ax: Axes, x: float, ends: list[tuple[float, str, bool, str]]) -> None:
     """Label the last ranks at the right, at least one line apart, with connecting lines."""
-    short = names_of_ends([name for _, name, *_ in ends])
+    # Names are shortened to fit to the right of the axes.
+    short = told_apart([name for _, name, *_ in ends], 16 if in_column() else 32)
     height = ax.get_window_extent().height / figure_of(ax).dpi * 72
     low, high = sorted(ax.get_ylim())
     step = BETWEEN * (high - low) / height
-    most = int((high - low) / step)
-    kept = sorted(sorted(ends, key=lambda end: not end[2])[:most])
-    places = np.array([rank for rank, *_ in kept])
-    for k in range(1, len(places)):
-        places[k] = max(places[k], places[k - 1] + step)
-    # Move labels back if they exceed the end.
-    limit = high
-    for k in range(len(places) - 1, -1, -1):
-        places[k] = min(places[k], limit)
-        limit = places[k] - step
+    kept = sorted(sorted(ends, key=lambda end: not end[2])[: int((high - low) / step)])
+    below = step * np.arange(len(kept))
+    # Down where labels overlap, and back where they exceed the end.
+    places = np.maximum.accumulate([rank for rank, *_ in kept] - below) + below
+    places = np.minimum(places, high - below[::-1])
+    tie = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
     for place, (rank, name, first, color) in zip(places, kept, strict=True):
-        moved = abs(place - rank) > step / 4
-        tie = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
         ax.annotate(
             short[name], (x + 0.04, rank), (x + 0.14, place), va="center", fontsize=7,
             weight="bold" if first else "normal", annotation_clip=False, color=color,
-            arrowprops=tie if moved else None,
+            arrowprops=tie if abs(place - rank) > step / 4 else None,
         )  # fmt: skip
 
 
@@ -740,7 +695,7 @@ def svg_of(draw: Callable[[], Any], label: str) -> str:
     try:
         # Identifiers are unique to the figure and reproducible.
         salt = {"svg.hashsalt": f"alikely {label}"}
-        with settings(SETTINGS | salt), plt.ioff(), warnings.catch_warnings():
+        with mpl.rc_context(SETTINGS | salt), plt.ioff(), warnings.catch_warnings():
             # The reader's fonts may have glyphs that this font lacks.
             warnings.filterwarnings("ignore", message="Glyph .* missing")
             figure = figure_of(draw())

@@ -30,6 +30,7 @@ from alikely.plots._style import (
     legend,
     lift_names,
     name_ends,
+    name_rows,
     not_drawn,
     only,
     place_labels,
@@ -89,15 +90,7 @@ def plot_spectrum(
         "use the data set of alikely.difficulty_spectrum()", "spectrum",
     )  # fmt: skip
     names = spectrum["condition"].values.tolist()
-    if found is not None:
-        check_table(found, ("condition", "label", "position"), FOUND, "found")
-        _same_conditions(names, found["condition"].values.tolist(), "found")
     delta = spectrum["delta"].values.astype(np.float64)
-    order = [] if found is None else [str(name) for name in found["regime"].values]
-    colors = regime_colors(order)
-    color = np.full(len(names), "0.3", dtype=object)
-    if found is not None:
-        color = found["label"].to_series().astype(str).loc[names].map(colors).to_numpy()
     defined = np.isfinite(delta)
     if not defined.any():
         raise ValueError("spectrum has no condition with a delta; use correction=0.5")
@@ -112,49 +105,53 @@ def plot_spectrum(
     pad = max(0.04 * float(np.ptp(ends)), 0.5)
     low, high = float(ends.min()) - pad, float(ends.max()) + pad
     ax.set_xlim(high, low)
-    ax.set_ylim(len(datasets) - 0.5, -0.5)
-    texts = []
+    color, texts = np.full(len(names), "0.3", dtype=object), []
     if found is not None:
-        position = found["position"].values.astype(np.float64)
-        edges = [low, *np.clip(position, low, high).tolist(), high]
+        check_table(found, ("condition", "label", "position"), FOUND, "found")
+        _same_conditions(names, found["condition"].values.tolist(), "found")
+        order = [str(name) for name in found["regime"].values]
+        colors = regime_colors(order)
+        color = found["label"].to_series().astype(str).loc[names].map(colors).to_numpy()
+        edges = [low, *np.clip(found["position"].values.astype(float), low, high).tolist(), high]
         texts = shade_regimes(ax, zip(edges[:-1], edges[1:], order, strict=True), colors)
     handles: list[Line2D] = []
     for chosen, marker, text in ((~is_reference, "o", "condition"),
                                  (is_reference, "D", "reference condition")):  # fmt: skip
-        here = chosen & defined
-        ax.scatter(
-            delta[here], row[here], s=25, marker=marker, color=color[here].tolist(), zorder=3
-        )
-        if here.any():
+        if (here := chosen & defined).any():
+            look: Any = {"marker": marker, "color": color[here].tolist(), "zorder": 3}
+            ax.scatter(delta[here], row[here], s=25, **look)
             handles.append(key(text, linestyle="", color="0.3", markersize=5, marker=marker))
-    ax.set_yticks(range(len(datasets)), datasets, fontsize=8)
-    ax.tick_params(axis="x", labelsize=8)
-    ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(
-        "Glass's delta (standard deviations of the reference; harder to the right)", fontsize=8
+    _name_datasets(
+        ax, datasets, "Glass's delta (standard deviations of the reference; harder to the right)"
     )
-    ax.spines["left"].set_visible(False)
     handles += not_drawn(int((~defined).sum()), len(names), "no delta")
     legend(ax, handles, at="below", side="center", ncols=3)
     lift_names(ax, texts)
     points = np.column_stack([delta, row])[defined]
-    levels = spectrum["level"].values[defined].tolist()
+    levels = spectrum["level"].values[defined].astype(str)
     # Row by row, so that neighbors share the available space.
     place = np.lexsort([-points[:, 0], points[:, 1]])
-    place_labels(ax, points[place], [str(levels[i]) for i in place], ABOVE_OR_BELOW, points)
+    place_labels(ax, points[place], levels[place].tolist(), ABOVE_OR_BELOW, points)
     return ax
+
+
+def _name_datasets(ax: Axes, datasets: list[str], label: str) -> None:
+    """Label rows of data sets from the top down, and the values."""
+    name_rows(ax, datasets, down=True)
+    ax.tick_params(axis="x", labelsize=8)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel(label, fontsize=8)
+    ax.spines["left"].set_visible(False)
 
 
 def _same_conditions(names: list[str], given: list[str], what: str) -> None:
     """Raise `ValueError` if conditions differ from those of the spectrum."""
-    if len(set(given)) != len(given):
-        raise ValueError(f"{what} has a condition twice; use one row per condition")
-    odd = sorted(set(names) ^ set(given))
-    if odd:
-        where = "lacks" if odd[0] in names else "has an unknown"
+    if sorted(names) != sorted(given):
+        odd = sorted(set(names) ^ set(given))
+        where = f" ({len(odd)} differ, such as {odd[0]!r})" if odd else ""
         raise ValueError(
-            f"{what} {where} condition {odd[0]!r} ({len(odd)} differ from the spectrum's); make "
-            "both from the same trials"
+            f"{what} must have each condition of the spectrum once{where}; make both from the same "
+            "trials"
         )
 
 
@@ -239,19 +236,18 @@ def _distortions(
     own = only(only(table, "metric", metric), "system", HUMANS)
     if own["dataset"].isna().any():
         raise ValueError(f"column 'dataset' has no value in some rows; {TABLE}")
-    own = own.reset_index(drop=True)  # concatenated tables have duplicate labels in the index
     datasets = own["dataset"].drop_duplicates().tolist()
     if len(datasets) > MOST_ROWS:
         raise ValueError(
             f"{len(datasets)} data sets are too many to read, the limit is {MOST_ROWS}; select "
             "some with table[table['dataset'].isin([...])]"
         )
-    defined = own["estimate"].notna()
-    if not defined.any():
-        raise ValueError(f"{metric} of humans is undefined in all {len(own)} conditions")
-    regime = _regimes(own) if "regime" in own else pd.Series("", own.index)
+    lost = int(own["estimate"].isna().sum())
+    if lost == len(own):
+        raise ValueError(f"{metric} of humans is undefined in all {lost} conditions")
     order = regime_order(_regimes(table)) if "regime" in table else []
-    colors = regime_colors(order) | {"": "0.3"}
+    colors = regime_colors(order)
+    own = own.assign(color=_regimes(own).map(colors) if order else "0.3")
 
     row_height = 0.24 if in_column() else 0.42
     ax = axes_or_new(ax, (7.0, 1.5 + row_height * len(datasets)), tall=True)
@@ -259,21 +255,20 @@ def _distortions(
     for row, name in enumerate(datasets):
         part = own[own["dataset"] == name]
         place = row + SPREAD * np.linspace(-1, 1, len(part)) * (len(part) > 1)
-        shown = part["estimate"].notna().to_numpy()
-        value = part["estimate"].to_numpy(np.float64)[shown]
+        shown = part.assign(place=place).dropna(subset="estimate")
+        value, place = (shown[column].to_numpy(np.float64) for column in ("estimate", "place"))
         drawn |= violin(ax, value, row)
-        color = [colors[label] for label in regime[part.index][shown]]
-        bounds = part[[lower, upper]].to_numpy(np.float64)[shown]
-        ax.hlines(place[shown], *bounds.T, color=color, linewidth=0.9, zorder=2)
-        ax.scatter(value, place[shown], s=14, color=color, zorder=3)
+        look: Any = {"color": shown["color"].tolist()}
+        ax.hlines(place, shown[lower], shown[upper], linewidth=0.9, zorder=2, **look)
+        ax.scatter(value, place, s=14, zorder=3, **look)
     ax.axvline(0, color="0.75", linewidth=0.8, zorder=0.6)
-    ax.set_ylim(len(datasets) - 0.5, -0.5)
-    ax.set_yticks(range(len(datasets)), datasets, fontsize=8)
-    ax.tick_params(axis="x", labelsize=8)
-    ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(f"{get_metric(metric).label}, human-human", fontsize=8)
-    ax.spines["left"].set_visible(False)
-    legend(ax, _legend(order[::-1], colors, drawn, own, lower), at="below", side="center", ncols=3)
+    _name_datasets(ax, datasets, f"{get_metric(metric).label}, human-human")
+    dot: dict[str, Any] = {"marker": "o", "markersize": 4, "linewidth": 0.9}
+    percent = lower.split("_")[1].lstrip("etihd")
+    handles: list[Any] = [key(name, color=colors[name], **dot) for name in order[::-1]]
+    handles.append(key(f"condition, {percent}% interval", color="0.3", **dot))
+    handles += [Patch(label="density of conditions", **VIOLIN)] * drawn
+    legend(ax, handles + not_drawn(lost, len(own)), at="below", side="center", ncols=3)
     return ax
 
 
@@ -290,21 +285,20 @@ def _levels(
     check_table(table, needed, TABLE)
     bounds = bounds_of(table, "bootstrap", TABLE)
     own = only(only(table, "metric", metric), "dataset", dataset)
-    conditions = own["condition"].drop_duplicates().tolist()
+    at = own.drop_duplicates("condition")
+    conditions = at["condition"].tolist()
     values = by_system(own, conditions)
     systems = [name for name in values.index if name != HUMANS]
-    family = None if families is None else groups_of(systems, families, "family")
 
     ax = axes_or_new(ax, (max(5.5, 2.6 + 0.45 * len(conditions)), 3.4))
     x = np.arange(len(conditions))
     ax.set_xlim(-0.5, len(conditions) - 0.5)
-    all_regimes = regime_order(table["regime"].astype(str))
-    at = own.drop_duplicates("condition")
     spans: list[tuple[float, float, str]] = []
     for k, name in enumerate(at["regime"].astype(str)):
         start = spans.pop()[0] if spans and spans[-1][2] == name else k - 0.5
         spans.append((start, k + 0.5, name))
-    names = shade_regimes(ax, spans, regime_colors(all_regimes))
+    colors = regime_colors(regime_order(table["regime"].astype(str)))
+    names = shade_regimes(ax, spans, colors)
     ax.axhline(0, color="0.75", linewidth=0.8, zorder=0.6)
     handles: list[Line2D | Patch] = []
     if HUMANS in values.index:
@@ -315,20 +309,18 @@ def _levels(
         ax.plot(x, values.loc[HUMANS], zorder=4, **look)
         handles.append(key("human-human\n(band: interval)", **look))
     thin: dict[str, Any] = {"linewidth": 0.8, "marker": ".", "markersize": 3}
-    if family is None:
-        ax.plot(x, values.loc[systems].T, color="0.45", zorder=2, **thin)
-        handles.append(key("model-human", color="0.45", **thin))
-    else:
+    family, styles = ["model-human"] * len(systems), {"model-human": ("0.45", "")}
+    if families is not None:
+        family = groups_of(systems, families, "family")
         styles = group_styles(list(dict.fromkeys(family)))
-        for name, group in zip(systems, family, strict=True):
-            ax.plot(x, values.loc[name], color=styles[group][0], zorder=2, **thin)
-        handles += [key(group, color=color, **thin) for group, (color, _) in styles.items()]
+    for name, group in zip(systems, family, strict=True):
+        ax.plot(x, values.loc[name], color=styles[group][0], zorder=2, **thin)
+    handles += [key(group, color=color, **thin) for group, (color, _) in styles.items()]
     handles += not_drawn(int(values.isna().sum().sum()), values.size)
     turn: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
     crowded = max(at["level"].astype(str).str.len()) > 5
     ax.set_xticks(x, at["level"].tolist(), fontsize=8, **turn if crowded else {})
-    ax.set_xlabel(dataset)
-    ax.set_ylabel(get_metric(metric).label)
+    ax.set(xlabel=dataset, ylabel=get_metric(metric).label)
     legend(ax, handles)
     lift_names(ax, names)
     return ax
@@ -338,18 +330,6 @@ def can_be_drawn(table: pd.DataFrame, metric: str) -> bool:
     """Whether values are defined, in data sets that fit into one plot."""
     own = table[(table["system"] == HUMANS) & (table["metric"] == metric)]
     return bool(own["estimate"].notna().any()) and own["dataset"].nunique() <= MOST_ROWS
-
-
-def _legend(
-    order: list[str], colors: dict[str, str], drawn: bool, own: pd.DataFrame, lower: str
-) -> list[Line2D | Patch]:
-    dot: dict[str, Any] = {"marker": "o", "markersize": 4, "linewidth": 0.9}
-    percent = lower.split("_")[1].lstrip("etihd")
-    handles: list[Line2D | Patch] = [key(name, color=colors[name], **dot) for name in order]
-    handles.append(key(f"condition, {percent}% interval", color="0.3", **dot))
-    if drawn:
-        handles.append(Patch(label="density of conditions", **VIOLIN))
-    return handles + not_drawn(int(own["estimate"].isna().sum()), len(own))
 
 
 def _regimes(table: pd.DataFrame) -> pd.Series:
@@ -443,29 +423,26 @@ def plot_regimes(
     ax = axes_or_new(ax, (2.8 + 1.3 * len(regimes), height), tall=True)
     # Next to each other, so that no bar hides another.
     aside = 0.3 * (2 * (np.argsort(np.argsort(rank, axis=0), axis=0) + 0.5) / n - 1)
-    x = np.arange(len(regimes)) + aside
-    for k in range(n):
-        look: dict[str, Any] = {"color": colors[k], "zorder": 1 + apart[k]}
+    x, ends = np.arange(len(regimes)) + aside, []
+    for k, color in enumerate(colors):
+        look: dict[str, Any] = {"color": color, "zorder": 1 + apart[k]}
         if apart[k]:
             ax.vlines(x[k], lower[k] - 0.3, upper[k] + 0.3, alpha=0.25, linewidth=2.2, **look)
         width = 0.7 if not apart[k] else 0.9 if n <= MANY_LINES else 1.6
         ax.plot(x[k], rank[k], linewidth=width, marker="o", markersize=3.2, **look)
+        if np.isfinite(rank[k, last]) and (n <= MOST_NAMES or apart[k]):
+            named = color if apart[k] else "0.35"
+            ends.append((float(rank[k, last]), systems[k], False, named))
     ax.set_xlim(-0.45, len(regimes) - 0.55)
     ax.set_ylim(n + 0.7, 0.3)
-    name_ends(ax, last + 0.35, [
-        (float(rank[k, last]), systems[k], False, colors[k] if apart[k] else "0.35")
-        for k in range(n)
-        if np.isfinite(rank[k, last]) and (n <= MOST_NAMES or apart[k])
-    ])  # fmt: skip
-    text = [f"{name}{'' if there else chr(10) + '(no rank)'}"
-            for name, there in zip(regimes, ranked, strict=True)]  # fmt: skip
-    ax.set_xticks(range(len(regimes)), text)
+    name_ends(ax, last + 0.35, ends)
+    without = [f"{name}\n(no rank)" for name in regimes]
+    ax.set_xticks(range(len(regimes)), np.where(ranked, regimes, without))
     ax.tick_params(axis="x", length=0)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.set_ylabel(f"rank by {get_metric(metric).label}")
     if not apart.all():
-        told = f"{MOST_LINES} largest changes"
-        handles.append(key(told, color=COLORS[0], linewidth=1.6))
+        handles.append(key(f"{MOST_LINES} largest changes", color=COLORS[0], linewidth=1.6))
         handles.append(key("others", color="0.72", linewidth=0.7))
     handles.append(Patch(color="0.8", label="confidence set of the rank"))
     legend(ax, handles, at="above", side="left", ncols=3, fontsize=7)
