@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from alikely._base.intervals import percent
 from alikely._base.random import RandomState
@@ -29,13 +29,12 @@ from alikely.estimates.result import Result, of_kind
 from alikely.estimates.sentences import bounds_of
 from alikely.metrics import get_metric
 from alikely.plots._style import (
-    COLORS,
-    MARKERS,
     METHODS,
     axes_or_new,
     check_table,
     color_key,
     draw_kind,
+    group_styles,
     in_column,
     legend,
     name_both_sides,
@@ -139,11 +138,7 @@ def _scores(
     # If no method is valid, points have no intervals.
     lower, upper = bounds_of(chosen, kind, prob) if chosen else (middle, middle)
     models = frame.loc[[m for m in model_names(scores) if m in frame.index]].sort_values(middle)
-    n = len(models)
-    shown, height = rows_shown(n, top, 0.24)
-    models = models.iloc[n - shown :]
-    ax = axes_or_new(ax, (6.5, 1.4 + height * shown), tall=True)
-    position = np.arange(len(models))
+    ax, models, position = _best_rows(ax, models, top, (6.5, 1.4))
     color = METHODS["posterior"]
     ax.hlines(position, models[lower], models[upper], color=color, linewidth=2)
     ax.plot(models[middle], position, "o", color=color, markersize=5)
@@ -155,12 +150,22 @@ def _scores(
         line = ax.axvline(ceiling[middle], color="#009E73", label=f"{CEILINGS[human]}{band}")
         legend(ax, [line], at="above")
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
-    name_rows(ax, models.index.tolist(), n)
     what = {"images": "new images", "observers": "new humans", "both": "new images and humans"}
     told = f"with {scores.data.attrs['reference']}" if drawn else f"with humans ({what[target]})"
     freed = ", noise-corrected" if drawn and scores.metric.counts == "margins" else ""
     ax.set_xlabel(f"mean {scores.metric.label}\n{told}{freed}")
     return ax
+
+
+def _best_rows(
+    ax: Axes | None, table: pd.DataFrame, top: int | None, size: tuple[float, float]
+) -> tuple[Axes, pd.DataFrame, NDArray[np.intp]]:
+    """Axes with a row for each of the best models (last ones of a table), and their rows."""
+    shown, height = rows_shown(len(table), top, 0.24)
+    ax = axes_or_new(ax, (size[0], size[1] + height * shown), tall=True)
+    best = table.iloc[len(table) - shown :]
+    name_rows(ax, best.index.tolist(), len(table))
+    return ax, best, np.arange(shown)
 
 
 def _ranks(
@@ -172,12 +177,8 @@ def _ranks(
     ax: Axes | None = None,
 ) -> Axes:
     """Ranks with their simultaneous confidence sets."""
-    table = ranks(scores, generalize_to, rng=rng).iloc[::-1]
-    n = len(table)
-    shown, height = rows_shown(n, top, 0.24)
-    table = table.iloc[n - shown :]
-    ax = axes_or_new(ax, (5.5, 1.2 + height * shown), tall=True)
-    position = np.arange(len(table))
+    table = ranks(scores, generalize_to, rng=rng).iloc[::-1].set_index("system")
+    ax, table, position = _best_rows(ax, table, top, (5.5, 1.2))
     tied = table["tied_with_top"].to_numpy()
     for mask, color, label in (
         (tied, "#0072B2", "not significantly below the highest"),
@@ -187,9 +188,8 @@ def _ranks(
             ends = table["rank_lb"][mask], table["rank_ub"][mask]
             ax.hlines(position[mask], *ends, color=color, linewidth=4)
             ax.plot(table["rank"][mask], position[mask], "o", color=color, label=label)
-    name_rows(ax, table["system"].tolist(), n)
     ax.set_xlabel("rank")
-    ax.set_xlim(0.5, max(shown, float(table["rank_ub"].max())) + 0.5)
+    ax.set_xlim(0.5, max(len(table), float(table["rank_ub"].max())) + 0.5)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     legend(ax, at="above")
     return ax
@@ -204,26 +204,19 @@ def _prob_greater(
 ) -> Axes:
     """Posterior probability that the row is above the column."""
     systems, estimate = system_names(scores), level_scores(scores, level)
-    present = [
-        i
-        for i, name in enumerate(systems)
-        if name in model_names(scores) and np.isfinite(estimate[i])
-    ]
+    models = set(model_names(scores))
+    present = [i for i, name in enumerate(systems) if name in models and np.isfinite(estimate[i])]
     if top is not None and top < 1:
         raise ValueError(f"top must be at least 1, got {top}")
     order = sorted(present, key=lambda i: -estimate[i])[:top]
     draws = level_draws(scores, "posterior", level=level)[:, order]
-    names = [systems[i] for i in order]
-    n = len(names)
+    n = len(order)
     cell = max(CELL * min(1, ROOMY / n), LEAST)
-    size = min(8.0, 60 * cell)
     ax = axes_or_new(ax, (max(2.2 + cell * n, 4.0), max(1.9 + cell * n, 3.2)))
     image = ax.imshow(ranking.probability_greater(draws), cmap="PuOr", vmin=0, vmax=1)
-    name_both_sides(ax, names, size)
+    name_both_sides(ax, [systems[i] for i in order], min(8.0, 60 * cell))
     told = NEW_IMAGES if is_analytic(scores) else NEW_TRIALS
-    if level != OVERALL:
-        told = f"{level}, {told}"
-    ax.set_title(told)
+    ax.set_title(told if level == OVERALL else f"{level}, {told}")
     if n < len(present):
         ax.set_ylabel(f"first {n} of {len(present)} models")
     color_key(ax, image, "P(row above column)", shrink=0.8)
@@ -301,7 +294,6 @@ def _correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None 
             "latent=True needs the column 'latent'; use al.benchmark.score_correlations(scores)"
         )
     names = list(dict.fromkeys([*table["level"], *table["other"]]))
-    position = {name: i for i, name in enumerate(names)}
     matrix = np.full((len(names), len(names)), np.nan)
     bounds = [str(c) for c in table if str(c).endswith(("_lb", "_ub"))]
     lower, upper = (c for c in bounds if c.startswith("latent_") == latent)
@@ -309,28 +301,22 @@ def _correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None 
     # Numbers of 6 pt fit into few cells of a column.
     figures = not in_column() or len(names) <= MOST_FIGURES
     for row in table.to_dict("records"):
-        i, j = position[row["level"]], position[row["other"]]
+        i, j = names.index(row["level"]), names.index(row["other"])
         value = row[column]
         bounded = np.isfinite(row[lower]) and np.isfinite(row[upper])
         matrix[i, j] = matrix[j, i] = value if bounded else np.nan
         open_sign = row[lower] <= 0 <= row[upper]
-        color = "white" if bounded and abs(value) > 0.6 else "black"
-        if not figures:
-            if open_sign:
-                ax.plot([i, j], [j, i], ".", color=color, markersize=2.5)
-            continue
         # Without reliable variance the correlation is undefined.
         text = "n/a" if np.isnan(value) else f"{value:.2f}"
+        text = text if figures else "\u2022" * open_sign
+        look: dict[str, Any] = {"color": "white" if bounded and abs(value) > 0.6 else "black"}
+        look |= {"alpha": 0.4 if open_sign and figures else 1.0, "ha": "center", "va": "center"}
         for x, y in ((i, j), (j, i)):
-            ax.text(
-                x, y, text, ha="center", va="center", fontsize=6, color=color,
-                alpha=0.4 if open_sign else 1.0,
-            )  # fmt: skip
+            ax.text(x, y, text, fontsize=6, **look)
     image = ax.imshow(matrix, cmap="PuOr", vmin=-1, vmax=1)
     name_both_sides(ax, names)
     label = "disattenuated correlation of scores" if latent else "Spearman correlation of scores"
-    if not figures:
-        label += "\n(dot: interval includes 0)"
+    label += "" if figures else "\n(dot: interval includes 0)"
     color_key(ax, image, label, shrink=0.8)
     return ax
 
@@ -339,23 +325,16 @@ def _sensitivity(table: pd.DataFrame, *, top: int | None = None, ax: Axes | None
     """Range of scores over analysis choices, by the first metric."""
     metric = table["metric"].iloc[0]
     models = table[table["rank"].notna() & (table["metric"] == metric)]
-    first = models.groupby("system", sort=False)["score"].first().sort_values()
-    n = len(first)
-    shown, height = rows_shown(n, top, 0.24)
-    first = first.iloc[n - shown :]
+    first = models.groupby("system", sort=False)[["score"]].first().sort_values("score")
+    ax, first, position = _best_rows(ax, first, top, (6.5, 1.4))
+    places = pd.Series(position, first.index)
     models = models[models["system"].isin(first.index)]
-    ax = axes_or_new(ax, (6.5, 1.4 + height * shown), tall=True)
-    position = {name: i for i, name in enumerate(first.index)}
     groups = models.groupby(["conditions", "grouping"], sort=False)
-    for k, (label, part) in enumerate(groups):
-        color, marker = COLORS[k % len(COLORS)], MARKERS[k % len(MARKERS)]
-        ax.plot(
-            part["score"], part["system"].map(position), marker, color=color, markersize=4,
-            alpha=0.7,
-            label=f"{label[0]} conditions, {label[1]}",
-        )  # fmt: skip
-    ax.plot(first, range(len(first)), "|", color="black", markersize=12, label="analysis as run")
-    name_rows(ax, first.index.tolist(), n)
+    styles = group_styles([f"{label[0]} conditions, {label[1]}" for label, _ in groups])
+    for (label, (color, marker)), (_, part) in zip(styles.items(), groups, strict=True):
+        ax.plot(part["score"], part["system"].map(places), marker, color=color, markersize=4,
+                alpha=0.7, label=label)  # fmt: skip
+    ax.plot(first["score"], position, "|", color="black", markersize=12, label="analysis as run")
     ax.set_xlabel(f"mean {get_metric(metric).label} with humans")
     legend(ax, at="above", ncols=2, fontsize=7)
     return ax
@@ -369,18 +348,16 @@ def _rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     n = table["system"].nunique()
     ax = axes_or_new(ax, (2.6 + 1.5 * len(metrics), min(2.6 + 0.18 * n, 9.0)), tall=True)
     accuracy = table.groupby("system")["accuracy"].mean()
-    norm = Normalize(accuracy.min(), accuracy.max())
-    cmap = colormaps["viridis_r"]
+    colors = ScalarMappable(Normalize(accuracy.min(), accuracy.max()), "viridis_r")
     x = np.arange(len(metrics))
     ends: list[tuple[float, str, bool, str]] = []
     for i, (name, own) in enumerate(table.groupby("system", sort=False)):
         hangs = bool(own["note"].any())
         named = hangs or n <= NAMED
-        color, top = cmap(norm(accuracy[name])), 4 if hangs else 3
-        ranks = own.set_index("metric").loc[metrics]
+        color, ranks = colors.to_rgba(accuracy[name]), own.set_index("metric").loc[metrics]
         ax.plot(
             x, ranks["rank"], "o-", color=color, markersize=3, lw=2.4 if hangs else 1.0,
-            alpha=1.0 if named else 0.35, zorder=top,
+            alpha=1.0 if named else 0.35, zorder=3 + hangs,
         )  # fmt: skip
         # Confidence sets of many models would overlap.
         if hangs or n <= APART:
@@ -388,7 +365,7 @@ def _rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             ax.vlines(aside, ranks["rank_lb"], ranks["rank_ub"], color=color, lw=3, alpha=0.4)
         if named:
             ends.append((float(ranks["rank"].iloc[-1]), str(name), hangs, "black"))
-    ax.set_xticks(range(len(metrics)), [get_metric(name).short for name in metrics])
+    ax.set_xticks(x, [get_metric(name).short for name in metrics])
     ax.set_xlim(-0.3, len(metrics) - 0.7)
     ax.set_ylim(n + 0.7, 0.3)
     name_ends(ax, len(metrics) - 1, ends)
@@ -396,6 +373,5 @@ def _rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.set_ylabel("rank (bars: confidence sets)")
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(axis="x", length=0)
-    bar = ScalarMappable(norm, cmap)
-    color_key(ax, bar, "accuracy", shrink=0.5, aspect=30)
+    color_key(ax, colors, "accuracy", shrink=0.5, aspect=30)
     return ax

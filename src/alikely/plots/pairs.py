@@ -12,9 +12,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
-from scipy import stats
 
-from alikely._base.names import listed, nearest, told_apart
+from alikely._base.checks import one_of
+from alikely._base.names import nearest, told_apart
 from alikely.estimates.result import Result, of_kind
 from alikely.metrics import Metric
 from alikely.plots._style import (
@@ -97,7 +97,7 @@ def plot_matrix(
             "result must have entries for pairs, got entries for all readers jointly; use "
             "agreement(..., readers='pairs')"
         )
-    frame = _entries(result)
+    frame, symmetric = _entries(result), result.metric.symmetric
     taking_part = {*frame["observer_a"], *frame["observer_b"]}
     names = [name for name in result.table["observer"].values.tolist() if name in taking_part]
     kinds: dict[str, str] = {}
@@ -106,42 +106,36 @@ def plot_matrix(
         order = _in_order(kinds, names)
         names.sort(key=lambda name: order.index(kinds[name]))
     position = {name: i for i, name in enumerate(names)}
-    ends = np.array([[position[a], position[b]] for a, b in _observers(frame)])
-    symmetric = result.metric.symmetric
+    ends = frame[["observer_a", "observer_b"]].map(position.get).to_numpy()
     frame[["i", "j"]] = np.sort(ends, axis=1) if symmetric else ends
     values = frame.groupby(["i", "j"])["value"].mean()
     i, j = (values.index.get_level_values(level).to_numpy() for level in ("i", "j"))
     matrix = np.full((len(names), len(names)), np.nan)
-    if symmetric:
-        matrix[j, i] = values
-    matrix[i, j] = values
+    hatched = np.zeros(matrix.shape, dtype=bool)
+    for a, b in ((j, i), (i, j)) if symmetric else ((i, j),):
+        matrix[a, b], hatched[a, b] = values, values.isna()
 
     ax = axes_or_new(ax, (2.8 + 0.19 * len(names), max(2.2 + 0.19 * len(names), 3.2)))
     image = ax.imshow(matrix, **_scale(result.metric, matrix))
-    undefined = np.isnan(values.to_numpy())
-    for a, b in zip(i[undefined].tolist(), j[undefined].tolist(), strict=True):
-        for x, y in ((b, a), (a, b)) if symmetric else ((b, a),):
-            ax.add_patch(
-                Rectangle(
-                    (x - 0.5, y - 0.5), 1, 1, facecolor="0.85", edgecolor="0.5", hatch="////",
-                    linewidth=0,
-                )
-            )  # fmt: skip
+    look: dict[str, Any] = {"facecolor": "0.85", "edgecolor": "0.5", "linewidth": 0}
+    for y, x in np.argwhere(hatched):
+        ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, hatch="////", **look))
     name_both_sides(ax, names, 7)
     if kinds:
         _separate(ax, [kinds[name] for name in names])
-    notes = [ax.get_xlabel()] if ax.get_xlabel() else []
-    if undefined.any():
-        notes.append(f"hatched: undefined ({undefined.sum()} of {len(values)} pairs)")
-    if not symmetric:
-        notes.append("row: reference, column: other")
     n_possible = len(names) * (len(names) - 1) // (2 if symmetric else 1)
-    if len(values) < n_possible:
-        notes.append(f"blank: not compared ({n_possible - len(values)} pairs)")
-    ax.set_xlabel("\n".join(notes), fontsize=8)
-    ax.set_title(_title(frame))
-    label = result.metric.label
-    color_key(ax, image, label, shrink=0.7)
+    undefined, lacking = int(values.isna().sum()), n_possible - len(values)
+    notes = [
+        ax.get_xlabel(),
+        f"hatched: undefined ({undefined} of {len(values)} pairs)" if undefined else "",
+        "" if symmetric else "row: reference, column: other",
+        f"blank: not compared ({lacking} pairs)" if lacking > 0 else "",
+    ]
+    ax.set_xlabel("\n".join(filter(None, notes)), fontsize=8)
+    groups = frame[["dataset", "condition"]].drop_duplicates()
+    one = ", ".join(part for part in groups.iloc[0] if part != "all")
+    ax.set_title(f"mean over {len(groups)} groups" if len(groups) > 1 else one)
+    color_key(ax, image, result.metric.label, shrink=0.7)
     return ax
 
 
@@ -166,10 +160,9 @@ def short_pair(result: Result, pair: str) -> tuple[str, str, str]:
 
 def undefined_pairs(result: Result) -> int:
     """Number of pairs without a defined entry, which `plot_matrix` hatches."""
-    value = result.pairs[["observer_a", "observer_b"]].assign(
-        value=result.estimates["estimate"].values
-    )
-    return int(value.groupby(["observer_a", "observer_b"])["value"].mean().isna().sum())
+    value = pd.Series(result.estimates["estimate"].values, result.pairs.index)
+    pairs = [result.pairs[f"observer_{side}"] for side in "ab"]
+    return int(value.groupby(pairs).mean().isna().sum())
 
 
 @styled
@@ -228,24 +221,20 @@ def plot_metrics(
     """
     named = {name: of_kind(each, "pair") for name, each in _named(results).items()}
     for axis, name in (("x", x), ("y", y)):
-        if name not in named:
-            raise ValueError(
-                f"{axis} must be one of {listed(named)}; got {name!r}{nearest(name, named)}"
-            )
+        one_of(axis, name, tuple(named))
     if x == y:
         raise ValueError(f"x and y must be two results, got {x!r} for both")
-    frames = [_entries(named[name]).set_index(LABELS) for name in (x, y)]
-    for (one, own), (other, lacking) in itertools.permutations(zip((x, y), frames, strict=True)):
-        missing = own.index[~own.index.isin(lacking.index)]
-        if len(missing):
+    frames = {name: _entries(named[name]).set_index(LABELS) for name in (x, y)}
+    for one, other in ((x, y), (y, x)):
+        own = frames[one].index
+        if len(missing := own.difference(frames[other].index, sort=False)):
             raise ValueError(
                 f"{other!r} lacks {len(missing)} of the {len(own)} entries of {one!r}, the first "
                 f"is {' | '.join(missing[0])}; analyze both with the same trials, by and pairs "
                 "(listed one by one if their order matters to one metric)"
             )
-    frame = frames[0].assign(other=frames[1]["value"]).reset_index()
-    both = frame[["value", "other"]].notna().all(axis=1)
-    shown = frame[both]
+    frame = frames[x].assign(other=frames[y]["value"]).reset_index()
+    shown = frame.dropna(subset=["value", "other"])
     if len(shown) < 2:
         raise ValueError(
             f"{x!r} and {y!r} must both be defined for at least two pairs, got {len(shown)}"
@@ -254,31 +243,31 @@ def plot_metrics(
     ax = axes_or_new(ax, (6.6, 4.4))
     handles = []
     for k, (label, part) in enumerate(by_pair_kind(shown, observer_kinds)):
-        color, marker = COLORS[k], MARKERS[k]
+        look: dict[str, Any] = {"color": COLORS[k], "marker": MARKERS[k]}
         ax.scatter(
-            part["value"], part["other"], s=_areas(part["accuracy"]), marker=marker,
-            color=color, alpha=0.65, edgecolors="white", linewidths=0.4,
+            part["value"], part["other"], s=_areas(part["accuracy"]), alpha=0.65,
+            edgecolors="white", linewidths=0.4, label=label,
             # Small groups are drawn on top.
-            zorder=3 - len(part) / len(shown), label=label,
+            zorder=3 - len(part) / len(shown), **look,
         )  # fmt: skip
         if observer_kinds is not None:
-            handles.append(key(label, linestyle="", marker=marker, color=color))
-    ends = np.nanquantile(shown["accuracy"], [0, 0.5, 1]).round(2)
+            handles.append(key(label, linestyle="", **look))
     handles.append(key("\nmean accuracy", linestyle=""))
-    handles += [
-        key(f"{a:.2f}", linestyle="", marker="o", color="0.5", markersize=_areas(a) ** 0.5)
-        for a in np.unique(ends)
-    ]
+    for accuracy in np.unique(np.nanquantile(shown["accuracy"], [0, 0.5, 1]).round(2)):
+        size = float(_areas(accuracy)) ** 0.5
+        handles.append(key(f"{accuracy:.2f}", linestyle="", marker="o", color="0.5",
+                           markersize=size))  # fmt: skip
     legend(ax, handles)
     for name, line in ((x, ax.axvline), (y, ax.axhline)):
         if _has_a_middle(named[name].metric):
             line(0, color="0.6", linewidth=0.8, zorder=0)
-    ax.set_xlabel(named[x].metric.label)
-    ax.set_ylabel(named[y].metric.label)
-    title = f"Spearman's rho {_rho(shown['value'], shown['other'])} over {len(shown)} pairs"
-    if not both.all():
-        title += f"\n{len(frame) - len(shown)} undefined, not drawn"
-    ax.set_title(title)
+    ax.set(xlabel=named[x].metric.label, ylabel=named[y].metric.label)
+    rho = "undefined"
+    if min(shown["value"].nunique(), shown["other"].nunique()) > 1:
+        rho = f"= {shown['value'].corr(shown['other'], method='spearman'):.2f}"
+    lost = len(frame) - len(shown)
+    left_out = f"\n{lost} undefined, not drawn" if lost else ""
+    ax.set_title(f"Spearman's rho {rho} over {len(shown)} pairs{left_out}")
     return ax
 
 
@@ -298,29 +287,22 @@ def _entries(result: Result) -> pd.DataFrame:
     return frame.reset_index(drop=True)
 
 
-def _observers(frame: pd.DataFrame) -> list[tuple[str, str]]:
-    return list(zip(frame["observer_a"], frame["observer_b"], strict=True))
-
-
 def _of_observers(of: Kinds, names: Sequence[str]) -> dict[str, str]:
     """Kind of each observer."""
     if isinstance(of, Mapping):
         known = {str(name): str(kind) for name, kind in of.items()}
     elif isinstance(getattr(of, "data", None), xr.Dataset):
-        columns = (of.data[key].values.tolist() for key in ("observer", "kind"))
-        of_observer = dict(zip(*columns, strict=True))
+        known = of.data["kind"].to_series().to_dict()
         # Groups of observers, as for margins, have the names of their kinds.
-        known = {kind: kind for kind in of_observer.values()} | of_observer
+        known = {kind: kind for kind in known.values()} | known
     else:
         raise TypeError(
             f"observer_kinds must be a mapping of observers or Trials, got {type(of).__name__}"
         )
-    lacking = [name for name in names if name not in known]
-    if lacking:
+    if lacking := [name for name in names if name not in known]:
         raise ValueError(
-            f"observer_kinds has no entry for {lacking[0]!r}, nor for {len(lacking) - 1} others of "
-            f"{len(names)} observers; name each in a mapping"
-            + (", or use observer_kinds=trials" if isinstance(of, Mapping) else "")
+            f"observer_kinds has no entry for {lacking[0]!r} ({len(lacking)} without); name each "
+            "in a mapping, or use observer_kinds=trials"
         )
     return known
 
@@ -344,28 +326,18 @@ def _scale(metric: Metric, matrix: NDArray[np.float64]) -> dict[str, Any]:
 
 def _separate(ax: Axes, keys: list[str]) -> None:
     """Draw lines between blocks of observers, and their labels at the top."""
-    starts = [0] + [i for i in range(1, len(keys)) if keys[i] != keys[i - 1]]
-    stops = [*starts[1:], len(keys)]
-    for start in starts[1:]:
-        ax.axhline(start - 0.5, color="black", linewidth=1.2)
-        ax.axvline(start - 0.5, color="black", linewidth=1.2)
-    labels = [keys[start] for start in starts]
+    blocks = [(label, len(list(own))) for label, own in itertools.groupby(keys)]
+    sizes = np.array([size for _, size in blocks])
+    stops = np.cumsum(sizes) - 0.5
+    for stop in stops[:-1]:
+        ax.axhline(stop, color="black", linewidth=1.2)
+        ax.axvline(stop, color="black", linewidth=1.2)
     # A letter is about half as wide as a cell.
-    narrow = any(
-        len(label) > 1.8 * (stop - start)
-        for label, start, stop in zip(labels, starts, stops, strict=True)
-    )
+    narrow = any(len(label) > 1.8 * size for label, size in blocks)
     top = ax.secondary_xaxis("top")
-    centers = [(start + stop - 1) / 2 for start, stop in zip(starts, stops, strict=True)]
-    top.set_xticks(centers, labels, rotation=90 if narrow else 0, fontsize=8, fontweight="bold")
+    top.set_xticks(stops - sizes / 2, [label for label, _ in blocks],
+                   rotation=90 if narrow else 0, fontsize=8, fontweight="bold")  # fmt: skip
     top.tick_params(length=0)
-
-
-def _title(frame: pd.DataFrame) -> str:
-    groups = frame[["dataset", "condition"]].drop_duplicates()
-    if len(groups) > 1:
-        return f"mean over {len(groups)} groups"
-    return ", ".join(part for part in groups.iloc[0] if part != "all")
 
 
 def _named(results: Sequence[Result] | Mapping[str, Result]) -> dict[str, Result]:
@@ -385,24 +357,17 @@ def by_pair_kind(frame: pd.DataFrame, kinds: Kinds | None) -> list[tuple[str, pd
     """Entries by the kinds of both observers, in either order."""
     if kinds is None:
         return [("all", frame)]
-    names = list(dict.fromkeys(itertools.chain.from_iterable(_observers(frame))))
+    pairs = frame[["observer_a", "observer_b"]]
+    names = list(dict.fromkeys(pairs.to_numpy().ravel()))
     of = _of_observers(kinds, names)
     order = _in_order(of, names)
-    kind = pd.Series(
-        ["-".join(sorted((of[a], of[b]), key=order.index)) for a, b in _observers(frame)],
-        index=frame.index,
-    )
-    labels = ["-".join(two) for two in itertools.combinations_with_replacement(order, 2)]
-    parts = [(label, frame[kind == label]) for label in labels if (kind == label).any()]
+    codes = np.sort(pairs.map(lambda name: order.index(of[name])).to_numpy(), axis=1)
+    parts = [
+        (f"{order[a]}-{order[b]}", own) for (a, b), own in frame.groupby([codes[:, 0], codes[:, 1]])
+    ]
     if len(parts) > len(COLORS):
         raise ValueError(
             f"{len(parts)} kinds of pairs are too many for distinguishable colors, the limit is "
             f"{len(COLORS)}; use fewer kinds"
         )
     return parts
-
-
-def _rho(x: pd.Series, y: pd.Series) -> str:
-    if x.nunique() < 2 or y.nunique() < 2:
-        return "undefined"
-    return f"= {np.corrcoef(stats.rankdata(x), stats.rankdata(y))[0, 1]:.2f}"
