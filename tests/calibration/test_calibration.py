@@ -184,7 +184,5 @@ def test_plots(few: pd.DataFrame) -> None:
     )
     ax = al.plot_calibration(study, "coverage", methods=["posterior", "wald"])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["posterior", "wald"]
-    with pytest.raises(
-        ValueError, match=r"methods must be in the study, got 'bca'; at 0.95 its methods are"
-    ):
+    with pytest.raises(ValueError, match=r"methods must be one of .* got 'bca'"):
         al.plot_calibration(study, "coverage", methods=["bca"])

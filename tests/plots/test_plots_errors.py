@@ -107,11 +107,12 @@ def test_classes_have_their_divergence_and_verdict(similarity: al.Result) -> Non
     entry = similarity.estimates.sel(pair=pair)
     names = [tick.get_text() for tick in ax.get_yticklabels()][::-1]
     classes = similarity.table["class"].values.tolist()
-    widths = [bar.get_width() for bar in ax.patches]
+    bars = sorted(ax.patches, key=lambda bar: -bar.get_y())
+    widths = [bar.get_width() for bar in bars]
     expected = [float(entry["class_divergence"][classes.index(name)]) for name in names]
     np.testing.assert_allclose(widths, [v for v in expected if np.isfinite(v)])
     assert expected == sorted(expected, reverse=True)
-    for bar, name in zip(ax.patches, names, strict=False):
+    for bar, name in zip(bars, names, strict=False):
         factor = float(entry["class_log_bayes_factor"][classes.index(name)])
         blue = mpl.colors.to_hex(bar.get_facecolor()) == "#0072b2"
         assert blue == (factor > 0) or factor == pytest.approx(0, abs=1e-9)

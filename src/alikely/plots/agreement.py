@@ -112,22 +112,21 @@ def _agreement(
         bounds.error_consistency_bounds_from_expected(expected),
     )
     band, handles = _band(frame["n_trials"].to_numpy())
+    dotted: dict[str, Any] = {"color": "0.6", "linewidth": 0.8, "linestyle": ":"}
     for panel, name, limit in zip(axes, ("agreement", "error_consistency"), limits, strict=True):
-        for bound in limit:
-            panel.plot(expected, bound, color="0.45", linewidth=1.0, zorder=1)
+        panel.plot(expected, np.transpose(limit), color="0.45", linewidth=1.0, zorder=1)
         if band is not None:
             center = band[["expected_lb", "expected_ub"]].mean(axis=1)
             panel.fill_between(center, band[f"{name}_lb"], band[f"{name}_ub"], color="0.85",
                                linewidth=0, zorder=0)  # fmt: skip
         keys = _scatter(panel, frame, "expected", name, observer_kinds)
+        chance = [0, 1] if name == "agreement" else [0, 0]
+        panel.plot([0, 1], chance, zorder=0.5, **dotted)
         panel.set_xlabel("expected agreement")
-    axes[0].plot([0, 1], [0, 1], color="0.6", linewidth=0.8, linestyle=":", zorder=0.5)
-    axes[1].axhline(0, color="0.6", linewidth=0.8, linestyle=":", zorder=0.5)
     axes[0].set(ylabel="observed agreement", xlim=(0, 1), ylim=(0, 1.02))
     axes[1].set(ylabel="error consistency", ylim=(-1.05, 1.05))
-    handles = [*keys, key("bounds", color="0.45", linewidth=1.0), *handles]
-    chance = key("as expected", color="0.6", linewidth=0.8, linestyle=":")
-    legend(axes[1], [*handles, chance])
+    keys.append(key("bounds", color="0.45", linewidth=1.0))
+    legend(axes[1], [*keys, *handles, key("as expected", **dotted)])
     return axes
 
 
@@ -176,18 +175,14 @@ def _pairs_of(result: Result) -> pd.DataFrame:
         )
     cells = np.asarray(result.table["cells"].values)
     p_a, p_b = consistency.accuracies(cells)
-    table = result.table
-    columns = {
-        "observer_a": table["observer_a"].values,
-        "observer_b": table["observer_b"].values,
-        "accuracy_a": p_a,
-        "accuracy_b": p_b,
-        "n_trials": np.rint(cells.sum(axis=-1)).astype(np.int64),
-        "agreement": consistency.observed_agreement(cells),
-        "expected": consistency.expected_agreement(p_a, p_b),
-        "error_consistency": result.estimates["estimate"].values,
-    }
-    return pd.DataFrame(columns)
+    return result.pairs[["observer_a", "observer_b"]].assign(
+        accuracy_a=p_a,
+        accuracy_b=p_b,
+        n_trials=np.rint(cells.sum(axis=-1)).astype(np.int64),
+        agreement=consistency.observed_agreement(cells),
+        expected=consistency.expected_agreement(p_a, p_b),
+        error_consistency=result.estimates["estimate"].values,
+    )
 
 
 def _scatter(ax: Axes, frame: pd.DataFrame, x: str, y: str, kinds: Kinds | None) -> list[Any]:

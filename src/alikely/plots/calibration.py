@@ -11,17 +11,15 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from scipy import stats
 
-from alikely._base.names import listed, nearest
+from alikely._base.checks import one_of
 from alikely.inference.intervals import rank_band
 from alikely.plots._style import (
-    COLORS,
-    MARKERS,
     METHODS,
     axes_or_new,
     check_table,
     draw_kind,
     figure_of,
-    key,
+    group_styles,
     legend,
     new_axes,
 )
@@ -120,11 +118,9 @@ def _recovery(ranks: pd.DataFrame) -> NDArray[np.object_]:
     for ax, part in zip(axes, parts, strict=True):
         one = part[part["method"] == "posterior"]
         half = stats.norm.ppf(0.95) * one["sd"]
-        ax.errorbar(
-            one["truth"], one["mean"], half, fmt="none", ecolor=METHODS["posterior"],
-            elinewidth=0.4, alpha=0.5,
-        )  # fmt: skip
-        ax.plot(one["truth"], one["mean"], ".", color=METHODS["posterior"], markersize=2)
+        look: dict[str, Any] = {"color": METHODS["posterior"]}
+        ax.errorbar(one["truth"], one["mean"], half, fmt="none", elinewidth=0.4, alpha=0.5, **look)
+        ax.plot(one["truth"], one["mean"], ".", markersize=2, **look)
         ends = one["truth"].min(), one["truth"].max()
         ax.plot(ends, ends, color="0.3", linewidth=0.8)
     return _named(axes, "true value", "posterior mean")
@@ -148,35 +144,26 @@ def _coverage(
     """Coverage of the intervals of several methods, a point for each setting."""
     check_table(study, {x, "method", "ci_prob", "coverage"}, STUDY)
     part = study[np.isclose(study["ci_prob"], LEVEL)]
-    lacking = [name for name in methods if name not in set(part["method"])]
-    if lacking:
-        known = list(dict.fromkeys(study["method"]))
-        raise ValueError(
-            f"methods must be in the study, got {lacking[0]!r}; at {LEVEL:g} its methods are "
-            f"{listed(known)}, its probabilities "
-            f"{', '.join(f'{p:g}' for p in sorted(set(study['ci_prob'])))}"
-            f"{nearest(lacking[0], known)}"
-        )
+    known = tuple(part["method"].drop_duplicates())
+    for name in methods:
+        one_of("methods", name, known)
     ax = axes_or_new(ax, (6.4, 4.0))
     places = np.sort(part[x].unique())
-    handles = []
-    for i, name in enumerate(methods):
-        of_method = part[part["method"] == name]
-        at = np.searchsorted(places, of_method[x]) + (i - (len(methods) - 1) / 2) * 0.22
+    for (name, (color, marker)), offset in zip(
+        group_styles(methods).items(), np.arange(len(methods)) - (len(methods) - 1) / 2, strict=True
+    ):
+        own = part[part["method"] == name]
         # Settings with the same x are drawn next to each other, in their order.
-        nth = of_method.groupby(x).cumcount()
-        of_place = of_method.groupby(x)[x].transform("size")
-        spread = 0.15 * ((nth + 0.5) / of_place - 0.5)
-        style: dict[str, Any] = {"color": COLORS[i % len(COLORS)]}
-        style["marker"] = MARKERS[i % len(MARKERS)]
-        ax.plot(at + spread, of_method["coverage"], linestyle="none", markersize=4, **style)
-        handles.append(key(name, linestyle="", markersize=5, **style))
+        of_place = own.groupby(x)[x]
+        spread = 0.15 * ((of_place.cumcount() + 0.5) / of_place.transform("size") - 0.5)
+        at = np.searchsorted(places, own[x]) + 0.22 * offset + spread
+        ax.plot(at, own["coverage"], marker, color=color, markersize=4, label=name)
     ax.axhline(LEVEL, color="0.3", linewidth=0.8)
     ax.set_xticks(range(len(places)), [f"{place:,g}" for place in places])
     ax.set_ylim(top=1.01)
     ax.set_xlabel("trials" if x == "n_trials" else x.replace("_", " "))
     ax.set_ylabel("coverage of 95% intervals")
-    legend(ax, handles)
+    legend(ax)
     return ax
 
 

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from alikely._base.random import RandomState
 from alikely.benchmark.cohorts import cohort_check, cohort_effects, covariate_values, layout_of
 from alikely.inference.intervals import interval
-from alikely.plots._style import METHODS, axes_or_new, draw_kind, legend
+from alikely.plots._style import MARKERS, METHODS, axes_or_new, draw_kind, legend, name_rows
 
 __all__ = ["plot_cohort"]
 
@@ -76,20 +76,16 @@ def _fit(tree: xr.DataTree, *, rng: RandomState = None, ax: Axes | None = None) 
     table = cohort_check(tree, "all", ci_prob=0.95, rng=rng)
     table = table[table["n_humans"] > 0]
     ax = axes_or_new(ax, (6.2, 4.0))
-    sizes = sorted(set(table["n_humans"]))
-    for n, marker in zip(sizes, np.resize(list("os^Dv"), len(sizes)), strict=True):
-        part = table[table["n_humans"] == n]
-        share = part["n_right"] / n
-        color = METHODS["posterior"]
+    color = METHODS["posterior"]
+    for k, (n, part) in enumerate(table.groupby("n_humans")):
+        share, marker = part["n_right"] / n, MARKERS[k % len(MARKERS)]
         ax.fill_between(share, part["lower"], part["upper"], color=color, alpha=0.2, linewidth=0)
         ax.plot(share, part["predicted"], color=color, linewidth=1)
         ax.plot(share, part["observed"], marker, color="0.2", markersize=5, label=f"{n} humans")
     ax.set_xlabel("proportion of humans who are correct")
     ax.set_ylabel("proportion correct of models")
-    ax.set_xlim(-0.03, 1.03)
-    ax.set_ylim(0, 1)
-    handles = ax.get_legend_handles_labels()[0]
-    legend(ax, handles, "observed;\nbands predicted")
+    ax.set(xlim=(-0.03, 1.03), ylim=(0, 1))
+    legend(ax, title="observed;\nbands predicted")
     return ax
 
 
@@ -109,20 +105,17 @@ def _groups(
         )
     names = draws[covariate].values.tolist()
     ax = axes_or_new(ax, (5.5, 0.8 + 0.55 * len(names)), tall=True)
-    flat = draws[QUANTITY].values.reshape(-1, len(names))
-    bounds = interval(flat, 0.95, "eti")
+    flat, rows = draws[QUANTITY].values.reshape(-1, len(names)), np.arange(len(names))
     kind = str(column.dims[0])
     entries = tree["posterior"][QUANTITY].mean(("chain", "draw")).values
     members = pd.Series(entries).groupby(layout_of(tree)[kind].values).mean()
+    at, row = np.nonzero(column.values[:, None] == draws[covariate].values)
+    ax.plot(members[column[kind].values[at]], row + 0.22, "o", color="0.6", markersize=3.5,
+            markerfacecolor="none")  # fmt: skip
     color = METHODS["posterior"]
-    for row, name in enumerate(names):
-        own = column[kind].values[column.values == name]
-        ax.plot(members[own], np.full(len(own), row + 0.22), "o", color="0.6", markersize=3.5,
-                markerfacecolor="none")  # fmt: skip
-        ax.plot(bounds[row], [row, row], color=color, linewidth=1.5)
-        ax.plot(flat[:, row].mean(), row, "o", color=color, markersize=6)
-    ax.set_yticks(range(len(names)), [str(name) for name in names])
-    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.hlines(rows, *interval(flat, 0.95, "eti").T, color=color, linewidth=1.5)
+    ax.plot(flat.mean(axis=0), rows, "o", color=color, markersize=6)
+    name_rows(ax, [str(name) for name in names], down=True)
     ax.set_ylabel(covariate)
     ax.set_xlabel("copy probability, at equal accuracy")
     return ax

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from alikely._base.names import p_words
@@ -100,24 +99,23 @@ def _classes(result: Result, pair: str, *, ax: Axes | None = None) -> Axes:
     frame = _class_frame(result, pair)
     frame = frame.sort_values("divergence", ascending=False, kind="stable", na_position="last")
     n = len(frame)
-    frame = frame.head(MOST_ROWS)
+    frame = frame.head(MOST_ROWS).iloc[::-1]
     ax = axes_or_new(ax, (6.8, max(2.6, 1.7 + 0.22 * len(frame))), tall=True)
-    position = np.arange(len(frame))[::-1]
-    factor = frame["log_bayes_factor"].to_numpy()
+    position = np.arange(len(frame))
     # Rounding of log gammas gives tiny values if one observer never errs.
     alone = (frame[["errors_a", "errors_b"]] == 0).any(axis=1).to_numpy()
-    verdict = np.where(alone, 2, np.where(factor > 0, 0, 1))
-    colors = list(VERDICTS.values())
     blank = frame["divergence"].isna().to_numpy()
-    ax.barh(
-        position[~blank], frame["divergence"][~blank], color=[colors[v] for v in verdict[~blank]]
-    )
+    common = frame["log_bayes_factor"].to_numpy() > 0
+    masks = (common & ~alone, ~common & ~alone, alone)
+    for (label, color), mask in zip(VERDICTS.items(), masks, strict=True):
+        if (own := mask & ~blank).any():
+            ax.barh(position[own], frame["divergence"][own], color=color, label=label)
     for y in position[blank]:
         ax.annotate(
             "no errors", (0, y), (4, 0), textcoords="offset points", va="center", fontsize=7,
             color="0.4", style="italic",
         )  # fmt: skip
-    name_rows(ax, frame.index[::-1].tolist())
+    name_rows(ax, frame.index.tolist())
     ax.set_xlim(left=0)
     ax.set_xlabel(f"divergence of incorrect responses ({_unit(result)})")
     entry = result.estimates.sel(pair=pair)
@@ -133,13 +131,7 @@ def _classes(result: Result, pair: str, *, ax: Axes | None = None) -> Axes:
     if "p_equal" in entry and np.isfinite(entry["p_equal"].item()):
         title += f"\ntest of equal rows: {p_words('p', entry['p_equal'].item())}"
     ax.set_title(title)
-    handles = [
-        Patch(color=colors[v], label=label)
-        for v, label in enumerate(VERDICTS)
-        if (verdict[~blank] == v).any()
-    ]
-    if handles:
-        legend(ax, handles, at="below", side="center", ncols=3)
+    legend(ax, at="below", side="center", ncols=3)
     return ax
 
 
@@ -168,24 +160,21 @@ def _confusions(counts: xr.DataArray) -> NDArray[np.object_]:
         raise ValueError(f"counts must have the dims group, truth and response, got {counts.dims}")
     groups = counts["group"].values.tolist()
     most = MOST_GROUPS_IN_COLUMN if in_column() else MOST_GROUPS
-    where = "in a column" if in_column() else "side by side"
     if len(groups) > most:
         raise ValueError(
-            f"at most {most} matrices fit {where}, got {len(groups)}; select groups with "
-            "counts.sel(group=[...])"
+            f"at most {most} matrices fit {'in a column' if in_column() else 'side by side'}, got "
+            f"{len(groups)}; select groups with counts.sel(group=[...])"
         )
     shares = counts / counts.sum("response").where(lambda total: total > 0)
     side = max(2.6, 0.2 * counts.sizes["truth"])
     axes = new_axes((side * len(groups) + 1.4, side + 1.0), 1, len(groups), sharey=True)
-    answers = counts["response"].values.tolist()
-    truths = counts["truth"].values.tolist()
+    answers, truths = counts["response"].values.tolist(), counts["truth"].values.tolist()
     for ax, group in zip(axes, groups, strict=True):
         image = ax.imshow(shares.sel(group=group), vmin=0, vmax=1, cmap="Blues")
         ax.spines[:].set_visible(True)
-        ax.set_title(str(group))
-        ax.set_xticks(np.arange(len(answers)), answers, rotation=90, fontsize=7)
-        ax.set_yticks(np.arange(len(truths)), truths, fontsize=7)
-        ax.set_xlabel("answer")
+        ax.set_xticks(range(len(answers)), answers, rotation=90, fontsize=7)
+        ax.set_yticks(range(len(truths)), truths, fontsize=7)
+        ax.set(title=str(group), xlabel="answer")
     axes[0].set_ylabel("true class")
     color_key(axes, image, "proportion of responses to a class", shrink=0.7)
     return axes

@@ -9,12 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.image import AxesImage
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 from scipy.cluster import hierarchy
 
-from alikely._base.names import listed
+from alikely._base.frames import groups_of
 from alikely.benchmark import Families
 from alikely.estimates.matrix_result import place_dim, square_matrix
 from alikely.estimates.result import Result, of_kind
@@ -27,6 +26,7 @@ from alikely.plots._style import (
     diverging,
     figure_of,
     in_column,
+    key,
     legend,
     new_axes,
     styled,
@@ -39,10 +39,9 @@ MOST_NAMED = 60
 MOST_NAMED_IN_COLUMN = 25
 # Classes of support: lower limit, label, color and width of branches.
 SUPPORT = (
-    (0.95, "at least 0.95", "black", 1.8),
-    (0.8, "0.80 to 0.95", "0.35", 1.2),
+    (0.95, "at least 0.95", "black", 1.8), (0.8, "0.80 to 0.95", "0.35", 1.2),
     (0.0, "below 0.80", "0.65", 0.7),
-)
+)  # fmt: skip
 # With more groups colors are not distinguishable: the palette for color blindness in full, half and
 # pale tones. Grey is excluded, because it equals half-tone black.
 MOST_GROUPS = 20
@@ -127,16 +126,12 @@ def _tree(ax: Axes, tree: Families) -> list[Any]:
         lines.append([feet[0], (place[left], top), (place[right], top), feet[1]])
         place.append((place[left] + place[right]) / 2)
         height.append(top)
-    present, higher = [], np.inf
-    for least, label, color, width in SUPPORT:
-        chosen = np.flatnonzero((tree.support >= least) & (tree.support < higher))
-        higher = least
-        branches = LineCollection([lines[k] for k in chosen], colors=color, linewidths=width)
-        ax.add_collection(branches)
-        if len(chosen):
-            present.append(Line2D([], [], color=color, linewidth=width, label=f"support {label}"))
-    if unknown := [lines[k] for k in np.flatnonzero(np.isnan(tree.support))]:
-        ax.add_collection(LineCollection(unknown, colors="0.35", linewidths=1.0))
+    looks = [("0.35", 1.0)] * len(lines)
+    for least, _, *look in reversed(SUPPORT):
+        reached = zip(tree.support, looks, strict=True)
+        looks = [tuple(look) if support >= least else old for support, old in reached]
+    colors, widths = zip(*looks, strict=True)
+    ax.add_collection(LineCollection(lines, colors=colors, linewidths=widths))
     # Stems of leaves have no meaning: they have a constant length.
     joins = tree.linkage[:, 2]
     top, low = joins.max(), joins.min()
@@ -148,24 +143,27 @@ def _tree(ax: Axes, tree: Families) -> list[Any]:
     ax.set_ylabel("mean " + tree.metric.short)
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(bottom=False, labelbottom=False)
-    return present
+    return [
+        key(f"support {label}", color=color, linewidth=width)
+        for _, label, color, width in SUPPORT
+        if (color, width) in looks
+    ]
 
 
 def _strip(ax: Axes, order: list[str], by: Mapping[str, str]) -> list[Any]:
     """Draw the colors of groups; return legend entries."""
-    if missing := [name for name in order if name not in by]:
-        raise ValueError(f"by has no group of {listed(missing)}; name every observer of the tree")
-    groups = sorted({str(by[name]) for name in order})
+    own = groups_of(order, by, "group")
+    groups = sorted(set(own))
     if len(groups) > MOST_GROUPS:
         raise ValueError(
             f"{len(groups)} groups are too many for distinguishable colors; merge groups to at "
             f"most {MOST_GROUPS}"
         )
-    numbers = [[groups.index(str(by[name])) for name in order]]
+    colors = dict(zip(groups, GROUP_COLORS, strict=False))
     ax.spines[:].set_visible(True)
-    ax.imshow([[GROUP_COLORS[k] for k in row] for row in numbers], aspect="auto")
+    ax.imshow([[colors[name] for name in own]], aspect="auto")
     ax.tick_params(left=False, labelleft=False, bottom=False, labelbottom=False)
-    return [Patch(color=GROUP_COLORS[k], label=name) for k, name in enumerate(groups)]
+    return [Patch(color=color, label=name) for name, color in colors.items()]
 
 
 def _map(ax: Axes, matrix: Result, order: list[str], named: bool) -> tuple[AxesImage, str]:

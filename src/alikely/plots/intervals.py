@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from alikely._base.names import nearest
+from alikely._base.checks import one_of
 from alikely.estimates.result import Result, of_kind
 from alikely.estimates.sentences import shown_methods
-from alikely.plots._style import METHODS, axes_or_new, legend, rows_shown, styled
+from alikely.planning.numbers import check_whole
+from alikely.plots._style import METHODS, axes_or_new, legend, name_rows, rows_shown, styled
+from alikely.plots.pairs import position_of
 
 __all__ = ["plot_intervals"]
 
@@ -79,7 +81,7 @@ def plot_intervals(
     drawn = [name for name in intervals if name in valid] or list(valid[:1])
     frame = result.summary(intervals=drawn)
     frame.index = pd.Index(result.table["pair"].values.tolist())
-    frame, title = _chosen(frame, which, sort, top)
+    frame, title = _chosen(result, frame, which, sort, top)
     shown, height = rows_shown(len(frame), None, 0.16 * (len(drawn) + 0.5), MOST_ROWS)
     if shown < len(frame) and (ax is None or len(frame) > MOST_ROWS):
         raise ValueError(
@@ -95,22 +97,18 @@ def plot_intervals(
 
 
 def _chosen(
-    frame: pd.DataFrame, which: Sequence[str] | None, sort: str | None, top: int | None
+    result: Result,
+    frame: pd.DataFrame,
+    which: Sequence[str] | None,
+    sort: str | None,
+    top: int | None,
 ) -> tuple[pd.DataFrame, str]:
     """Rows to draw in order, and a title about the selection."""
-    labels = frame.index.tolist()
-    unknown = [label for label in which or () if label not in labels]
-    if unknown:
-        raise ValueError(
-            f"no comparison is labeled {unknown[0]!r}; labels look like {labels[0]!r}"
-            f"{nearest(unknown[0], labels)}"
-        )
     if which is not None:
-        frame = frame.loc[list(which)]
-    if sort not in (None, "estimate", "label"):
-        raise ValueError(f"sort must be 'estimate' or 'label', got {sort!r}")
-    if top is not None and not (isinstance(top, int | np.integer) and top >= 1):
-        raise ValueError(f"top must be an integer of at least 1, got {top!r}")
+        frame = frame.iloc[[position_of(result, label) for label in which]]
+    one_of("sort", sort, (None, "estimate", "label"))
+    if top is not None:
+        check_whole(top, "top", 1)
     if sort == "label":
         frame = frame.sort_index(kind="stable")
     elif sort == "estimate":
@@ -123,12 +121,13 @@ def _chosen(
 
 def _draw(ax: Axes, result: Result, frame: pd.DataFrame, drawn: Sequence[str]) -> None:
     """Draw rows from top to bottom, with an interval by each method."""
-    position = np.arange(len(frame))[::-1]
-    shift = np.linspace(0.22, -0.22, len(drawn)) if len(drawn) > 1 else np.zeros(len(drawn))
-    undefined = frame["estimate"].isna().to_numpy()
+    position = np.arange(len(frame))
+    shift = np.linspace(-0.22, 0.22, len(drawn)) if len(drawn) > 1 else np.zeros(len(drawn))
     for offset, method in zip(shift, drawn, strict=True):
-        columns = [str(name) for name in frame if str(name).startswith(f"{method}_")]
-        lower, upper = (next(c for c in columns if c.endswith(side)) for side in ("_lb", "_ub"))
+        lower, upper = (
+            next(str(c) for c in frame if str(c).startswith(f"{method}_") and str(c).endswith(side))
+            for side in ("_lb", "_ub")
+        )
         center = frame["posterior_median" if method == "posterior" else "estimate"]
         color = METHODS[method]
         ax.hlines(position + offset, frame[lower], frame[upper], color=color, linewidth=2)
@@ -139,12 +138,12 @@ def _draw(ax: Axes, result: Result, frame: pd.DataFrame, drawn: Sequence[str]) -
         ax.plot(center, position + offset, "o", color=color, markersize=4, label=label)
     if not drawn:
         ax.plot(frame["estimate"], position, "o", color="0.3", markersize=4, label="estimate")
-    if undefined.any():
+    undefined = position[frame["estimate"].isna()]
+    if len(undefined):
         ax.plot(
-            np.full(undefined.sum(), 0.01), position[undefined], "x", color="#D55E00",
+            np.full(len(undefined), 0.01), undefined, "x", color="#D55E00",
             transform=ax.get_yaxis_transform(), label="estimate undefined",
         )  # fmt: skip
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
-    ax.set_yticks(position, frame.index, fontsize=8)
-    ax.set_ylim(-0.7, len(frame) - 0.3)
+    name_rows(ax, frame.index.tolist(), down=True)
     ax.set_xlabel(result.metric.label)

@@ -14,7 +14,7 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import percent
-from alikely._base.names import told_apart
+from alikely._base.names import p_words, told_apart
 from alikely.estimates.result import Result, of_kind
 from alikely.margins.checks import class_residuals, strength_line
 from alikely.margins.moments import Side, group_side, lists_of_items, model_side
@@ -238,9 +238,11 @@ def _checks(
     ax: Any = None,
 ) -> NDArray[np.object_]:
     """Item strength against margins, residuals of classes, and tails of margins."""
-    at, label = entry_of_margins(result, pair)
+    if result.metric.counts != "margins":
+        raise ValueError(f"result must be of {METRIC}, got {result.metric.name}; call {METRIC}()")
+    table, at = result.table, position_of(result, pair)
+    label = str(table["pair"].values[at])
     ci_prob, _ = result.interval_options(None, None)
-    table = result.table
     systems = [int(table[name].values[at]) for name in ("first", "second")]
     model = table["is_model"].values[systems]
     if model.sum() != 1:
@@ -265,47 +267,22 @@ def _checks(
     strata = lists_of_items(shown)
     side, other = group_side(right, shown, strata), model_side(margins, strata)
     names = table["observer"].values
-    p_values = {
-        name: float(result.estimates[name].values[at])
-        for name in ("p_nonlinearity", "p_classes")
-        if name in result.estimates
-    }
 
     axes = several_axes(ax, (13.0, 4.6), 1, 3)
     share = right.sum(axis=0) / shown.sum(axis=0)
     _bend_panel(axes[0], side, share, margins, int(n_alternatives), ci_prob)
-    axes[0].set_title(_title("linearity", p_values.get("p_nonlinearity")))
+    axes[0].set_title(_title("linearity", result, "p_nonlinearity", at))
     axes[0].set_xlabel(f"decision margin of {names[net]}")
     axes[0].set_ylabel(f"proportion correct of {names[group]} (0 to 1)")
-    classes = table["class_name"].values[items]
-    _class_panel(axes[1], side, other, classes, ci_prob)
-    axes[1].set_title(_title("classes", p_values.get("p_classes")))
+    _class_panel(axes[1], side, other, table["class_name"].values[items], ci_prob)
+    axes[1].set_title(_title("classes", result, "p_classes", at))
     _tail_panel(axes[2], margins, ci_prob)
     return axes
 
 
-def entry_of_margins(result: Result, pair: int | str) -> tuple[int, str]:
-    """Position and label of an entry of a result of decision margins."""
-    if result.metric.counts != "margins":
-        raise ValueError(f"result must be of {METRIC}, got {result.metric.name}; call {METRIC}()")
-    if isinstance(pair, str):
-        return position_of(result, pair), pair
-    labels = result.table["pair"].values.tolist()
-    if not isinstance(pair, (int, np.integer)):
-        raise TypeError(
-            f"pair must be the position or the label of an entry, got {type(pair).__name__}; try 0"
-        )
-    if not 0 <= pair < len(labels):
-        raise ValueError(
-            f"pair must be a position from 0 to {len(labels) - 1}, got {pair}; or give a label"
-        )
-    return int(pair), str(labels[pair])
-
-
-def _title(what: str, p: float | None) -> str:
-    if p is None or np.isnan(p):
-        return f"{what}: not tested"
-    return f"{what}: p = {p:.3f}" if p >= 0.001 else f"{what}: p < 0.001"
+def _title(what: str, result: Result, name: str, at: int) -> str:
+    p = float(result.estimates[name].values[at]) if name in result.estimates else np.nan
+    return f"{what}: {'not tested' if np.isnan(p) else p_words('p', p)}"
 
 
 def _bend_panel(

@@ -139,13 +139,15 @@ def plot_matrix(
     return ax
 
 
-def position_of(result: Result, pair: str) -> int:
-    """Position of the entry with this label; `ValueError` if there is none."""
+def position_of(result: Result, pair: int | str) -> int:
+    """Position of the entry with this label or position; `ValueError` if there is none."""
     labels = result.table["pair"].values.tolist()
+    if isinstance(pair, int | np.integer) and 0 <= pair < len(labels):
+        return int(pair)
     if pair not in labels:
         raise ValueError(
-            f"no comparison is labeled {pair!r}; labels look like {labels[0]!r}"
-            f"{nearest(pair, labels)}"
+            f"no comparison is labeled {pair!r}; labels look like {labels[0]!r}, and positions are "
+            f"0 to {len(labels) - 1}{nearest(pair, labels)}"
         )
     return labels.index(pair)
 

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
+from alikely._base.checks import of_type
 from alikely.planning import StimulusPlan
 from alikely.plots._style import (
     COLORS,
@@ -31,20 +32,11 @@ __all__ = ["plot_plan"]
 
 WIDTHS = "use a table of alikely.planning.interval_width()"
 NAMES = {
-    "n_trials": "trials",
-    "n_items": "items",
-    "dmc": "decision-margin\nconsistency",
-    "ec_models": "error consistency\nof the models",
-    "ec": "error consistency",
-    "accuracy_a": "accuracy",
-    "accuracy_b": "accuracy of b",
-    "n_observers": "observers",
-    "n_images": "images of each condition",
-    "difference": "difference",
-    "width": "width of the interval",
-    "power": "power",
-    "target": "goal",
-}
+    "n_trials": "trials", "n_items": "items", "dmc": "decision-margin\nconsistency",
+    "ec_models": "error consistency\nof the models", "ec": "error consistency",
+    "accuracy_a": "accuracy", "accuracy_b": "accuracy of b", "n_observers": "observers",
+    "n_images": "images of each condition", "width": "width of the interval", "target": "goal",
+}  # fmt: skip
 
 
 def plot_plan(
@@ -179,13 +171,12 @@ def _design(
     _plain_numbers(ax, "x", grid.columns)
     _plain_numbers(ax, "y", grid.index)
     values = grid.to_numpy()
-    levels = np.geomspace(values.min(), values.max(), 10)[1:-1]
-    filled = np.geomspace(values.min(), values.max(), 40)
+    levels, filled = (np.geomspace(values.min(), values.max(), n) for n in (10, 40))
     ax.contourf(grid.columns, grid.index, values, levels=filled, cmap="Blues", alpha=0.7)
-    lines = ax.contour(grid.columns, grid.index, values, levels, colors="0.25", linewidths=0.7)
-    ax.set(xlabel=NAMES["n_images"], ylabel=NAMES["n_observers"])
+    look: dict[str, Any] = {"colors": "0.25", "linewidths": 0.7}
+    lines = ax.contour(grid.columns, grid.index, values, levels[1:-1], **look)
+    ax.set(xlabel=NAMES["n_images"], ylabel=NAMES["n_observers"], title="contours: standard error")
     texts = ax.clabel(lines, fmt=lambda se: f"{se:.3f}", fontsize=7)
-    ax.set_title("contours: standard error")
     if designs is not None:
         check_table(designs, columns, "use a table of alikely.planning.best_design()")
         best = designs.iloc[0]
@@ -204,21 +195,21 @@ def _design(
 
 def _lines(ax: Axes, table: pd.DataFrame, x: str, hue: str, y: str, simulated: pd.Series) -> None:
     """Draw a line for each value of a column, with open markers where simulated."""
-    handles = []
     n = table[hue].nunique()
     # With more values than colors, colors go from dark to light.
     colors = COLORS if n <= len(COLORS) else mpl.colormaps["viridis"](np.linspace(0, 0.9, n))
+    handles = []
     for i, (value, part) in enumerate(table.groupby(hue)):
-        color, marker = colors[i % len(colors)], MARKERS[i % len(MARKERS)]
-        ordered = part.sort_values(x)
-        ax.plot(ordered[x], ordered[y], color=color, linewidth=1.2)
-        hollow = simulated[ordered.index].to_numpy()
-        for there, face in ((~hollow, color), (hollow, "white")):
-            points = ordered[there]
-            ax.plot(points[x], points[y], marker, color=color, markerfacecolor=face, markersize=4)
-        handles.append(key(f"{value:g}", color=color, marker=marker, markersize=4))
+        look: dict[str, Any] = {"color": colors[i], "marker": MARKERS[i % len(MARKERS)]}
+        look["markersize"] = 4
+        part = part.sort_values(x)
+        ax.plot(part[x], part[y], color=colors[i], linewidth=1.2)
+        hollow = simulated[part.index]
+        for points, face in ((part[~hollow], colors[i]), (part[hollow], "white")):
+            ax.plot(points[x], points[y], linestyle="", markerfacecolor=face, **look)
+        handles.append(key(f"{value:g}", **look))
     if simulated.any():
-        look: dict[str, Any] = {"color": "0.3", "marker": "o", "markerfacecolor": "white"}
+        look = {"color": "0.3", "marker": "o", "markerfacecolor": "white"}
         handles.append(key("simulated", markersize=4, linestyle="", **look))
     legend(ax, handles, title=NAMES.get(hue, hue))
     ax.set(xlabel=NAMES.get(x, x), ylabel=NAMES.get(y, y))
@@ -247,34 +238,27 @@ BANDS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 def _images(plan: StimulusPlan) -> NDArray[Any]:
     """Images of a plan by size and stratum, and precision by number of images."""
-    if not isinstance(plan, StimulusPlan):
-        raise TypeError(
-            f"plan must be a StimulusPlan, got {type(plan).__name__}; make one with "
-            "al.planning.choose_images"
-        )
-    known = list(dict.fromkeys(plan.expected["condition"]))
-    own = plan.expected[plan.expected["condition"] == known[0]].set_index("design")
-    images = plan.sizes()
-    images = images[images["condition"] == known[0]]
-    pool, n = len(images), int(own.loc["chosen", "n_images"])
+    of_type(plan, StimulusPlan, "make one with al.planning.choose_images")
+    (first, *more), images = dict.fromkeys(plan.expected["condition"]), plan.sizes()
+    images = images[images["condition"] == first]
+    pool, n = len(images), int(plan.expected["n_images"].iloc[0])
     ratios = None if in_column() else (1.25, 1)
     axes = new_axes((9.8, 3.6), 1, 2, tall=True, width_ratios=ratios)
     _draw_images(axes[0], images, plan.table)
     low = 16 if "stratum" not in images else 4 * images["stratum"].nunique()
-    numbers = np.unique(np.geomspace(min(low, n), pool, 16).round().astype(int))
-    table = plan.precision(sorted({*numbers.tolist(), n}))
-    _draw_precision(axes[1], table[table["condition"] == known[0]], n, pool)
-    if len(known) > 1:
-        axes[0].set_title(str(known[0]), loc="left")
+    numbers = np.geomspace(min(low, n), pool, 16).round().astype(int)
+    table = plan.precision(np.union1d(numbers, n).tolist())
+    _draw_precision(axes[1], table[table["condition"] == first], n, pool)
+    if more:
+        axes[0].set_title(str(first), loc="left")
     return axes
 
 
 def _draw_images(ax: Axes, images: pd.DataFrame, table: pd.DataFrame) -> None:
     if "stratum" in images:
         rows = images["stratum"].to_numpy()
-        names = table.drop_duplicates("stratum").set_index("item")["stratum"]
-        own = images[images["item"].isin(names.index)]
-        label_of = dict(zip(own["stratum"], names.loc[own["item"]], strict=True))
+        names = images.merge(table[["item", "stratum"]], on="item", suffixes=("", "_name"))
+        label_of = names.set_index("stratum")["stratum_name"].to_dict()
         labels = [str(label_of.get(g, "")) for g in range(int(rows.max()) + 1)]
         letters = {str(table[name].iloc[0]): str(name)[-1].upper() for name in table
                    if str(name).startswith("model_")}  # fmt: skip
@@ -294,7 +278,7 @@ def _draw_images(ax: Axes, images: pd.DataFrame, table: pd.DataFrame) -> None:
     ax.scatter(size[shown], y[shown], color=CHOSEN, **look)
     between = ", " if len(labels) > MOST_LINES else "\n"
     texts = [
-        f"{label}{between}{int(shown[rows == g].sum())} of {int((rows == g).sum())}"
+        f"{label}{between}{shown[rows == g].sum()} of {(rows == g).sum()}"
         for g, label in enumerate(labels)
     ]
     ax.set_yticks(range(len(labels)), texts, fontsize=7)
@@ -304,18 +288,14 @@ def _draw_images(ax: Axes, images: pd.DataFrame, table: pd.DataFrame) -> None:
 
 def _draw_precision(ax: Axes, table: pd.DataFrame, n: int, pool: int) -> None:
     for design, color in (("random", RANDOM), ("chosen", CHOSEN)):
-        own = table[table["design"] == design].sort_values("n_images")
-        ax.plot(own["n_images"], own["se_pool"], color=color, label=f"{design}, this pool")
-        ax.plot(
-            own["n_images"], own["se_images"], color=color, linestyle=":",
-            label=f"{design}, new images",
-        )  # fmt: skip
+        own = table[table["design"] == design].sort_values("n_images").set_index("n_images")
+        ax.plot(own["se_pool"], color=color, label=f"{design}, this pool")
+        ax.plot(own["se_images"], color=color, linestyle=":", label=f"{design}, new images")
     left = float(table.loc[table["design"] == "all", "se_images"].iloc[0])
-    said = f"all {pool:,}, new images"
-    ax.axhline(left, color="0.5", linewidth=0.8, linestyle="--", label=said)
-    ax.axvline(n, color="0.5", linewidth=0.8, label=f"this plan, {n:,} images")
+    look: dict[str, Any] = {"color": "0.5", "linewidth": 0.8}
+    ax.axhline(left, linestyle="--", label=f"all {pool:,}, new images", **look)
+    ax.axvline(n, label=f"this plan, {n:,} images", **look)
     _plain_numbers(ax, "x", table["n_images"])
     ax.set_ylim(bottom=0)
-    ax.set_xlabel("images shown")
-    ax.set_ylabel("expected standard error")
+    ax.set(xlabel="images shown", ylabel="expected standard error")
     legend(ax)
