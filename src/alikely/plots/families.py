@@ -127,9 +127,9 @@ def _tree(ax: Axes, tree: Families) -> list[Any]:
         place.append((place[left] + place[right]) / 2)
         height.append(top)
     looks = [("0.35", 1.0)] * len(lines)
-    for least, _, *look in reversed(SUPPORT):
+    for least, _, color, width in reversed(SUPPORT):
         reached = zip(tree.support, looks, strict=True)
-        looks = [tuple(look) if support >= least else old for support, old in reached]
+        looks = [(color, width) if support >= least else old for support, old in reached]
     colors, widths = zip(*looks, strict=True)
     ax.add_collection(LineCollection(lines, colors=colors, linewidths=widths))
     # Stems of leaves have no meaning: they have a constant length.
