@@ -77,7 +77,7 @@ def test_class_level_error_similarity_has_no_interval_unless_named() -> None:
     ranked = al.benchmark.rank_by_metric(trials, metrics=both, rng=1).set_index("metric")["note"]
     assert ranked["error_similarity"].str.contains(reason).all()
     assert not ranked["error_consistency"].str.contains(reason).any()
-    assert "distinguishable" not in " ".join(score_findings(scores)[1])
+    assert " CI " not in " ".join(score_findings(scores)[1])
     page = repr(score_sections(scores))
     assert f"No ranks: {reason}" in page
     assert "tied with the highest" not in page

@@ -57,8 +57,6 @@ def test_humans_are_counted_where_models_are() -> None:
     assert '"only 4 humans: the interval is approximate" (2 of 2 models)' in text
     assert "only 3 humans" in frame.loc["human-human", "note"]
     question, answers = score_findings(scores)
-    every, own = (two(frame.loc[name, "estimate"]) for name in ("human-human", "ceiling"))
-    assert every != own
     assert question == "How similar are the responses of 2 models to 4 humans?"
-    assert f"The humans reach {own}, " in " ".join(answers)
+    assert where in answers[1]
     assert "with 3 humans in t" in scores.sentence(level="t")

@@ -29,6 +29,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.data.inclusion import refuse_inclusion
 from alikely.estimates.analysis import check_numbers
+from alikely.estimates.remarks import joined_notes
 from alikely.estimates.result import Result
 from alikely.inference.independent import independent_posterior
 from alikely.inference.intervals import interval
@@ -261,9 +262,9 @@ def _of_one_way(
     bounds: dict[str, Any] = {}
     for kind in kinds:
         bounds |= bound_columns("null", kind, ci_prob, interval(values, ci_prob, kind))
-    independent = result.metric.independent
+    p, independent, about = np.full(len(estimate), np.nan), result.metric.independent, ""
     if independent is None:
-        p = np.full(len(estimate), np.nan)
+        about = "no p-value: independent observers have no one value"
     else:
         p = np.where(enough, p_value(estimate - independent, values - independent), np.nan)
     return result.pairs.assign(
@@ -275,19 +276,11 @@ def _of_one_way(
         p_value=p,
         n_replicates=len(values),
         n_undefined=undefined,
-        note=_notes(result, enough),
+        note=[
+            joined_notes(reason, "" if some else "no two replicates are defined", about)
+            for reason, some in zip(result.estimates["undefined"].values, enough, strict=True)
+        ],
     )
-
-
-def _notes(result: Result, enough: Any) -> list[str]:
-    lacking = np.where(enough, "", "no two replicates are defined")
-    reasons = result.estimates["undefined"].values.astype(object)
-    no_value = result.metric.independent is None
-    about = "no p-value: independent observers have no one value" if no_value else ""
-    return [
-        "; ".join(filter(None, (reason, lack, about)))
-        for reason, lack in zip(reasons, lacking, strict=True)
-    ]
 
 
 def test_copy_model(result: Result) -> pd.DataFrame:

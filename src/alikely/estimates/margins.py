@@ -141,38 +141,31 @@ def _ceilings(table: xr.Dataset, design: Design, seed: np.random.SeedSequence) -
     places = [
         (int(system), int(g)) for g in np.unique(table["pair_group"].values) for system in groups
     ]
+    numbers = ["split_half", "reliability", "lower", "upper"]
     rows = []
     for (system, g), own in zip(places, seed.spawn(len(places)), strict=True):
-        items = np.flatnonzero((trial_group == g) & (table["shown"].values[system] > 0))
+        inside = trial_group == g
+        items = np.flatnonzero(inside & (table["shown"].values[system] > 0))
         right, shown = answers_of_group(table, system, items)
-        if len(right) < 2:
-            rows.append((np.nan,) * 4 + (len(right), len(items), "a single observer"))
-        elif reason := _no_reliability(right, shown):
-            rows.append((np.nan,) * 4 + (len(right), len(items), reason))
-        else:
+        row: dict[str, Any] = dict.fromkeys(numbers, np.nan)
+        row |= {"n_observers": len(right), "n_items": len(items), "undefined": "a single observer"}
+        if len(right) > 1 and not (reason := _no_reliability(right, shown)):
             share = np.divide(right, shown, out=np.zeros(right.shape), where=shown > 0)
+            own_clusters = None if clusters is None else clusters[items]
             try:
-                r = split_half_reliability(
-                    share, shown, clusters=None if clusters is None else clusters[items],
-                    ci_prob=design.ci_prob, rng=own,
-                )  # fmt: skip
+                found = split_half_reliability(
+                    share, shown, clusters=own_clusters, ci_prob=design.ci_prob, rng=own
+                )
+                row |= {name: getattr(found, name) for name in numbers}
             except ValueError as error:
-                # The other entries may still have a reliability.
-                rows.append((np.nan,) * 4 + (len(right), len(items), str(error)))
-                continue
-            rows.append((r.split_half, r.reliability, r.lower, r.upper, len(right), len(items), ""))
-    names = ["split_half", "reliability", "lower", "upper", "n_observers", "n_items", "undefined"]
-    frame = pd.DataFrame(rows, columns=names)
-    first_trial = np.array([np.argmax(trial_group == g) for _, g in places], dtype=np.intp)
-    label = {
-        key: table[f"trial_{key}"].values[first_trial] if key in _kept(table) else "all"
-        for key in ("dataset", "condition")
-    }
-    frame = frame.assign(
-        system=table["observer"].values[[system for system, _ in places]],
-        trial_group=[g for _, g in places],
-        **label,
-    )
+                reason = str(error)  # the other entries may still have a reliability
+        row["undefined"] = reason if len(right) > 1 else row["undefined"]
+        row |= {"system": table["observer"].values[system], "trial_group": g}
+        for key in ("dataset", "condition"):
+            known = table[f"trial_{key}"].values[np.argmax(inside)]
+            row[key] = known if key in _kept(table) else "all"
+        rows.append(row)
+    frame = pd.DataFrame(rows)
     texts = ["dataset", "condition", "undefined"]
     frame[texts] = frame[texts].astype(object)
     return xr.Dataset.from_dataframe(frame.rename_axis("ceiling"))

@@ -28,7 +28,8 @@ from alikely.estimates.matrix_answers import answers_of, responses_of
 from alikely.estimates.pair_result import page_columns as page_columns
 from alikely.estimates.remarks import few_clusters, joined
 from alikely.estimates.result import LABELS, Result, of_kind
-from alikely.estimates.sentences import chosen_interval, matrix_sentence
+from alikely.estimates.sentences import PLACES as LABELED
+from alikely.estimates.sentences import Phrases, capital, chosen_interval
 from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.metrics.pair_sums import combined_influence
 
@@ -239,11 +240,29 @@ def summary(
     )
 
 
-def sentence(result: Result, *, ci_prob: float, ci_kind: CiKind, digits: int) -> str:
+def sentence(matrix: Result, *, ci_prob: float, ci_kind: CiKind, digits: int) -> str:
     """Describe the extremes, what intervals generalize to, and the tests."""
-    return matrix_sentence(
-        result, len(place_names(result)), place_dim(result), ci_prob, ci_kind, digits
+    place, n_places = place_dim(matrix), len(place_names(matrix))
+    metric, values, n = matrix.metric, matrix.estimates["estimate"].values, len(matrix.observers)
+    where = f", {n_places:,} {place}s" if place else ""
+    pairs = counted(n * (n - 1) // 2, "pair")
+    over = f"{values.size:,} comparisons ({pairs} of {n:,} observers{where})"
+    defined = np.isfinite(values)
+    if not defined.any():
+        return f"{capital(metric.label)} is undefined for all {over}."
+    method = "posterior" if "posterior_lower" in matrix.estimates else "analytic"
+    say = Phrases(metric, method, ci_prob, ci_kind, digits)
+    least, most = (
+        matrix.summary(top=1, lowest=low, intervals=[method]).iloc[0] for low in (True, False)
     )
+    parts = [say.ranged(over, least, most, float(np.median(values[defined])), LABELED)]
+    if lost := int((~defined).sum()):
+        parts.append(f"{capital(metric.label)} is undefined for {lost:,}.")
+    how = "posterior, computed from counts" if method == "posterior" else "analytic"
+    parts.append(say.speak(how, matrix.data.attrs))
+    if "p_adjusted" in matrix.estimates:
+        parts.append(say.tests(matrix.estimates["p_adjusted"].values, " by Fisher's exact test"))
+    return " ".join(parts)
 
 
 def method(result: Result, interval: str | None = None) -> str:

@@ -38,11 +38,13 @@ from alikely.metrics import consistency
 
 if TYPE_CHECKING:
     from alikely.estimates.result import Result
-    from alikely.estimates.sentences import Method
+    from alikely.estimates.sentences import PLACES, chosen_interval, result_sentence, shown_methods
 
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 # Either observer of a pair.
 EITHER = "observer"
+# Functions of this kind of result in other files.
+sentence, method = result_sentence, chosen_interval
 # Counts in the tables of labels and of rows, for all their metrics.
 COUNTED = ("n_joint_errors", "n_errors_a", "n_errors_b")
 # Tests against independent observers: tables show the first available, others on request.
@@ -192,18 +194,6 @@ def summary(
     return frame.drop(columns=[name for name in hidden - {*named} if name in frame])
 
 
-def sentence(
-    result: Result, *, interval: str | None, ci_prob: float, ci_kind: CiKind, digits: int
-) -> str:
-    """Describe the result in sentences, as reported in papers."""
-    return result_sentence(result, interval, ci_prob, ci_kind, digits)
-
-
-def method(result: Result, interval: str | None = None) -> str:
-    """Return the method of the interval that a page shows."""
-    return chosen_interval(result, interval)
-
-
 def page_columns(
     result: Result, frame: pd.DataFrame, bounds: Sequence[str], places: Sequence[str] | None = None
 ) -> list[str]:
@@ -263,7 +253,7 @@ def _trials(result: Result) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     return n_trials, *consistency.accuracies(cells)
 
 
-def _bounds(result: Result, method: Method, ci_prob: float, ci_kind: CiKind) -> Floats:
+def _bounds(result: Result, method: str, ci_prob: float, ci_kind: CiKind) -> Floats:
     if method == "analytic":
         value, se = (result.estimates[name].values for name in ("estimate", "se"))
         if "interval_center" not in result.estimates:

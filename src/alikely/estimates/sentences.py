@@ -42,7 +42,7 @@ def available_methods(result: Result, ci_kind: str = "eti") -> list[Method]:
 
 
 def chosen_interval(
-    result: Result, interval: str | None, ci_kind: Any = None
+    result: Result, interval: str | None = None, ci_kind: Any = None
 ) -> Method | Literal[""]:
     """Choose the method whose interval is reported."""
     metric = result.metric
@@ -357,32 +357,6 @@ def _what(result: Result, frame: pd.DataFrame) -> tuple[str, str]:
     whom = f"{counted(n_pairs, 'pair')} of observers"
     whom = pair_words(pairs.iloc[0], result.metric) if same else whom
     return f"{len(frame):,} comparisons", f" ({', '.join([whom, *inner])})"
-
-
-def matrix_sentence(
-    matrix: Result, n_places: int, place: str, prob: float, kind: CiKind, digits: int
-) -> str:
-    """Describe the extremes of a matrix, its intervals and its tests."""
-    metric, values, n = matrix.metric, matrix.estimates["estimate"].values, len(matrix.observers)
-    where = f", {n_places:,} {place}s" if place else ""
-    pairs = counted(n * (n - 1) // 2, "pair")
-    over = f"{values.size:,} comparisons ({pairs} of {n:,} observers{where})"
-    defined = np.isfinite(values)
-    if not defined.any():
-        return f"{capital(metric.label)} is undefined for all {over}."
-    method = "posterior" if "posterior_lower" in matrix.estimates else "analytic"
-    say = Phrases(metric, method, prob, kind, digits)
-    least, most = (
-        matrix.summary(top=1, lowest=low, intervals=[method]).iloc[0] for low in (True, False)
-    )
-    parts = [say.ranged(over, least, most, float(np.median(values[defined])), PLACES)]
-    if lost := int((~defined).sum()):
-        parts.append(f"{capital(metric.label)} is undefined for {lost:,}.")
-    how = "posterior, computed from counts" if method == "posterior" else "analytic"
-    parts.append(say.speak(how, matrix.data.attrs))
-    if "p_adjusted" in matrix.estimates:
-        parts.append(say.tests(matrix.estimates["p_adjusted"].values, " by Fisher's exact test"))
-    return " ".join(parts)
 
 
 def _range(numbers: pd.Series, what: str) -> str:

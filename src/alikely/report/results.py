@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from alikely._base.intervals import bound_names, percent
-from alikely._base.names import MISSING, counted, listed, p_words
-from alikely.benchmark.benchmark import ceilings, differences, method, ranks, test_equality
+from alikely._base.names import MISSING, counted, listed, number
+from alikely.benchmark.benchmark import ceilings, differences, ranks
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
 from alikely.benchmark.levels import dataset_names, human_kind, is_analytic, model_names
 from alikely.benchmark.readers import POPULATION, reader_means
@@ -22,13 +21,9 @@ from alikely.estimates.result import Result
 from alikely.estimates.sentences import (
     PLACES,
     Phrases,
-    bounds_of,
     chosen_interval,
-    pair_words,
-    place_words,
     population_words,
 )
-from alikely.metrics import Metric
 from alikely.plots._style import COLORS, name_rows, new_axes, styled
 from alikely.plots.agreement import plot_agreement
 from alikely.plots.benchmark import plot_benchmark
@@ -69,7 +64,6 @@ TESTED = (
     "The logarithm of the Bayes factor (in nats) is above 0 for association. Tests generalize to "
     "{whom}."
 )
-GENERALIZE = "The {} intervals generalize to {}; they are not adjusted for multiple comparisons."
 SCALE = ", where 0 is expected from independent observers and 1 is perfect agreement"
 
 
@@ -93,56 +87,31 @@ def parts_of(
     return _pair_lead(result), pair_sections(result, kinds, apart)
 
 
-def _measure(metric: Metric, what: str = "measure is") -> str:
-    """What is measured, and what its values mean."""
-    scale = SCALE if metric.independent == 0 and metric.bounds[1] == 1 else ""
-    return f"The {what} {metric.label}{scale}."
-
-
-def _said(result: Result) -> list[str]:
+def _said(result: Result, what: str = "measure is") -> list[str]:
     """What is measured, and the sentence of a result without its notes, which the page lists."""
-    return [_measure(result.metric), result.sentence().partition(" Caution: ")[0]]
+    metric = result.metric
+    scale = SCALE if metric.independent == 0 and metric.bounds[1] == 1 else ""
+    return [f"The {what} {metric.label}{scale}.", result.sentence().partition(" Caution: ")[0]]
 
 
 def _pair_lead(result: Result, figure: Block | None = None, more: Sequence[str] = ()) -> Lead:
-    """The highest and the lowest estimate of pairs, their median, tests and population."""
-    metric, at = result.metric, result.estimates
+    """Sentences on pairs, and the highest estimates with their intervals."""
+    metric, at, names = result.metric, result.estimates, result.observers
     prob, kind = result.interval_options(None, None)
     if result.kind == "matrix":
         chosen = "posterior" if "posterior_lower" in at else "analytic"
-        tops = [result.summary(top=MOST_IN_LEAD, lowest=low, intervals=[chosen])
-                for low in (False, True)]  # fmt: skip
-        n, p = len(result.observers) * (len(result.observers) - 1) // 2, at.get("p_adjusted")
+        top = result.summary(top=MOST_IN_LEAD, intervals=[chosen])
+        n = len(names) * (len(names) - 1) // 2
     else:
         chosen = chosen_interval(result, None)
-        frame = result.summary(intervals=[chosen] if chosen else [], columns="all")
-        tops = [frame.sort_values("estimate", ascending=low) for low in (False, True)]
-        n = len(result.pairs[["observer_a", "observer_b"]].drop_duplicates())
-        p = frame.get("p_null_bh")
-    values = at["estimate"].values.ravel()
-    defined = values[np.isfinite(values)]
+        top = result.summary(intervals=[chosen] if chosen else [], sort="-estimate")
+        n = len(top[["observer_a", "observer_b"]].drop_duplicates())
     question = f"How similar are the responses of {counted(n, 'pair')} of observers?"
-    if len(defined) < 2:
-        return Lead(question, [*_said(result), *more], figure)
-    places = [name for name in PLACES if tops[0][name].nunique() > 1]
-    say = Phrases(metric, chosen, prob, kind, 2)
-    most, least = (
-        f"{pair_words(row, metric)}{place_words(row, places)}, {_reached(say, row)}"
-        for row in (tops[0].iloc[0], tops[1].iloc[0])
-    )
-    found = [_measure(metric), f"It is highest for {most}, and lowest for {least}."]
-    found.append(f"The median of {len(defined):,} estimates is {say.value(np.median(defined))}")
-    found[-1] += f" ({len(values) - len(defined):,} undefined)" * (len(defined) < len(values))
-    if p is not None and np.isfinite(p).any():
-        found[-1] += f"; {int((np.asarray(p) < 1 - prob).sum()):,} differ significantly from "
-        found[-1] += "independent observers, after adjustment for multiple comparisons"
-    found[-1] += "."
-    if chosen:
-        target = population_words(metric, chosen, result.data.attrs)
-        found.append(GENERALIZE.format(chosen, target))
-    top = tops[0][tops[0]["estimate"].notna()].head(MOST_IN_LEAD)
-    if figure is None:
-        which = f"The {len(top)} highest of {len(values):,} estimates" * (len(top) < len(values))
+    places = [name for name in PLACES if top[name].nunique() > 1]
+    top = top[top["estimate"].notna()].head(MOST_IN_LEAD)
+    if figure is None and len(top) > 1:
+        say, n = Phrases(metric, chosen, prob, kind, 2), at["estimate"].size
+        which = f"The {len(top)} highest of {n:,} estimates" * (len(top) < n)
         columns = ["observer_a", "observer_b", *places]
         rows = top.set_axis(top[columns].astype(str).agg(", ".join, axis=1))
         figure = figure_of(
@@ -150,7 +119,7 @@ def _pair_lead(result: Result, figure: Block | None = None, more: Sequence[str] 
             f"{which or 'Estimates'}{f', with {chosen} intervals' * bool(chosen)}.",
             narrow=False,
         )
-    return Lead(question, [*found, *more], figure)
+    return Lead(question, [*_said(result), *more], figure)
 
 
 def _ends(rows: pd.DataFrame, say: Phrases) -> list[str]:
@@ -158,12 +127,6 @@ def _ends(rows: pd.DataFrame, say: Phrases) -> list[str]:
     center = "posterior_median" if say.method == "posterior" else "estimate"
     center = center if center in rows else "estimate"
     return [center, *((say.lower, say.upper) if say.lower in rows else ("estimate", "estimate"))]
-
-
-def _reached(say: Phrases, row: pd.Series) -> str:
-    """An estimate with its interval, without the median of its posterior."""
-    row = row.drop("posterior_median", errors="ignore")
-    return ", ".join(filter(None, [say.value(row["estimate"]), say.interval(row)]))
 
 
 def _differences(result: Result) -> pd.DataFrame | None:
@@ -275,67 +238,23 @@ def _ranking(scores: Result) -> Any:
 
 
 def score_findings(scores: Result) -> tuple[str, list[str]]:
-    """The question that scores answer, and at most five sentences that answer it."""
-    metric, models = scores.metric, model_names(scores)
-    analytic = is_analytic(scores)
-    target = BOTH if analytic else None
-    prob, kind = scores.interval_options(None, None)
-    chosen = method(scores, None, target)
-    frame = scores.summary(target, intervals=[chosen] if chosen else [])
-    if chosen and frame[bounds_of(chosen, kind, prob)[0]].isna().all():
-        chosen = ""  # a note gives the reason
-    say = Phrases(metric, chosen, prob, kind, 2)
-    reference = str(scores.data.attrs.get("reference", ""))
-    if analytic:
+    """The question that scores answer, and the sentences that answer it."""
+    models, reference = model_names(scores), str(scores.data.attrs.get("reference", ""))
+    if analytic := is_analytic(scores):
         reference = counted(int(scores.estimates["n_humans_paired"].sel(level=OVERALL)), "human")
     question = f"How similar are the responses of {counted(len(models), 'model')} to {reference}?"
-    rows = frame[frame["system"].isin(models) & frame["estimate"].notna()]
-    rows = rows.sort_values("estimate", ascending=False, kind="stable")
-    if not len(rows):
-        return question, ["No score is defined."]
     whom = "the humans" if analytic else reference
-    said = [f"{row['system']}, {_reached(say, row)}" for _, row in rows.iterrows()]
-    lowest = f", and lowest for {said[-1]}" * (len(said) > 1)
-    found = [
-        _measure(metric, f"score of a model with {whom} is its mean"),
-        f"The score is highest for {said[0]}{lowest}.",
-    ]
-    known = frame[frame["system"].isin([CEILING, HUMANS])].sort_values("system")
-    if analytic and len(known):
+    measure, *found = _said(scores, f"score of a model with {whom} is its mean")
+    if analytic:
         bounds = ceilings(scores, BOTH).set_index("level").loc[OVERALL]
-        low, high = (say.value(bounds[f"noise_ceiling_{end}"]) for end in ("lower", "upper"))
-        found.append(f"The humans reach {_reached(say, known.iloc[0])} with each other")
-        if MISSING not in (low, high):
-            found[-1] += "; the noise ceiling, the highest score that a model could reach given "
-            found[-1] += f"the variability between humans, lies between {low} and {high}"
-        found[-1] += "."
-    found += _distinguishable(scores, str(rows["system"].iloc[0]))
-    if chosen:
-        whom = SPEAKS[BOTH] if analytic else population_words(metric, chosen, scores.data.attrs)
-        found.append(GENERALIZE.format(chosen, whom))
+        ends = [number(bounds[f"noise_ceiling_{end}"], 2) for end in ("lower", "upper")]
+        if MISSING not in ends:
+            found.append(
+                "The noise ceiling, the highest score that a model could reach given the "
+                f"variability between humans, lies between {' and '.join(ends)}."
+            )
     humans = human_kind(scores)
-    return in_kinds(question, humans), [in_kinds(text, humans) for text in found]
-
-
-def _distinguishable(scores: Result, first: str) -> list[str]:
-    """Which models differ significantly from the highest; nothing if there is no valid test."""
-    if not_valid(scores.metric):
-        return []
-    try:
-        if is_analytic(scores):
-            found = ranks(scores, BOTH, rng=SEED)
-            p = f" (all scores equal: {p_words('p', test_equality(scores, BOTH)['p_value'])})"
-        else:
-            found, p = ranks(scores), ""
-    except ValueError:
-        return []  # its section gives the reason
-    lower = found.loc[~found["tied_with_top"], "system"].tolist()
-    adjusted = "after adjustment for multiple comparisons"
-    said = f"None of the other {len(found) - 1} models is distinguishable from {first} {adjusted}"
-    if lower:
-        said = f"Significantly lower than {first}, {adjusted}, are {len(lower)} of the other "
-        said += f"{len(found) - 1} models: {listed(lower, most=8)}"
-    return [f"{said}{p}."]
+    return in_kinds(question, humans), [in_kinds(text, humans) for text in [measure, *found]]
 
 
 def score_sections(scores: Result) -> list[Section]:
@@ -542,17 +461,9 @@ def _study(study: Result) -> tuple[Lead, list[Section]]:
     )
     readers = counted(int(modalities["n_readers"].max()), "reader")
     differ = ", and does this differ between conditions" * bool(len(apart))
-    measure, *said = _said(study)
-    if len(modalities) == 2:
-        say = Phrases(study.metric, "analytic", prob, "eti", 2)
-        least, most = (
-            f"condition {row['modality']}, {_reached(say, row)}"
-            for _, row in modalities.sort_values("estimate").iterrows()
-        )
-        said.insert(0, f"It is highest in {most}, and lowest in {least}.")
     question = f"How similar are the responses of {readers}{differ}?"
     title = "Differences between conditions (reader study)"
-    return Lead(question, [measure, *said], figure), [Section(title, blocks)]
+    return Lead(question, _said(study), figure), [Section(title, blocks)]
 
 
 @styled
