@@ -193,8 +193,8 @@ at least 3 humans => al.benchmark.noise_ceilings(t().select(observer=['anna', 'b
     al.metrics.ERROR_CONSISTENCY)
 at least two observers of kind => al.benchmark_scores(t().select(observer=['anna', 'net_a']), **K)
 of data set 'all' is named 'fog' => al.exclude_conditions(t(), {'all': ['fog']})
-no data set may be|no level may be => al.benchmark_scores(t(), levels={'all:clean': 'overall',
-    'all:noisy': 'overall'}, **K)
+no data set may be|no level may be => al.benchmark_scores(
+    t().with_levels({'all:clean': 'overall', 'all:noisy': 'overall'}), **K)
 at least two metrics, each once => al.benchmark.rank_by_metric(t(), ['error_consistency'])
 at least two metrics, each once => al.benchmark.rank_by_metric(t(), ['error_consistency'] * 2)
 between must be a label of the observers => al.benchmark.group_scores(t(), 'familyy', **K)
