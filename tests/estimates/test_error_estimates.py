@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
 from alikely.errors import limits
 from alikely.inference.evaluation import evaluator
-from alikely.inference.process import process_draws
 from alikely.inference.resampling import bca_of_table, bootstrap
 from alikely.metrics import errors
 from alikely.metrics.errors import ERROR_SIMILARITY, MISCLASSIFICATION_AGREEMENT
@@ -128,27 +126,6 @@ def test_clusters_widen_the_error_of_repeated_items() -> None:
         plain = al.compare(trials, metric, cluster="trial", **options).estimates["se"]
         clustered = al.compare(trials, metric, cluster="item", **options).estimates["se"]
         np.testing.assert_allclose(clustered / plain, np.sqrt(2))
-
-
-def test_label_draws_have_the_mean_of_their_dirichlet() -> None:
-    """One class of joint errors: how often labels agree is Beta; by the mean over many groups."""
-    n_sets, counts = 400, (12, 6)
-    first = np.tile([1] * counts[0] + [1] * counts[1], n_sets)
-    second = np.tile([1] * counts[0] + [2] * counts[1], n_sets)
-    group = np.repeat(np.arange(n_sets), sum(counts))
-    trials = al.Trials.from_arrays(
-        [first, second], np.zeros(len(first), int), classes=range(4), condition=group
-    )
-    table = joint_correctness(trials, labels=True)
-
-    def shares(statistics: Any) -> Any:
-        return np.asarray(statistics[..., 0] / statistics[..., 1:].sum(axis=-1) * 2)
-
-    share = dataclasses.replace(MISCLASSIFICATION_AGREEMENT, value=shares)
-    drawn = process_draws(table, 400, share, rng=8).mean(axis=0)
-    # Two observers agree with probability 1/2 + 1/2 * 1/4 in the prior of mass 2.
-    expected = (counts[0] + 2 * 0.625) / (sum(counts) + 2)
-    assert abs(drawn.mean() - expected) < 4 * drawn.std() / np.sqrt(n_sets)
 
 
 def test_listed_and_dense_tables_hold_the_same_errors() -> None:

@@ -194,14 +194,11 @@ def _base(metric: Metric, prior: Prior | None) -> _Base:
 
 def _with_prior(block: Block, metric: Metric, base: _Base, rng: np.random.Generator) -> Block:
     """The block, with patterns of answers of the prior as further trials."""
-    kind, shape = metric.counts, (len(block.correct), PATTERNS)
+    shape = len(block.correct), PATTERNS
     n_options = rng.choice(block.n_options, PATTERNS) if block.n_options.size else None
-    if kind == "readings":
+    if metric.counts == "readings":
         correct, truth = np.zeros(shape, np.int8), np.full(PATTERNS, -1)
         response = _said(block, base.equal, rng)
-    elif kind == "labels":
-        correct, truth = np.zeros(shape, np.int8), np.full(PATTERNS, -1)
-        response = _wrong_labels(block, rng)
     else:
         assert base.patterns is not None
         correct = base.patterns.correct(rng, (1, *shape))[0]
@@ -221,14 +218,6 @@ def _with_prior(block: Block, metric: Metric, base: _Base, rng: np.random.Genera
         sharp = _probabilities(block, response, several)
         added["probability"] = np.concatenate([block.probability, sharp], axis=1)
     return block._replace(**added)  # type: ignore[arg-type]
-
-
-def _wrong_labels(block: Block, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Wrong labels of the prior: two observers give the same one with probability 1/2."""
-    shape = (len(block.correct), PATTERNS)
-    copied = rng.random(shape) < np.sqrt(0.5)
-    common = rng.integers(0, block.n_classes, PATTERNS)
-    return np.where(copied, common, rng.integers(0, block.n_classes, shape))
 
 
 def _said(block: Block, equal: float, rng: np.random.Generator) -> NDArray[np.intp]:
