@@ -165,8 +165,9 @@ def _ceilings(table: xr.Dataset, design: Design, seed: np.random.SeedSequence) -
             known = table[f"trial_{key}"].values[np.argmax(inside)]
             row[key] = known if key in _kept(table) else "all"
         rows.append(row)
-    frame = pd.DataFrame(rows)
     texts = ["dataset", "condition", "undefined"]
+    counts = ["n_observers", "n_items", "trial_group"]
+    frame = pd.DataFrame(rows, columns=[*numbers, *counts, "system", *texts])
     frame[texts] = frame[texts].astype(object)
     return xr.Dataset.from_dataframe(frame.rename_axis("ceiling"))
 

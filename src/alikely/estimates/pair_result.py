@@ -266,7 +266,7 @@ def _bounds(result: Result, method: str, ci_prob: float, ci_kind: CiKind) -> Flo
         return np.stack(holding(lower, upper, value), axis=1)
     if method == "bca":
         return bca_of_table(result.table, result.draws("bootstrap"), result.metric, ci_prob)
-    return interval(result.draws(method), ci_prob, ci_kind)
+    return interval(draws(result, method), ci_prob, ci_kind)
 
 
 def _quantiles(result: Result, ci_prob: float, ci_kind: CiKind) -> Floats:
