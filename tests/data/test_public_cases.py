@@ -45,14 +45,18 @@ def test_public_case(
     how = {name: options.pop(name) for name in METRIC if name in options}
     noted = options.pop("noted", "")
     options = {k: v(tmp_path) if callable(v) else v for k, v in options.items()}
+    few = {"n_resamples": 0, "n_draws": 0}
     if isinstance(expected, str):
         with pytest.raises(ValueError, match=expected) as told:
-            al.compare(Trials.read(path, **options), n_resamples=0, n_draws=0, **how)
+            al.compare(Trials.read(path, **options), **few, **how)
         assert "\n" not in str(told.value)
         return
     trials = Trials.read(path, **options)
-    table = al.compare(trials, n_resamples=0, n_draws=0, **how).summary()
-    pairs = table["estimate"].tolist()
+    if "readers" in how:
+        result = al.agreement(trials, how.pop("metric"), **{"no_response": "error"} | few | how)
+    else:
+        result = al.compare(trials, **few, **how)
+    pairs = result.summary()["estimate"].tolist()
     assert pairs == pytest.approx(np.atleast_1d(expected), abs=1e-6, nan_ok=True)
     assert noted in str(trials.notes)
 

@@ -107,19 +107,14 @@ def cohort_counts(
         {
             **by_person,
             "n_trials": ("stratum", membership.sum(axis=0)),
-            "shown": (
-                ("model", "stratum"),
-                (shown_models != LEFT_OUT).astype(np.int64) @ membership,
-            ),
-            "right": (("model", "stratum"), (shown_models == 1).astype(np.int64) @ membership),
-            "human_shown": (
-                ("person", "condition"),
-                (answers != LEFT_OUT).astype(np.int64) @ in_condition,
-            ),
-            "human_right": (
-                ("person", "condition"),
-                (answers == 1).astype(np.int64) @ in_condition,
-            ),
+            **{
+                prefix + name: (dims, chosen.astype(np.int64) @ of)
+                for prefix, dims, responses, of in (
+                    ("", ("model", "stratum"), shown_models, membership),
+                    ("human_", ("person", "condition"), answers, in_condition),
+                )
+                for name, chosen in (("shown", responses != LEFT_OUT), ("right", responses == 1))
+            },
         },
         coords={
             "model": data["observer"].values[kind == models].astype(object),

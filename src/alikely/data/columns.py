@@ -615,16 +615,14 @@ def _with_item_columns(data: xr.Dataset, names: list[str]) -> xr.Dataset:
         return data
     keys = ["dataset", "condition", "item"]
     frame = pd.DataFrame({name: data[name].values for name in (*keys, *names)})
-    number = frame.groupby(keys, sort=False)[names].transform("first")
-    for name in names:
-        differs = (frame[name] != number[name]).to_numpy()
-        if differs.any():
-            row = int(np.argmax(differs))
-            raise ValueError(
-                f"{name} must be the same for all repeats of an item, got "
-                f"{number[name].iloc[row]!r} and {frame[name].iloc[row]!r} for item "
-                f"{frame['item'].iloc[row]!r}; leave it out of item_columns"
-            )
+    first = frame.groupby(keys, sort=False)[names].transform("first")
+    for row, column in np.argwhere((frame[names] != first).to_numpy()):
+        name = names[column]
+        raise ValueError(
+            f"{name} must be the same for all repeats of an item, got {first[name].iloc[row]!r} "
+            f"and {frame[name].iloc[row]!r} for item {frame['item'].iloc[row]!r}; leave it out of "
+            "item_columns"
+        )
     return data.assign_attrs({ITEM_COLUMNS: names})
 
 

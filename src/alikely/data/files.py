@@ -59,6 +59,12 @@ class File(NamedTuple):
         return base[:-3] if base.lower().endswith(".gz") else base
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """Folders from the root on, with the archive that contains it, and its name."""
+        inside = self.member.replace("\\", "/").split("/") if self.member else ()
+        return (*self.path.absolute().parts, *inside)
+
+    @property
     def suffix(self) -> str:
         """Suffix in small letters, without ``.gz``."""
         return Path(self.base).suffix.lower()

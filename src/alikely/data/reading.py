@@ -469,7 +469,7 @@ def _fields_of_names(pattern: str, files: Sequence[File]) -> list[dict[str, str]
         raise ValueError(f"pattern {pattern!r} has field {twice[0]!r} twice; name it once")
     short, long = (_expression(pattern, more) for more in ("+?", "+"))
     depth = pattern.count("/") + 1
-    tails = ["/".join(_path(file).split("/")[-depth:]) for file in files]
+    tails = ["/".join(file.parts[-depth:]) for file in files]
     found = [short.fullmatch(tail) for tail in tails]
     if not any(found):
         raise ValueError(
@@ -492,11 +492,6 @@ def _fields_of_names(pattern: str, files: Sequence[File]) -> list[dict[str, str]
             )
         fields.append(one)
     return fields
-
-
-def _path(file: File) -> str:
-    path = file.path.absolute().as_posix()
-    return f"{path}/{file.member}" if file.member else path
 
 
 def _expression(pattern: str, more: str) -> re.Pattern[str]:

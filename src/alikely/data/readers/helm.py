@@ -36,10 +36,9 @@ def recognizes(files: Sequence[File]) -> bool:
 
 def read(files: Sequence[File], log: Log) -> None:
     """Rows of every run folder; perturbations are conditions, as are subjects."""
-    runs: dict[str, dict[str, File]] = {}
+    runs: dict[tuple[str, ...], dict[str, File]] = {}
     for file in files:
-        place = str(file.path.parent) + "/" + file.member.rpartition("/")[0]
-        runs.setdefault(place, {})[file.base] = file
+        runs.setdefault(file.parts[:-1], {})[file.base] = file
     found = []
     for run in runs.values():
         if SPEC in run:

@@ -29,7 +29,7 @@ def recognizes(files: Sequence[File]) -> bool:
 
 def read(files: Sequence[File], log: Log) -> None:
     """Tables of the trials of one task (or plugin), people by a column or the file's name."""
-    frames = [_frame(file, log) for file in files]
+    frames = [log.table(file).map(_flat) for file in files]
     by = "task" if all("task" in frame for frame in frames) else "trial_type"
     lacks = [f.name for f, frame in zip(files, frames, strict=True) if by not in frame]
     if lacks:
@@ -67,13 +67,6 @@ def _by_correctness(frame: pd.DataFrame) -> pd.DataFrame:
     wrong = frame["correct"].astype(str).str.lower().isin(("false", "0"))
     lost = wrong & ~given.any(axis=1) if answers else wrong & False
     return frame.drop(columns=answers).assign(correct=frame["correct"].mask(lost, None))
-
-
-def _frame(file: File, log: Log) -> pd.DataFrame:
-    if not file.is_json:
-        return log.table(file)
-    rows = [{name: _flat(value) for name, value in row.items()} for row in log.records(file)]
-    return pd.DataFrame(rows).astype(object).where(lambda frame: frame.notna(), None)
 
 
 def _flat(value: Any) -> Any:

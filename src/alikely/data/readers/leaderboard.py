@@ -34,7 +34,7 @@ def read(files: Sequence[File], log: Log) -> None:
 
 def _observer(file: File) -> str:
     """Organization and model, from the folder of the data set."""
-    found = (FOLDER.fullmatch(part) for part in reversed(file.path.absolute().parts[:-1]))
+    found = (FOLDER.fullmatch(part) for part in reversed(file.parts[:-1]))
     match = next((one for one in found if one), None)
     if match is None:
         raise ValueError(

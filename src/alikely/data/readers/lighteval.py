@@ -35,7 +35,7 @@ def read(files: Sequence[File], log: Log) -> None:
 
 def _observer(file: File) -> str:
     # {out}/details/{model_name}/{date}/file: the name of a model may be several folders.
-    parts = file.path.absolute().parent.parts
+    parts = file.parts[:-1]
     above = parts[parts.index("details") + 1 :] if "details" in parts else parts[-2:]
     return "/".join(above[:-1]) or above[-1]
 

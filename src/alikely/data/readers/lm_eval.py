@@ -71,24 +71,23 @@ def _observer(
     file: File, files: Sequence[File], task: str, date: str, log: Log
 ) -> tuple[str, dict[str, str]]:
     """Name of the model, from the results next to the samples or the folder, and its settings."""
-    folder = file.path.parent
-    own = file.member.rpartition("/")[0]
+    *folders, _ = file.parts
     beside = [
         other
         for other in files
-        if other.path.parent == folder
-        and other.member.rpartition("/")[0] == own
-        and other.base.startswith(RESULTS)
+        if other.base.startswith(RESULTS)
         and other.suffix == ".json"
+        and [*other.parts[:-1]] == folders
     ]
     if not file.member and not beside:
-        beside = [File(path.name, path) for path in sorted(folder.glob("results_*.json"))]
+        found = sorted(file.path.parent.glob("results_*.json"))
+        beside = [File(path.name, path) for path in found]
     # Those of the same date, else the last.
     for other in sorted(beside, key=lambda one: (bool(date) and date in one.base, one.base))[::-1]:
-        found = log.records(other)[0]
-        if name := found.get("model_name"):
-            return str(name), _way(found, task)
-    return own.rpartition("/")[2] or folder.absolute().name, {}
+        results = log.records(other)[0]
+        if name := results.get("model_name"):
+            return str(name), _way(results, task)
+    return next(name for name in folders[::-1] if not name.endswith(".zip")), {}
 
 
 def _way(results: dict[str, Any], task: str) -> dict[str, str]:

@@ -13,11 +13,6 @@ DATE = re.compile(r"\d{8}_\d{6}")
 RESULTS, PREDICTIONS = "results", "predictions"
 
 
-def _parts(file: File) -> list[str]:
-    place = f"{file.path.absolute().as_posix()}/{file.member}" if file.member else file.path
-    return str(place).replace("\\", "/").split("/")
-
-
 def recognizes(files: Sequence[File]) -> bool:
     """By a folder of results or predictions in one with a date."""
     return any(_run(file) is not None for file in files)
@@ -25,7 +20,7 @@ def recognizes(files: Sequence[File]) -> bool:
 
 def _run(file: File) -> tuple[str, str, str, str] | None:
     """Date, folder, model and data set, from the path."""
-    parts = _parts(file)
+    parts = file.parts
     for i, part in enumerate(parts[:-3]):
         known = DATE.fullmatch(part) and parts[i + 1] in (RESULTS, PREDICTIONS)
         if known and file.suffix == ".json":
