@@ -1,4 +1,4 @@
-"""Fisher's exact test: against SciPy, whole numbers of any size, and closed forms far away."""
+"""Fisher's exact test: against whole numbers of any size, and closed forms far away."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from alikely.inference import fisher
 from alikely.inference.fisher import fisher_log10_p
@@ -57,17 +56,6 @@ def test_equals_counts_of_all_tables(alternative: str) -> None:
     # A log mass is right to 1e-16 of its size, some hundreds; one side is what another leaves of 1.
     found = fisher_log10_p(tables, alternative)  # type: ignore[arg-type]
     np.testing.assert_allclose(found, reference, rtol=1e-13, atol=1e-12)
-
-
-@pytest.mark.parametrize("alternative", SIDES)
-def test_equals_scipy(alternative: str) -> None:
-    rng = np.random.default_rng(2)
-    tables = np.vstack([rng.integers(0, 60, size=(200, 4)), rng.integers(0, 3, size=(50, 4))])
-    tables = tables[tables.sum(axis=1) > 0]
-    reference = [stats.fisher_exact(cells.reshape(2, 2), alternative).pvalue for cells in tables]
-    found = 10 ** fisher_log10_p(tables, alternative)  # type: ignore[arg-type]
-    # SciPy sums masses from log factorials of order 100.
-    np.testing.assert_allclose(found, reference, rtol=1e-9)
 
 
 @pytest.mark.parametrize("half", [1, 40, 6_000, 600_000])

@@ -183,25 +183,6 @@ def test_bias_is_half_the_curvature_in_the_variance_of_the_weights() -> None:
         assert more == pytest.approx((pi * np.diag(second)).sum() / 2, rel=1e-4)
 
 
-@pytest.mark.slow
-def test_what_is_left_of_the_bias_over_all_samples() -> None:
-    """Every sample of 7 of 14 images: error consistency is off by far less once it is taken off."""
-    rng = np.random.default_rng(9)
-    a, b = rng.random((2, 14)) < 0.6
-    cell = 3 - 2 * a.astype(int) - b
-    metric, every = al.metrics.ERROR_CONSISTENCY, np.eye(4)[cell].T
-    truth = float(metric.value(every.mean(axis=1)))
-    samples = np.array(list(itertools.combinations(range(14), 7)))
-    shares = np.moveaxis(every[:, samples], 0, 1)
-    pi, w = np.full(7, 0.5), np.full((len(samples), 7), 1 / 7)
-    plain = metric.value(shares.mean(axis=2))
-    groups = [np.ones(7, dtype=bool)]
-    without = plain - second_order_bias(metric.influence, shares, w, pi, groups, "pool")
-    # What is left is of the next order: smaller by about the relative variance of a cell, which is
-    # (1 - 7/14) (1 - p) / (7 p) = .2 of a quarter; half as much again for cells that are rarer.
-    assert abs(np.nanmean(without) - truth) < 0.3 * abs(np.nanmean(plain) - truth)
-
-
 def test_near_a_kink_no_bias_is_taken_off() -> None:
     """Of observers of one accuracy: the form scaled by what accuracies allow has a kink there."""
     correct = np.array([[1, 0, 1, 1, 0, 1, 0, 1], [1, 1, 0, 1, 0, 1, 0, 1.0]])

@@ -60,15 +60,9 @@ def test_agreement_is_symmetric_and_its_influence_sums_to_zero(table: np.ndarray
 
 @given(TABLES, TABLES)
 def test_class_level_divergence_bounds_and_symmetries(a: np.ndarray, b: np.ndarray) -> None:
-    for mixture in ("mean", "pooled"):
-        one = errors.error_divergence(a, b, mixture=mixture)  # type: ignore[arg-type]
-        other = errors.error_divergence(b, a, mixture=mixture)  # type: ignore[arg-type]
-        np.testing.assert_allclose(one, other, atol=1e-12)
-        if np.isfinite(one):
-            assert one >= -1e-12
     bits = errors.error_divergence(a, b)
+    np.testing.assert_allclose(errors.error_divergence(b, a), bits, atol=1e-12)
     if np.isfinite(bits):
-        assert bits <= 1
         # The mean is the distribution from which the divergence is least.
         assert bits <= errors.error_divergence(a, b, mixture="pooled") + 1e-12
         nats = errors.error_divergence(a, b, base=np.e)
@@ -228,28 +222,6 @@ def test_equals_a_loop_over_pairs_of_joint_errors() -> None:
         if chance < 1 - 1e-9:
             found = errors.distinct_agreement(*statistics_of(a, b, w, k)).item()
             assert found == pytest.approx((observed - chance) / (1 - chance), abs=1e-10)
-
-
-def test_chance_is_unbiased_where_that_of_margins_is_not() -> None:
-    rng = np.random.default_rng(2)
-    n_sets, n, k = 20_000, 6, 5
-    p = np.array([0.4, 0.3, 0.1, 0.1, 0.1])
-    a, own = rng.choice(k, (2, n_sets, n), p=p)
-    b = np.where(rng.random((n_sets, n)) < 0.5, a, own)
-    one, other = np.eye(k)[a].sum(axis=1), np.eye(k)[b].sum(axis=1)
-    same = (a == b).sum(axis=1)
-    chance = ((one * other).sum(axis=1) - same) / (n * n - n)
-    error = chance.std() / np.sqrt(n_sets)
-    assert abs(chance.mean() - p @ p) < 4 * error
-    # Products of margins take a part of the observed agreement for chance, 0.27 / 6.
-    plain = (one * other).sum(axis=1) / n**2
-    assert plain.mean() - p @ p > 4 * error
-    found = errors.distinct_agreement(
-        np.column_stack([same, one, other]), np.column_stack([same, np.full(n_sets, n)])
-    )
-    inside = (chance < (1 + same / n) / 2) & (chance < 1)
-    wanted = (same[inside] / n - chance[inside]) / (1 - chance[inside])
-    np.testing.assert_allclose(found[inside], wanted, atol=1e-12)
 
 
 def test_range_and_what_is_undefined() -> None:
