@@ -156,7 +156,7 @@ def _calibration(catalog: Path, name: str) -> str:
     evidence = _read(catalog / name / "calibration.json")
     rows = pd.DataFrame(evidence["quantities"])
     posterior = rows[rows["method"] == "posterior"].set_index("quantity")
-    verdict = "stay" if evidence["passed"] else "**do not stay**"
+    verdict = "are" if evidence["passed"] else "**are not all**"
     text = (
         f"We simulated {evidence['n_simulations']:,} experiments from the prior with NumPy, "
         "following this page. The ranks of the true values among posterior draws "

@@ -65,7 +65,7 @@ STATED = {"copy_probability": (1, 1)}
 CASE = MAIN._replace(
     branches={
         "copy_probability": MAIN.branch(
-            "2 pairs, 40 and 160 trials, a prior of the copy probability itself",
+            "2 pairs, 40 and 160 trials, prior on the copy probability itself",
             functools.partial(two_pairs, functools.partial(models.copying, priors=STATED)),
             simulate=_direct,
             quantities=tuple("uv" if q == "u" else q for q in MAIN.quantities if q != "v"),

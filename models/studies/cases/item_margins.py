@@ -92,14 +92,14 @@ MAIN = Case(
     design=_design,
     simulate=_data,
     quantities=named("rho strength_mean strength_sd strength"),
-    words="30 items, 10 answers of a group each, margins of a model, 4 alternatives",
+    words="30 items, 10 responses of a group to each, margins of a model, 4 alternatives",
     tune=TUNE,
     target_accept=FEW_COUNTS,
 )
 CASE = MAIN._replace(
     branches={
         "sinh_arcsinh": MAIN.branch(
-            "30 items, 10 answers of a group each, strengths of a sinh-arcsinh law given margins, "
+            "30 items, 10 responses of a group to each, sinh-arcsinh strengths given margins, "
             "4 alternatives",
             _design_of_bent,
             simulate=_data_of_bent,
@@ -109,7 +109,7 @@ CASE = MAIN._replace(
             target_accept=0.95,
         ),
         "two_groups": MAIN.branch(
-            "30 items, 10 answers of each of 2 groups, 4 alternatives",
+            "30 items, 10 responses of each of 2 groups to each, 4 alternatives",
             _design_of_groups,
             simulate=_data_of_groups,
         ),

@@ -48,7 +48,7 @@ MAIN = Case(
         "ability_deviate interaction_sd reference_mean reference_sd latent_reference_sd delta "
         "regime_delta"
     ),
-    words="8 conditions, 2 of them the reference, 4 people of 60 answers in each, 2 regimes",
+    words="8 conditions, 2 of them the reference, 4 humans with 60 responses in each, 2 regimes",
     thin=40,
     target_accept=SHORT_STEPS,
 )
@@ -57,7 +57,7 @@ MAIN = Case(
 def _branch(k: int, n_conditions: int = CONDITIONS, target_accept: float = SHORT_STEPS) -> Case:
     of_one = ("gap", "regime_weight")
     return MAIN.branch(
-        f"{n_conditions} conditions, 2 of them the reference, 4 people of 60 answers in each, "
+        f"{n_conditions} conditions, 2 of them the reference, 4 humans with 60 responses in each, "
         f"{k} {'regime' if k == 1 else 'regimes'}",
         functools.partial(_design, k, n_conditions),
         quantities=tuple(q for q in MAIN.quantities if k > 1 or q not in of_one),
