@@ -278,8 +278,7 @@ class Options:
         self.file = file
         self.out: Path | None = given.get("out")
         self.one_file = False
-        # Options on unmatched items apply to trials and margins.
-        own = {*READ, *RUN, "out"} - {"unmatched"}
+        own = {*READ, *RUN, "out"}
         self.given = {n: v for n, v in given.items() if n not in own}
         self.notes: list[str] = []
         self._written: list[str] = []
