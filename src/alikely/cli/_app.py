@@ -278,7 +278,8 @@ class Options:
         self.file = file
         self.out: Path | None = given.get("out")
         self.one_file = False
-        own = {*READ, *RUN, "out"}
+        # Options on unmatched items apply to trials and margins.
+        own = {*READ, *RUN, "out"} - {"unmatched"}
         self.given = {n: v for n, v in given.items() if n not in own}
         self.notes: list[str] = []
         self._written: list[str] = []
