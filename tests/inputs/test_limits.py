@@ -1,12 +1,8 @@
-"""Verbs that are killed, stopped, or short of disk or memory: one line, and no half of a file.
-
-``ALIKELY_KILLS=10`` kills each verb at ten random moments, in place of two.
-"""
+"""Verbs that are stopped, or short of disk or memory: one line, and no half of a file."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +12,6 @@ import pytest
 
 # Each way of writing: tables with plots, tables, and a page.
 VERBS = ("compare", "margins", "plan", "report")
-KILLS = os.environ.get("ALIKELY_KILLS", "2")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits are those of Linux"),
@@ -26,9 +21,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def report() -> dict[str, Any]:
     script = Path(__file__).with_name("children.py")
-    done = subprocess.run(
-        [sys.executable, str(script), KILLS], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
 
@@ -42,15 +35,8 @@ def test_a_full_disk_is_one_line(report: dict[str, Any], verb: str) -> None:
     found = report["disk"][verb]
     assert found["code"] == 1, found
     assert one_line(found["err"]), found
-    assert "No space left" in found["err"] or "File too large" in found["err"]
+    assert "File too large" in found["err"]
     assert found["left"] == []
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_kill_leaves_files_of_either_run(report: dict[str, Any], verb: str) -> None:
-    found = report["killed"][verb]
-    assert len(found) == int(KILLS)
-    assert [run for run in found if run["odd"] or run["lost"]] == []
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
