@@ -27,7 +27,7 @@ from alikely.estimates.result import Result
 from alikely.metrics.cell_priors import cell_prior
 
 BY = ("level", "system")
-# Group of the draws of a method, and what they generalize to.
+# How to get the draws of a method.
 SOURCES = {
     "bootstrap": "pass n_resamples=10_000 to benchmark_scores",
     "posterior": "pass n_draws=4_000 to benchmark_scores",

@@ -179,19 +179,25 @@ def benchmark_scores(
     estimand = metric_of_trials(metric)
     _check_prior(trials, estimand, prior, n_draws)
     one_person = checked_labels(trials, humans, human_ids, item_scope)
-    grouped = LEVELS in trials.data.attrs
-    as_read = data_summary(trials.data)
-    table, layout = _laid_out(trials, estimand, models, humans, no_response)
+    levels = trials.data.attrs.get(LEVELS)
+    refuse_repeats_for(trials, estimand)
+    table, layout = laid_out(
+        trials, models=models, humans=humans, no_response=no_response, labels=estimand.labels,
+        both_orders=not estimand.symmetric, level="dataset" if levels is None else "condition",
+        groups=levels,
+    )  # fmt: skip
+    refuse_own_names("model", layout.models, (HUMANS, CEILING))
+    refuse_own_names("data set" if levels is None else "level", layout.levels, (OVERALL,))
+    require_balance(layout)
+    _check_cluster(table, cluster, estimand)
     seed = seed_sequence(rng)
     bootstrap_seed, human_seed, posterior_seed = seed.spawn(3)
-
-    _check_cluster(table, cluster, estimand)
     value = estimate(table, estimand)["estimate"].values
     shown = image_numbers(table, item_scope, cluster)
     estimates = _estimates(trials, table, layout, estimand, value, one_person)
-    consensus = _consensus(trials, layout, estimand, humans, no_response, own=not grouped)
+    consensus = _consensus(trials, layout, estimand, humans, no_response, own=levels is None)
     groups = {
-        DATA_SUMMARY: as_read,
+        DATA_SUMMARY: data_summary(trials.data),
         "estimates": estimates.assign(consensus),
         "decomposition": _analytic(table, layout, estimand, one_person, item_scope, cluster),
     }
@@ -220,7 +226,7 @@ def benchmark_scores(
         "human_ids": one_person,
         "item_scope": item_scope,
         "cluster": cluster or "",
-        "levels": "conditions" if grouped else "dataset",
+        "levels": "dataset" if levels is None else "conditions",
         "posterior_images": "apart" if shared and estimand.draws != "cells" else "as said",
         "posterior_reason": reason,
         "prior": kept_prior(estimand, prior),
@@ -229,32 +235,6 @@ def benchmark_scores(
         **estimand.options,
     }
     return Result(tree)
-
-
-def _laid_out(
-    trials: Trials,
-    metric: Metric,
-    models: str,
-    humans: str,
-    no_response: Literal["error", "drop"],
-) -> tuple[xr.Dataset, Layout]:
-    """Count pairs and lay them out; raise an error if no benchmark is possible."""
-    refuse_repeats_for(trials, metric)
-    levels = trials.data.attrs.get(LEVELS)
-    table, layout = laid_out(
-        trials,
-        models=models,
-        humans=humans,
-        no_response=no_response,
-        labels=metric.labels,
-        both_orders=not metric.symmetric,
-        level="dataset" if levels is None else "condition",
-        groups=levels,
-    )
-    refuse_own_names("model", layout.models, (HUMANS, CEILING))
-    refuse_own_names("data set" if levels is None else "level", layout.levels, (OVERALL,))
-    require_balance(layout)
-    return table, layout
 
 
 def _check_prior(trials: Trials, metric: Metric, prior: Prior | None, n_draws: int) -> None:

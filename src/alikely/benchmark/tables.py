@@ -63,7 +63,7 @@ NO_METHOD = told(note("no-valid-interval"))
 # If accuracies bound a score below this, it depends mainly on accuracies.
 NARROW = 0.5
 # Limit of the prior's shift, in posterior SDs. Beyond it (docs/validation), coverage of joint
-# posteriors of means was 0.65 to 0.90, and that of bootstraps 0.2 to 0.6.
+# posteriors of means was 0.65 to 0.90.
 MOVED = 0.5
 # Probabilities above this value are interpreted as claims.
 CLAIMED = 0.8

@@ -224,9 +224,6 @@ def _of_scores(scores: Result) -> str:
         "components: images (influence functions) and humans (jackknife). Quantiles are those of "
         "Student's t, with the smaller of Satterthwaite's and Howe's degrees of freedom."
     )
-    if "bootstrap" in scores.data.children:
-        n = scores.data["bootstrap"].to_dataset().sizes["resample"]
-        text += f" The bootstrap has {counted(n, 'replicate')}."
     if "posterior" in scores.data.children:
         n = len(scores.draws("posterior"))
         text += f" The posterior, for new images and these humans, has {counted(n, 'draw')}."
