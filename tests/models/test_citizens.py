@@ -1,9 +1,8 @@
-"""Every model, under each of its options: PyMC's own tools, and the interpreter of densities."""
+"""Every model in its forms: PyMC's own tools, and the interpreter of densities."""
 
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 
 import numpy as np
@@ -19,124 +18,63 @@ from pytensor.compile.mode import Mode
 import alikely as al
 from alikely.data.cohorts import cohort_counts
 from alikely.inference.interpreter.models import Graphs
-from alikely.simulate import cohort as simulated_cohort
+from alikely.simulate import cohort
 from studies.cases import CASES
 
 # Graphs that run a few times are not worth rewriting.
 PLAIN = Mode("py", None)
 N_DRAWS = 3
-RIGHT = np.random.default_rng(2).binomial(3, np.linspace(0.3, 0.9, 6), (2, 6))
-MARGINS = np.arange(6.0)
-SPECTRUM = (
-    np.random.default_rng(3).binomial(60, np.repeat([0.95, 0.9, 0.5, 0.4], 2)),
-    np.full(8, 60), np.repeat(np.arange(4), 2), np.tile(np.arange(2), 4), np.arange(4) < 2,
-)  # fmt: skip
-
-
-# Groups of two, whose spread is fixed, and of three, whose spread is learned; numbers.
-OF_SPECTRUM = {
-    "condition": pd.DataFrame({"contrast": [1.0, 0.8, 0.3, 0.1], "blurred": list("abab")}),
-    "human": pd.DataFrame({"age": [20, 40]}),
-}
-
-
-@functools.cache
-def counts(by_person: bool = False) -> xr.Dataset:
-    """Humans and models, one data set of two conditions."""
-    trials = simulated_cohort(
-        [0.2, 0.8], [0.7] * 2, [0.6, 0.9], 0.4, n_humans=3, n_trials=40, rng=1
-    )
-    return cohort_counts(trials, who_was_right=by_person)
-
-
-def of_cohort() -> dict[str, pd.DataFrame]:
-    """Covariates of all that has effects."""
-    labels = counts()
-    return {
-        "model": pd.DataFrame({"year": [2012, 2020]}, index=labels["model"].values),
-        "condition": pd.DataFrame({"strength": [0.0, 5.0]}, index=labels["condition"].values),
-    }
-
-
 A = al.models
-OF_ITEMS = functools.partial(A.item_margins, n_alternatives=4)
-OF_OBSERVERS = functools.partial(A.observer_margins, RIGHT, np.full((2, 6), 3), n_alternatives=4)
-TWO_GROUPS = RIGHT, np.full((2, 6), 3)
-ONE_GROUP = RIGHT[0], np.full(6, 3), MARGINS
-
-# Every public model with every value of its options; the first word is the model's name.
-MODELS: dict[str, Callable[[], pm.Model]] = {
-    "copying": functools.partial(A.copying, [[30, 5, 5, 10], [9, 1, 2, 8]], pairs=["x", "y"]),
-    "copying, prior on copying": functools.partial(
-        A.copying, [[30, 5, 5, 10]], priors={"copy_probability": (1.0, 1.0)}
-    ),
-    "copying, independent": functools.partial(A.copying, [100, 20, 20, 20], independent=True),
-    "paired_errors": CASES["paired_errors"].example,
-    "cohort, alike": lambda: A.cohort(counts(), human_effects=False),
-    "cohort, people": lambda: A.cohort(counts(True), human_effects="drawn"),
-    "cohort, covariates": lambda: A.cohort(counts(), covariates=of_cohort()),
-    **{
-        f"item_margins, {words}, {law}": functools.partial(OF_ITEMS, *given, law=law)
-        for words, given in (("margins", ONE_GROUP), ("two groups", TWO_GROUPS))
-        for law in ("normal", "sinh_arcsinh")
-    },
-    **{
-        f"observer_margins, {components}, {words}": functools.partial(
-            OF_OBSERVERS, given, components=components
-        )
-        for components in ("all", "shared")
-        for words, given in (("alone", None), ("margins", MARGINS))
-    },
-    **{
-        f"observer_margins, {n} answers, {components}": functools.partial(
-            A.observer_margins, n // 3 * RIGHT, np.full((2, 6), n), MARGINS,
-            n_alternatives=4, components=components,
-        )
-        for n, components in ((9, "auto"), (102, "shared"))
-    },
-    **{
-        f"spectrum, k = {k}": functools.partial(A.spectrum, *SPECTRUM, k) for k in (1, 2, 4)
-    },
-    **{
-        f"spectrum, k = {k}, covariates": functools.partial(
-            A.spectrum, *SPECTRUM, k, covariates=OF_SPECTRUM
-        )
-        for k in (1, 3)
-    },
-}  # fmt: skip
-# One of each model; the others take three times as long.
-QUICK = {
-    "copying", "copying, independent", "paired_errors", "cohort, alike",
-    "item_margins, margins, normal", "observer_margins, shared, alone",
-    "spectrum, k = 1",
-}  # fmt: skip
 
 
-def test_all_models_are_tried() -> None:
-    """Every function of `alikely.models` that makes a model; and what it takes by name."""
-    functions = {name: getattr(A, name) for name in A.__all__}
-    makes = {
-        name
-        for name, function in functions.items()
-        if inspect.signature(function).return_annotation == "pm.Model"
+def cohort_with_covariates() -> pm.Model:
+    """Groups of two, whose spread is fixed, and of three, whose spread is learned; numbers."""
+    counts = cohort_counts(cohort([0.2] * 6, [0.7] * 6, [0.6, 0.9], 0.4, n_trials=40, rng=1))
+    model = {"year": range(2012, 2018), "new": list("ababab"), "family": list("aabbcc")}
+    condition = {"strength": [0.0, 5.0]}
+    tables = {"model": model, "condition": condition}
+    return A.cohort(
+        counts,
+        covariates={k: pd.DataFrame(v, index=counts[k].values) for k, v in tables.items()},
+    )
+
+
+def spectrum_with_covariates(k: int) -> pm.Model:
+    right = np.random.default_rng(3).binomial(60, np.repeat([0.95, 0.9, 0.5, 0.4], 2))
+    condition, person = np.repeat(np.arange(4), 2), np.tile(np.arange(2), 4)
+    tables = {
+        "condition": pd.DataFrame({"contrast": [1.0, 0.8, 0.3, 0.1], "blurred": list("abab")}),
+        "human": pd.DataFrame({"age": [20, 40]}),
     }
-    assert makes - {"with_priors"} == set(CASES) == {name.split(",")[0] for name in MODELS}
-    assert {name.split(",")[0] for name in QUICK} == set(CASES)
-    assert set(MODELS) >= QUICK
-    source = inspect.getsource(inspect.getmodule(test_all_models_are_tried))  # type: ignore[arg-type]
-    for name in CASES:
-        for option, parameter in inspect.signature(functions[name]).parameters.items():
-            if parameter.kind is parameter.KEYWORD_ONLY and option not in (
-                "n_alternatives",
-                "priors",
-            ):
-                assert f"{option}=" in source, (name, option)
+    shown, reference = np.full(8, 60), np.arange(4) < 2
+    return A.spectrum(right, shown, condition, person, reference, k, covariates=tables)
+
+
+def bent_groups() -> pm.Model:
+    right = np.random.default_rng(2).binomial(3, np.linspace(0.3, 0.9, 6), (2, 6))
+    return A.item_margins(right, np.full((2, 6), 3), n_alternatives=4, law="sinh_arcsinh")
+
+
+# Every public model in every form whose graph is made in seconds; first those of the pages.
+MODELS: dict[str, Callable[[], pm.Model]] = {
+    **{name: case.example for name, case in CASES.items()},
+    **{
+        f"{name}, {branch}": case.of(branch).design
+        for name, case in CASES.items()
+        for branch in case.branches
+        if branch not in ("many", "many_answers", "many_conditions", "many_counts", "many_models")
+    },
+    "cohort, covariates": cohort_with_covariates,
+    "item_margins, two groups, sinh_arcsinh": bent_groups,
+    "spectrum, covariates": functools.partial(spectrum_with_covariates, 3),
+    "spectrum, one regime, covariates": functools.partial(spectrum_with_covariates, 1),
+}
 
 
 @pytest.fixture(
     scope="module",
     params=[
-        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in MODELS
+        name if name in CASES else pytest.param(name, marks=pytest.mark.slow) for name in MODELS
     ],
 )
 def model(request: pytest.FixtureRequest) -> pm.Model:
