@@ -30,7 +30,7 @@ from alikely._base.settings import resolve
 from alikely.calibration.scenarios import SCENARIOS
 from alikely.calibration.studies import run_study
 from alikely.estimates.sentences import Method
-from alikely.inference.intervals import defined_quantiles
+from alikely.inference.intervals import defined_quantiles, interval
 from alikely.inference.resampling import bca_interval
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.metric import metric_again
@@ -490,18 +490,8 @@ def _bounds(
         if label.cut == "bca":
             bounds = [bca_interval(counts, draws, setting.metric, p) for p in ci_probs]
         elif label.cut == "hdi":
-            bounds = [_densest(draws, p) for p in ci_probs]
+            bounds = [interval(draws, p, "hdi") for p in ci_probs]
         else:
             bounds = [defined_quantiles(draws, [(1 - p) / 2, (1 + p) / 2]) for p in ci_probs]
         found[name] = np.array(bounds)
     return found
-
-
-def _densest(draws: Floats, ci_prob: float) -> Floats:
-    """Narrowest interval with a proportion of the draws; posterior draws are all defined."""
-    ordered = np.sort(draws, axis=0)
-    held = int(np.floor(ci_prob * len(ordered)))
-    widths = ordered[held:] - ordered[: len(ordered) - held]
-    start = widths.argmin(axis=0)
-    column = np.arange(ordered.shape[1])
-    return np.stack([ordered[start, column], ordered[start + held, column]], axis=1)

@@ -16,9 +16,8 @@ from pymc.model.fgraph import fgraph_from_model, model_free_rv, model_from_fgrap
 from pymc.pytensorf import constant_fold, rvs_in_graph, toposort_replace
 from pymc.util import get_transformed_name
 from pytensor.compile.mode import Mode
-from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
-from pytensor.graph.traversal import ancestors
+from pytensor.graph.traversal import ancestors, graph_inputs
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.type import RandomType
 
@@ -347,24 +346,13 @@ def _refuse_no_prior(name: str, given: Any) -> None:
         raise ValueError(
             f"the prior of {name!r} must be continuous, as its default is, got {_text(given)}"
         )
-    for variable in ancestors([given]):
-        random = isinstance(variable.type, RandomType)
-        if variable is not given and not random and variable.name and rvs_in_graph([variable]):
-            raise ValueError(
-                f"the prior of {name!r} depends on {variable.name!r}, a variable of a model; give "
-                "numbers as its parameters"
-            )
-        constant = isinstance(variable, Constant) or variable.owner is not None or random
-        if not constant:
-            kind = "data" if isinstance(variable, SharedVariable) else "a symbol"
-            raise ValueError(
-                f"the prior of {name!r} depends on {variable}, {kind} without a fixed value; give "
-                "numbers as its parameters"
-            )
-    if rvs_in_graph([pm.logp(given, given.type())]):
+    free = [v for v in graph_inputs([given]) if not isinstance(v, Constant)]
+    free = [v for v in free if not isinstance(v.type, RandomType)]
+    free += rvs_in_graph([pm.logp(given, given.type())])
+    if free:
         raise ValueError(
-            f"the prior of {name!r}, {type(op).__name__.removesuffix('RV')}, has random "
-            "parameters; give numbers"
+            f"the prior of {name!r} depends on {free[0]}, which has no fixed value; give numbers "
+            "as its parameters"
         )
 
 
@@ -397,12 +385,13 @@ def _log_density(variable: Any, values: NDArray[Any]) -> NDArray[Any]:
 def _refuse_outside(name: str, old: Any, drawn: Any, default: Transform | None) -> None:
     """Raise an error for values outside the support of the default prior."""
     n = max(DRAWN // max(int(np.prod(_shape(drawn))), 1), 10)
-    outside = _outside(old, _drawn(drawn, n))
-    if outside is None and drawn.owner.op.ndim_supp == 0:
+    values = _drawn(drawn, n)
+    if drawn.owner.op.ndim_supp == 0:
         ends = _ends(drawn, default)
         # Without coordinates of its own a distribution may end before the line does.
         own = np.isfinite(_log_density(drawn, ends)).all(axis=tuple(range(1, ends.ndim)))
-        outside = _outside(old, ends[own])
+        values = np.concatenate([values, ends[own]])
+    outside = _outside(old, values)
     if outside is not None:
         raise ValueError(
             f"the prior of {name!r} must lie within the support of its default, {_text(old)}; "
@@ -421,8 +410,6 @@ def _ends(variable: Any, transform: Transform | None) -> NDArray[Any]:
 
 def _outside(variable: Any, values: NDArray[Any]) -> str | None:
     """A value that a distribution excludes, as text; None if there is none."""
-    if not len(values):
-        return None
     try:
         density = _log_density(variable, values)
     except ParameterValueError:
