@@ -23,7 +23,7 @@ from alikely.data.repeats import recurring
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.tables import By, Pairs, joint_correctness, n_entries
 from alikely.data.trials import Trials
-from alikely.estimates.remarks import cluster_remarks, joined, unmatched_remarks
+from alikely.estimates.remarks import cluster_remarks, joined, require_clusters, unmatched_remarks
 from alikely.estimates.result import CHAINS, LABELS, Result
 from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.inference.influence import estimate, of_items
@@ -129,7 +129,8 @@ def analyze(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
         table = kind.count(trials, metric, design)
         cluster = design.unit(table)
         estimates = estimate(table, metric, cluster)
-        _check_clusters(table, cluster)
+        if cluster is not None and of_items(table, cluster):
+            require_clusters(table, cluster)
     groups = {"observed_data": table}
     attrs = {"model": kind.model(design), "cluster": cluster or ""}
 
@@ -235,15 +236,6 @@ def counted(
             "with joint_correctness(..., labels=True), or use error_consistency"
         )
     return table
-
-
-def _check_clusters(table: xr.Dataset, cluster: str | None) -> None:
-    """Check that there are at least two clusters (`ValueError`)."""
-    if of_items(table, cluster) and len(set(table[cluster].values.tolist())) < 2:
-        raise ValueError(
-            f"cluster={cluster!r} needs at least two clusters, and all trials are of "
-            f"{str(table[cluster].values[0])!r}; leave cluster out"
-        )
 
 
 def require_cells(metric: Metric, prior: Prior | None) -> None:

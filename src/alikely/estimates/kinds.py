@@ -16,7 +16,7 @@ from scipy import stats
 
 from alikely._base.names import listed
 from alikely._base.notes import note
-from alikely.data.blocks import LEFT_OUT, Block, blocks, cluster_numbers
+from alikely.data.blocks import LEFT_OUT, blocks, cluster_numbers
 from alikely.data.columns import SILENT
 from alikely.data.counting import confusion_trials
 from alikely.data.tables import pair_labels
@@ -121,7 +121,14 @@ def draw_strata(table: xr.Dataset, metric: Metric, design: Design, seed: Seed) -
             "sampler, prior and model have no effect for images sampled by a plan, whose posterior "
             "is over strata; leave them out"
         )
-    if not _by_strata(table) or metric.counts != "correctness":
+    # All images of a stratum must have the same inclusion probability.
+    known = table["stratum"].values if "stratum" in table else np.zeros(0)
+    equal = len(known) and all(
+        np.ptp(block.inclusion[known[block.trials] == name]) <= 1e-9
+        for block in blocks(table)
+        for name in set(known[block.trials].tolist())
+    )
+    if not equal or metric.counts != "correctness":
         return {}
     drawn = strata_draws(table, four_chains(design.n_draws), [metric], seed)[metric.name]
     # Pairs of a group have the same images, or lists that were sampled independently.
@@ -130,18 +137,6 @@ def draw_strata(table: xr.Dataset, metric: Metric, design: Design, seed: Seed) -
     )
     group = chained(drawn, table, metric, "exact", joint=joint, clustered=True)
     return {"posterior": group} | of_pairs({}, model="posterior over strata")
-
-
-def _by_strata(table: xr.Dataset) -> bool:
-    """Check that all images of a stratum have the same inclusion probability."""
-    if "stratum" not in table:
-        return False
-    for block in blocks(table):
-        names = table["stratum"].values[block.trials]
-        for name in set(names.tolist()):
-            if np.ptp(block.inclusion[names == name]) > 1e-9:
-                return False
-    return True
 
 
 # Correctness.
@@ -255,11 +250,6 @@ def _count_labels(
     return table
 
 
-def _crossed(table: xr.Dataset) -> bool:
-    """Whether items are repeated and all pairs of responses are crossed."""
-    return bool(table.attrs.get("repeats") == "crossed")
-
-
 def _beside_labels(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
 ) -> Groups:
@@ -278,19 +268,12 @@ def _draw_labels(
         return draw_strata(table, metric, design, seed)
     draws = agreement_draws(table, design.n_draws, metric, seed, cluster=design.unit(table))
     own = chained(draws, table, metric, design.sampler, clustered=True)
-    return {"posterior": own} | of_pairs({"posterior_remark": _few_joint_errors(table)})
-
-
-def _few_joint_errors(table: xr.Dataset) -> NDArray[np.object_]:
-    """Notes on posteriors of pairs with few joint errors."""
-    cells = table["cells"].values
-    number = cells[:, 3]
+    number, total = table["cells"].values[:, 3], table["cells"].values.sum(axis=1)
     remarks = _texts(len(number))
-    chosen = (number == cells.sum(axis=1)) & (number < CHOSEN)
-    remarks[chosen] = note("all-joint-errors", least=CHOSEN)
+    remarks[(number == total) & (number < CHOSEN)] = note("all-joint-errors", least=CHOSEN)
     remarks[number < TOO_FEW] = note("too-few-joint-errors", least=TOO_FEW)
     remarks[number == 0] = ""
-    return remarks
+    return {"posterior": own} | of_pairs({"posterior_remark": remarks})
 
 
 def _require_auto(metric: Metric, design: Design) -> None:
@@ -346,7 +329,7 @@ def _beside_rows(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
 ) -> Groups:
     # The test of equal rows requires one response to an item.
-    if _crossed(table) or "divergence" not in metric.beside:
+    if table.attrs.get("repeats") == "crossed" or "divergence" not in metric.beside:
         return of_pairs(error_counts(table))
     found: dict[str, Any] = class_comparison(table, **metric.options)
     n_permutations = min(design.n_null, N_PERMUTATIONS)
@@ -490,66 +473,41 @@ def _beside_readings(
     missing = np.zeros(table.sizes["pair"], dtype=np.int64)
     rare = np.zeros(table.sizes["pair"])
     remarks = _texts(table.sizes["pair"])
-    for block in blocks(table):
-        for entry, rows, own in zip(
-            range(block.rows.start, block.rows.stop), _members(block), _names(table, block),
-            strict=True,
-        ):  # fmt: skip
-            response = block.response[rows]
-            number = (response != LEFT_OUT).sum(axis=0)
-            possible = len(rows) * int((number > 0).sum())
-            missing[entry] = possible - number.sum()
-            many = response[:, number > 1]
-            times = np.unique(many[many != LEFT_OUT], return_counts=True)[1]
-            rare[entry] = many.shape[1] * (1 - times.max() / times.sum()) if len(times) else 0
-            parts = [_missing_remark(int(missing[entry]), possible, together)]
-            if together and (absent := str(table["absent"].values[entry])):
-                parts.append(note("no-ratings", who=absent))
-            parts += _one_class(response, own, together)
-            if unlike[entry] and number.max(initial=0) > 1:
-                parts.append(note("ec-undefined", why=str(unlike[entry])))
-            remarks[entry] = "; ".join(filter(None, parts))
-    known = {"error_consistency": of_errors, "n_missing": missing, "n_minority_ratings": rare}
+    names, response = table["observer"].values, table["response"].values
+    ends = np.stack([table["first"].values, table["second"].values], axis=1)
+    group = table["pair_group"].values
+    trials = {g: np.flatnonzero(table["trial_group"].values == g) for g in np.unique(group)}
+    for entry, g in enumerate(group):
+        own = np.flatnonzero(table["readers"].values[entry]) if together else ends[entry]
+        said = response[np.ix_(own, trials[g])]
+        number = (said != LEFT_OUT).sum(axis=0)
+        possible = len(own) * int((number > 0).sum())
+        n = missing[entry] = possible - number.sum()
+        many = said[:, number > 1]
+        times = np.unique(many[many != LEFT_OUT], return_counts=True)[1]
+        rare[entry] = many.shape[1] * (1 - times.max() / times.sum()) if len(times) else 0
+        known = said if together else many
+        alone = [
+            str(name)
+            for name, row in zip(names[own], known, strict=True)
+            if len(np.unique(row[row != LEFT_OUT])) == 1
+        ]
+        parts = []
+        if n:
+            total = {"total": possible} if together else {}
+            parts.append(
+                note("missing-ratings" if together else "missing-items", n=int(n), **total)
+            )
+        if together and (absent := str(table["absent"].values[entry])):
+            parts.append(note("no-ratings", who=absent))
+        parts += [note("one-class", who=listed(alone))] if alone else []
+        if unlike[entry] and number.max(initial=0) > 1:
+            parts.append(note("ec-undefined", why=str(unlike[entry])))
+        remarks[entry] = "; ".join(parts)
+    known_of = {"error_consistency": of_errors, "n_missing": missing, "n_minority_ratings": rare}
     if together:
-        known["n_readers"] = table["readers"].values.sum(axis=1)
-    return of_pairs(known | {"remark": remarks})
-
-
-def _members(block: Block) -> list[NDArray[np.intp]]:
-    """Rows of the readers of each entry."""
-    if block.readers.size:
-        return [np.flatnonzero(row) for row in block.readers]
-    return list(np.stack([block.a, block.b], axis=1))
-
-
-def _names(table: xr.Dataset, block: Block) -> list[list[str]]:
-    """Names of the readers of each entry."""
-    names = table["observer"].values
-    if block.readers.size:
-        own = table["readers"].values[block.rows]
-        return [names[row].tolist() for row in own]
-    ends = (table[side].values[block.rows] for side in ("first", "second"))
-    return [[str(names[i]), str(names[j])] for i, j in zip(*ends, strict=True)]
-
-
-def _missing_remark(absent: int, possible: int, together: bool) -> str:
-    if not absent:
-        return ""
-    if together:
-        return note("missing-ratings", n=absent, total=possible)
-    return note("missing-items", n=absent)
-
-
-def _one_class(response: NDArray[np.int32], own: list[str], together: bool) -> list[str]:
-    """Note on readers who give the same rating to all items."""
-    if not together:
-        response = response[:, (response != LEFT_OUT).all(axis=0)]
-    alone = [
-        name
-        for name, said in zip(own, response, strict=True)
-        if len(np.unique(said[said != LEFT_OUT])) == 1
-    ]
-    return [note("one-class", who=listed(alone))] if alone else []
+        known_of["n_readers"] = table["readers"].values.sum(axis=1)
+    return of_pairs(known_of | {"remark": remarks})
 
 
 # Options.

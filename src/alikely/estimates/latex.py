@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
 
+from alikely._base.checks import one_of
 from alikely._base.intervals import percent
-from alikely._base.names import MISSING, listed, nearest, number, p_number, span
+from alikely._base.names import MISSING, number, p_number, span
 
 Environment = Literal["tabular", "table", "longtable"]
-ENVIRONMENTS = ("tabular", "table", "longtable")
 
 BOUND = re.compile(r"^(?:(?P<method>\w+)_)?(?P<kind>eti|hdi|ci)(?P<percent>[\d.]+)$")
 # Columns that intervals without their own center are joined with.
@@ -101,13 +101,9 @@ def latex_table(
     \bottomrule
     \end{tabular}
     """
-    if environment is not None and environment not in ENVIRONMENTS:
-        raise ValueError(
-            f"environment must be one of {listed(ENVIRONMENTS)}; got "
-            f"{environment!r}{nearest(environment, ENVIRONMENTS)}"
-        )
     if environment is None:
         environment = "tabular" if caption is None and label is None else "table"
+    one_of("environment", environment, get_args(Environment))
     if environment == "tabular" and (caption is not None or label is not None):
         raise ValueError(
             "environment 'tabular' takes no caption or label; leave environment out, or use "

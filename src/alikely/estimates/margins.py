@@ -198,22 +198,13 @@ def _corrected(
     table: xr.Dataset, ceilings: xr.Dataset, estimates: NDArray[np.float64]
 ) -> dict[str, Any]:
     """Product of both reliabilities, and the estimate divided by its square root."""
-    of = {
-        (system, g): value
-        for system, g, value in zip(
-            ceilings["system"].values,
-            ceilings["trial_group"].values,
-            ceilings["reliability"].values,
-            strict=True,
-        )
-    }
-    names = table["observer"].values
-    both = zip(
-        table["first"].values, table["second"].values, table["pair_group"].values, strict=True
-    )
+    keys = ["system", "trial_group"]
+    of = ceilings.to_dataframe().set_index(keys)["reliability"].to_dict()
+    names, g = table["observer"].values, table["pair_group"].values
+    ends = [names[table[end].values] for end in ("first", "second")]
     # Responses of a model are deterministic.
-    reliability = np.array(
-        [of.get((names[a], g), 1.0) * of.get((names[b], g), 1.0) for a, b, g in both]
+    reliability = np.prod(
+        [[of.get(key, 1.0) for key in zip(end, g, strict=True)] for end in ends], axis=0
     )
     root = np.sqrt(np.where(reliability > 0, reliability, np.nan))
     return {"reliability": reliability, "ceiling": root, "disattenuated": estimates / root}
