@@ -15,7 +15,6 @@ import xarray as xr
 import alikely as al
 from alikely.benchmark.layout import HUMANS
 from alikely.papers import plots as maps
-from alikely.papers.plots import condition_map
 
 REFERENCE = [f"distortion_{d}:reference" for d in range(4)]
 REGIME = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
@@ -87,24 +86,6 @@ def test_map_has_a_point_for_each_condition_in_the_colour_of_its_group() -> None
     assert legend(ax) == ["a", "b"]
     with pytest.raises(ValueError, match="'b:1'"):
         al.papers.plot_condition_map(distances, {"a:1": "a", "a:2": "a"}, perplexity=2)
-
-
-def test_map_keeps_neighbours() -> None:
-    """Two clusters of conditions stay apart; the same seed gives the same map."""
-    rng = np.random.default_rng(3)
-    names = [f"c{i}" for i in range(24)]
-    at = np.repeat([[0.0, 0.0], [8.0, 0.0]], 12, axis=0) + rng.normal(size=(24, 2))
-    distances = pd.DataFrame(np.linalg.norm(at[:, None] - at, axis=-1), names, names)
-    before = distances.copy()
-    placed = condition_map(distances, perplexity=5, rng=1)
-    pd.testing.assert_frame_equal(distances, before)
-    assert placed["condition"].tolist() == names
-    xy = placed[["x", "y"]].to_numpy()
-    gaps = np.linalg.norm(xy[:, None] - xy, axis=-1) + np.diag(np.full(24, np.inf))
-    nearest = gaps.argmin(axis=1)
-    assert (nearest // 12 == np.arange(24) // 12).all()
-    pd.testing.assert_frame_equal(placed, condition_map(distances, perplexity=5, rng=1))
-    assert not placed.equals(condition_map(distances, perplexity=5, rng=2))
 
 
 @pytest.mark.slow

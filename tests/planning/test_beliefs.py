@@ -72,19 +72,6 @@ def test_assurance_is_what_brute_force_finds(figure: Callable[[str], None]) -> N
     figure(f"assurance: shares differ from brute force by at most {worst:.3f} (2,000 studies)")
 
 
-@pytest.mark.slow
-def test_draws_of_a_prior_serve_as_the_distribution_does() -> None:
-    ec = stats.norm(0.4, 0.1).rvs(20_000, random_state=np.random.default_rng(3))
-    plans = [
-        al.planning.assurance(0.75, 0.75, prior, [200], n_datasets=500, rng=1)
-        for prior in (ec, stats.norm(0.4, 0.1))
-    ]
-    # Studies whose truths come from either: expected widths with a spread of .02 over 500.
-    assert plans[0]["expected_width"][0] == pytest.approx(
-        plans[1]["expected_width"][0], abs=4 * 0.03 * np.sqrt(2 / 500)
-    )
-
-
 def test_impossible_draws_are_drawn_again_and_reported() -> None:
     plan = al.planning.assurance(stats.uniform(0.6, 0.39), 0.7, 0.6, [100], n_datasets=1_000, rng=1)
     # With 0.7, an EC of .6 needs an accuracy whose upper bound is .6 or more.

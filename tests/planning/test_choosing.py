@@ -13,7 +13,6 @@ import alikely as al
 from alikely.planning.choosing import (
     Drawing,
     allocation,
-    by_strata,
     by_weights,
     effects,
     fewest_images,
@@ -129,38 +128,6 @@ def test_plan_of_a_pair(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(ours, theirs)
 
 
-def test_the_posterior_over_strata_is_that_of_plans_that_are_tried() -> None:
-    x, people = pool()
-    everybody = trials(x, people)
-    plan = al.planning.choose_images(everybody, 60, ("m0", "m2"), rng=1)
-    table = plan.table
-    assert table[["model_a", "model_b"]].iloc[0].tolist() == ["m0", "m2"]
-    asked = everybody.to_table()
-    asked = asked[(asked["kind"] == "model") | asked["item"].isin(table["item"])]
-    weighted = al.Trials.from_table(asked).with_inclusion(plan, generalize_to="pool")
-    result = al.error_consistency(
-        weighted, [("p0", m) for m in ("m0", "m2")], n_resamples=0, n_draws=4_000, rng=2
-    )
-    found = al.difference(result, {"observer_b": "m0"}, {"observer_b": "m2"}).loc["posterior"]
-    (drawing,) = plan._drawings
-    at = weighted.data["item"].values.astype(str)
-    at = np.char.replace(at, "trial_", "").astype(int)
-    stratum = drawing.stratum
-    assert stratum is not None
-    contrast = np.array([[1.0, 0, -1, 0, 0, 0]])
-    ours = by_strata(
-        x[:, at], people[:1, at], stratum[at], np.bincount(stratum), contrast, 8_000, "pool",
-        np.random.default_rng(3),
-    )  # fmt: skip
-    # Means of 4,000 and of 8,000 draws. It gives the median, off the mean by a sixth of the
-    # skewness (Cornish-Fisher): within a tenth of the deviation up to a skewness of .6.
-    error = found["se"] * np.sqrt(1 / 4_000 + 1 / 8_000)
-    assert abs(found["estimate"] - ours[0, 0]) < 4 * error + 0.1 * found["se"]
-    # Differences of three models are drawn by size.
-    several = al.planning.choose_images(everybody, 60, [("m0", "m1"), ("m0", "m2")], rng=1)
-    assert "stratum" not in several.table
-
-
 def test_lists_classes_and_images_shown_before() -> None:
     x, _ = pool()
     plan = al.planning.choose_images(trials(x), 40, "all pairs", n_humans=3, rng=1)
@@ -178,27 +145,20 @@ def test_lists_classes_and_images_shown_before() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "target", "more", "message"),
+    ("n", "target", "message"),
     [
-        (
-            300,
-            "all pairs",
-            {},
-            "n must be at most 240, the images of all all that participants",
-        ),
-        (40, ("m0", "m9"), {}, "unknown model 'm9'; the models are: m0, m1"),
-        (40, ("m0", "twin"), {}, "are correct on the same images in all all: their difference"),
-        (40, "all pairs", {"uniform_fraction": 2.0}, "uniform_fraction must be a proportion in"),
-        (40.5, "all pairs", {}, "n must be whole numbers of at least 2, got 40.5"),
+        (300, "all pairs", "n must be at most 240, the images of all all that participants"),
+        (40, ("m0", "m9"), "unknown model 'm9'; the models are: m0, m1"),
+        (40, ("m0", "twin"), "are correct on the same images in all all: their difference"),
     ],
 )
-def test_what_cannot_be_planned(n: Any, target: Any, more: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_planned(n: Any, target: Any, message: str) -> None:
     x, _ = pool()
-    x = np.concatenate([x, x[:1]])
     names = [*(f"m{k}" for k in range(6)), "twin"]
-    given = al.Trials.from_correct(x.astype(float), observers=names, kind=["model"] * 7)
+    both = np.concatenate([x, x[:1]]).astype(float)
+    given = al.Trials.from_correct(both, observers=names, kind=["model"] * 7)
     with pytest.raises(ValueError, match=message):
-        al.planning.choose_images(given, n, target, rng=1, **more)
+        al.planning.choose_images(given, n, target, rng=1)
 
 
 def test_plans_are_tried_on_simulated_people() -> None:

@@ -17,7 +17,6 @@ from scipy import special, stats
 import alikely as al
 from alikely import simulate
 from alikely.data import tables
-from alikely.inference import influence
 from alikely.metrics import ERROR_CONSISTENCY, bounds, consistency
 from alikely.metrics.copying import COPY_PROBABILITY
 from alikely.planning import trials as plans
@@ -124,26 +123,6 @@ THREE = plans.Setting(
 )
 
 
-@pytest.mark.slow
-def test_bias_and_spread_of_a_difference_by_simulation(figure: Figure) -> None:
-    n, n_sets = 100, 100_000
-    counts = np.random.default_rng(6).multinomial(n, THREE.probabilities, n_sets)
-    first, second = (consistency.error_consistency(counts @ pattern_cells(3, 0, i)) for i in (1, 2))
-    value = first - second
-    assert plans.estimates(counts, THREE) == pytest.approx(value, nan_ok=True)
-    assert plans.true_value(THREE) == pytest.approx(0.2, abs=1e-6)
-    bias = float(plans.second_order_bias(THREE)) / n
-    error = value.std() / np.sqrt(n_sets)
-    figure(f"bias of a difference, {n} trials: {bias:.5f}, simulated {value.mean() - 0.2:.5f}")
-    assert abs(bias) > 4 * error
-    # The next term is smaller by 1 / n, and lost in this error.
-    assert abs(value.mean() - 0.2 - bias) < 4 * error
-    se = np.sqrt(float(plans.unit_variance(THREE)) / n)
-    figure(f"se of a difference, {n} trials: {se:.4f}, simulated {value.std():.4f}")
-    # The 3 % of widths.
-    assert value.std() == pytest.approx(se, rel=0.03)
-
-
 @pytest.mark.parametrize("n", [2, 8, 40])
 def test_undefined_shares_are_exact(n: int) -> None:
     a, b, ec = np.array([*PAIRS, (0.95, 0.9, 0.3), (0.98, 0.98, 0.8)]).T
@@ -197,26 +176,10 @@ def test_the_variance_is_the_printed_one(a: float, b: float, at: float) -> None:
     assert np.ptp(plan["bias"]) < 1e-6
 
 
-def test_standard_errors_are_those_of_the_package() -> None:
-    p = simulate.cell_probabilities(0.9, 0.85, 0.3)
-    counts = simulate.correctness_cells(p, 60, 500, 8)
-    counts[:3] = [[60, 0, 0, 0], [50, 10, 0, 0], [40, 10, 10, 0]]
-    for metric in (ERROR_CONSISTENCY, COPY_PROBABILITY):
-        expected = influence.estimate(tables.from_counts(counts), metric)
-        setting = plans.one_pair(p, metric)
-        value, se = plans.estimates(counts, setting), plans.standard_errors(counts, setting)
-        np.testing.assert_allclose(value, expected["estimate"], rtol=1e-12, atol=1e-15)
-        np.testing.assert_allclose(se, expected["se"], rtol=1e-9, atol=1e-12)
-        assert np.isnan(se[0])
-
-
-@pytest.mark.parametrize("setting", [(0.9, 0.85, 0.3, 160)])
-def test_intervals_are_those_of_the_front_door(
-    setting: tuple[float, float, float, int], figure: Figure
-) -> None:
+def test_intervals_are_those_of_the_front_door() -> None:
     n_tables = 150
-    p = simulate.cell_probabilities(*setting[:3])
-    counts = simulate.correctness_cells(p, setting[3], n_tables, 9)
+    p = simulate.cell_probabilities(0.9, 0.85, 0.3)
+    counts = simulate.correctness_cells(p, 160, n_tables, 9)
     result = al.error_consistency(
         tables.from_counts(counts), n_resamples=1_000, n_draws=1_000, rng=10
     ).summary(intervals="all")
@@ -236,11 +199,6 @@ def test_intervals_are_those_of_the_front_door(
             assert abs(away[:, end].mean()) < error * away[:, end].std()
             far, near = np.abs(away[:, end]), np.abs(own[:, end])
             assert abs(far.mean() - near.mean()) < error * np.hypot(far.std(), near.std())
-        figure(
-            f"{method} intervals {setting}: mean difference from the front door "
-            f"{away.mean():+.5f}, mean absolute {np.abs(away).mean():.5f}, among themselves "
-            f"{np.abs(own).mean():.5f}"
-        )
 
 
 @pytest.mark.parametrize(
@@ -282,30 +240,6 @@ def test_simulated_numbers_reach_the_width(
     assert row.method == "simulated"
     assert found == pytest.approx(width, rel=0.03)
     assert row.note.startswith(FEW)
-
-
-@pytest.mark.slow
-def test_grids_seeds_and_lists() -> None:
-    column = np.array([0.75, 0.95])[:, None]
-    options = {"n_datasets": 100, "n_coverage": 20}
-    one, two, other = (
-        trials_for_width(column, 0.9, [0.1, 0.3], 0.4, **options, rng=seed) for seed in (3, 3, 4)
-    )
-    pd.testing.assert_frame_equal(one, two)
-    assert not one.equals(other)
-    assert one["accuracy_a"].tolist() == [0.75] * 2 + [0.95] * 2
-    assert one["ec"].tolist() == [0.1, 0.3] * 2
-    start = ["accuracy_a", "accuracy_b", "ec", "target", "criterion"]
-    assert list(one)[: len(start)] == start
-    assert list(one)[-1] == "note"
-    listed = interval_width([0.75, 0.6], 0.7, [0.1, 0.3], [300, 500])
-    for i, stated in enumerate([(0.75, 0.7, 0.1, 300), (0.6, 0.7, 0.3, 500)]):
-        single = interval_width(*stated)
-        pd.testing.assert_series_equal(listed.iloc[i], single.iloc[0], check_names=False)
-    half = Z * listed["se"]
-    np.testing.assert_allclose(listed["width"], 2 * half)
-    np.testing.assert_allclose(listed["lower"], listed["ec"] - half)
-    np.testing.assert_allclose(listed["upper"], listed["ec"] + half)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from alikely.metrics.margins import DECISION_MARGIN_CONSISTENCY, margin_moments, spearman_brown
+from alikely.metrics.margins import DECISION_MARGIN_CONSISTENCY, margin_moments
 from alikely.planning import margins as designs
 
 Figure = Callable[[str], None]
@@ -101,15 +101,6 @@ def test_item_reliability_by_simulation(n: int, mean: float, sd: float) -> None:
         slopes = DECISION_MARGIN_CONSISTENCY.derivative(sums) @ moments
         found = DECISION_MARGIN_CONSISTENCY.value(sums)
         assert abs(found - row[name]) < 4 * np.sqrt((slopes**2).sum())
-
-
-def test_halves_step_up_to_the_group() -> None:
-    table = designs.item_reliability(0.6, [[0.05], [0.2]], [2, 10, 40])
-    stepped = spearman_brown(table["split_half"].to_numpy())
-    assert stepped == pytest.approx(table["reliability"].to_numpy())
-    noise = 0.6 * 0.4 - table["item_sd"] ** 2
-    ratio = table["item_sd"] ** 2 / (table["item_sd"] ** 2 + noise / table["n_observers"])
-    assert table["reliability"].to_numpy() == pytest.approx(ratio.to_numpy())
 
 
 @pytest.mark.parametrize("of", ["r_truth", "reliability", "split_half"])

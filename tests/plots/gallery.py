@@ -201,9 +201,7 @@ def classified(n: int) -> al.Result:
         ]
     )  # fmt: skip
     seen = pd.DataFrame({"item": [f"i{i}" for i in range(n_items)], "margin": z, "observer": "net"})
-    return al.decision_margin_consistency(
-        al.Trials.from_table(answers), seen, n_resamples=0, n_draws=0, rng=1
-    )
+    return al.decision_margin_consistency(al.Trials.from_table(answers), seen, n_resamples=0, rng=1)
 
 
 def correlations(n: int) -> pd.DataFrame:

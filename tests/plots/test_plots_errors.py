@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
@@ -15,14 +13,7 @@ from scipy import stats
 
 import alikely as al
 
-mpl.use("Agg")
 BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
-
-
-@pytest.fixture(autouse=True)
-def close_figures() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -116,3 +107,15 @@ def test_classes_have_their_divergence_and_verdict(similarity: al.Result) -> Non
         factor = float(entry["class_log_bayes_factor"][classes.index(name)])
         blue = mpl.colors.to_hex(bar.get_facecolor()) == "#0072b2"
         assert blue == (factor > 0) or factor == pytest.approx(0, abs=1e-9)
+
+
+def test_shares_of_answers_are_drawn() -> None:
+    counts = al.estimates.confusion_matrices(al.load_example(), "kind")
+    axes = al.plot_errors(counts, "confusions")
+    shown = axes[0].images[0].get_array()
+    own = counts.sel(group="human").values
+    np.testing.assert_allclose(shown, own / own.sum(axis=1, keepdims=True))
+    with pytest.raises(ValueError, match="dims group, truth and response, got"):
+        al.plot_errors(counts.transpose("truth", "group", "response"), "confusions")
+    with pytest.raises(ValueError, match=r"at most 6 matrices .* got 10; select groups"):
+        al.plot_errors(al.estimates.confusion_matrices(al.load_example()), "confusions")

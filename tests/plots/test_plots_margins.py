@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
+import gallery
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 
@@ -26,12 +25,6 @@ def result() -> al.Result:
         {"decision_margin_consistency": (("chain", "draw", "pair"), rng.uniform(0.5, 0.9, shape))},
         coords={"pair": names},
         attrs={"sampler": "nuts", "joint": 0},
-    )
-    mean = rng.normal(size=(3, 30))
-    mean[2] = np.nan
-    tree["strengths"] = xr.Dataset(
-        {"mean": (("pair", "trial"), mean), "sd": (("pair", "trial"), np.abs(mean) / 3)},
-        coords={"pair": names},
     )
     return al.Result(tree)
 
@@ -73,47 +66,11 @@ def test_both_consistencies_against_accuracy(result: al.Result) -> None:
         al.plot_margins(table, "consistency", ax=upper)
     with pytest.raises(ValueError, match="frame lacks the column 'margin_ceiling'"):
         al.plot_margins(table.drop(columns="margin_ceiling"), "consistency")
-    plt.close("all")
 
 
-def test_margins_as_matrix_and_against_each_other(result: al.Result) -> None:
-    ax = al.plot_matrix(result)
-    matrix = np.asarray(ax.images[0].get_array())
-    names = [text.get_text() for text in ax.get_xticklabels()]
-    for _, row in result.summary().iterrows():
-        at = names.index(row["observer_a"]), names.index(row["observer_b"])
-        assert matrix[at] == matrix[at[::-1]] == row["estimate"]
-    both = {"first": result, "second": result}
-    shown = np.concatenate([c.get_offsets() for c in al.plot_metrics(both, *both).collections])
-    expected = np.repeat(result.summary()["estimate"].to_numpy()[:, None], 2, axis=1)
-    np.testing.assert_allclose(np.sort(shown, axis=0), np.sort(expected, axis=0))
-    plt.close("all")
-
-
-def classified(n_items: int = 48, n_classes: int = 3) -> al.Result:
-    """A model and people of a world with classes."""
-    rng = np.random.default_rng(5)
-    z = rng.normal(size=n_items)
-    names = np.array([f"c{i % n_classes}" for i in range(n_items)])
-    right = rng.random((6, n_items)) < 1 / (1 + np.exp(-z))
-    answers = pd.DataFrame(
-        [
-            {"observer": f"p{o}", "kind": "human", "item": f"i{i}", "truth": names[i],
-             "response": names[i] if right[o, i] else names[(i + 1) % n_items]}
-            for o in range(6) for i in range(n_items)
-        ]
-    )  # fmt: skip
-    margins = pd.DataFrame({"item": [f"i{i}" for i in range(n_items)], "margin": z})
-    both = [margins.assign(observer=name) for name in ("net", "other")]
-    return al.decision_margin_consistency(
-        al.Trials.from_table(answers), pd.concat(both), n_resamples=0, rng=1
-    )
-
-
-@pytest.mark.slow
 def test_checks_are_drawn_from_the_data() -> None:
-    found = classified()
-    bend, classes, tail = al.plot_margins(found, "checks")
+    found = gallery.classified(3)
+    bend, classes, tail = al.plot_margins(found, "checks", n_alternatives=3)
     table = found.table
     margins, share = table["margins"].values[1], table["margins"].values[0]
     points = {tuple(xy) for xy in np.round(bend.lines[0].get_xydata(), 9)}
@@ -135,4 +92,3 @@ def test_checks_are_drawn_from_the_data() -> None:
     np.testing.assert_allclose(drawn, (np.sort(margins) - np.median(margins)) / width)
     p = float(found.estimates["p_nonlinearity"].values[0])
     assert bend.get_title() == f"linearity: p = {p:.3f}"
-    plt.close("all")

@@ -6,15 +6,11 @@ import contextlib
 from collections.abc import Iterator
 
 import gallery
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import alikely as al
-
-mpl.use("Agg")
 
 # Drawn in the quick suite, too: cheap, or mended once.
 QUICK = ("plot_intervals", "plot_alignment distortions")
@@ -39,12 +35,6 @@ def long_names() -> Iterator[None]:
         yield
     for each in made:
         each.cache_clear()
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def drawn(name: str, n: int, column: bool) -> Figure:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.colors import to_rgb
@@ -17,12 +14,6 @@ from alikely.plots._style import regime_colors
 
 REFERENCE = [f"distortion_{d}:reference" for d in range(4)]
 REGIME = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Any:
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -102,19 +93,3 @@ def test_distortions_have_a_dot_for_each_condition(alignment: xr.Dataset) -> Non
     assert ("undefined, not drawn: 1 of 3" in legend(ax)) == (len(known) == 2)
     # Of three conditions a density would be of its kernel.
     assert "density of conditions" not in legend(ax)
-
-
-def test_violins_are_densities_of_a_row(spectrum: xr.Dataset, alignment: xr.Dataset) -> None:
-    from matplotlib.collections import FillBetweenPolyCollection
-
-    table = al.spectrum.alignment_table(alignment)
-    many = pd.concat([table.assign(estimate=table["estimate"] + k) for k in (0, 1)])
-    ax = al.plot_alignment(many, "distortions")
-    (violin,) = [c for c in ax.collections if isinstance(c, FillBetweenPolyCollection)]
-    corners = violin.get_paths()[0].vertices
-    own = many[(many["metric"] == "error_consistency") & (many["system"] == HUMANS)]["estimate"]
-    tail = 2 * own.std() * len(own) ** (-1 / 5)
-    assert corners[:, 0].min() == pytest.approx(own.min() - tail)
-    assert corners[:, 0].max() == pytest.approx(own.max() + tail)
-    assert corners[:, 1].max() == pytest.approx(0.42)
-    assert "density of conditions" in legend(ax)
