@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -188,9 +188,7 @@ def _bits(words: NDArray[np.uint64], n_trials: int) -> NDArray[np.int8]:
     return np.unpackbits(octets, axis=1, count=n_trials, bitorder="little").astype(np.int8)
 
 
-def confusion_trials(
-    confusions: Mapping[str, ArrayLike | pd.DataFrame], classes: Sequence[Any] | None = None
-) -> Trials:
+def confusion_trials(confusions: Mapping[str, ArrayLike | pd.DataFrame]) -> Trials:
     """Make trials with these confusion matrices, with separate items for each system."""
     if not isinstance(confusions, Mapping):
         raise TypeError(
@@ -199,9 +197,11 @@ def confusion_trials(
         )
     if len(confusions) < 2:
         raise ValueError(f"confusions must have at least two systems, got {len(confusions)}")
-    if repeated := _repeated([str(name) for name in confusions]):
+    read = {str(name): _read(str(name), matrix) for name, matrix in confusions.items()}
+    if len(read) < len(confusions):
+        names = [*map(str, confusions)]
+        repeated = next(name for n, name in enumerate(names) if name in names[:n])
         raise ValueError(f"two systems have the name {repeated!r} (names are text); rename one")
-    read = {str(name): _read(str(name), matrix, classes) for name, matrix in confusions.items()}
     (first, (_, known)), *others = read.items()
     for name, (_, labels) in others:
         if labels != known:
@@ -228,35 +228,19 @@ def confusion_trials(
     )
 
 
-def _read(
-    name: str, matrix: ArrayLike | pd.DataFrame, classes: Sequence[Any] | None
-) -> tuple[NDArray[np.int64], list[str]]:
-    """Counts of a system, and its classes."""
-    counts = np.asarray(matrix)
-    if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or len(counts) < 2:
+def _read(name: str, matrix: ArrayLike | pd.DataFrame) -> tuple[NDArray[np.int64], list[str]]:
+    """Counts of a system, and its classes: numbers, unless a table names them."""
+    shape = np.shape(matrix)
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 2:
         raise ValueError(
             f"a confusion matrix must be square, true classes by responses; {name!r} has "
-            f"shape {counts.shape}"
+            f"shape {shape}"
         )
-    counts = whole_counts(counts, f" of {name!r}")
-    labels = range(len(counts)) if classes is None else classes
-    if isinstance(matrix, pd.DataFrame):
-        if list(matrix.index) != list(matrix.columns):
-            raise ValueError(
-                f"rows and columns of the table of {name!r} must name the same classes in the "
-                f"same order, got {listed([*map(str, matrix.index)])} and "
-                f"{listed([*map(str, matrix.columns)])}"
-            )
-        labels = list(matrix.index)
-    if len(labels) != len(counts):
+    table = pd.DataFrame(matrix)
+    rows, columns = ([str(label) for label in labels] for labels in (table.index, table.columns))
+    if rows != columns:
         raise ValueError(
-            f"classes must name the {len(counts)} classes of {name!r}, got {len(labels)} names"
+            f"rows and columns of the table of {name!r} must name the same classes in the same "
+            f"order, got {listed(rows)} and {listed(columns)}"
         )
-    names = [str(label) for label in labels]
-    if repeated := _repeated(names):
-        raise ValueError(f"two classes of {name!r} have the name {repeated!r}; rename one")
-    return counts, names
-
-
-def _repeated(names: list[str]) -> str | None:
-    return next((name for n, name in enumerate(names) if name in names[:n]), None)
+    return whole_counts(table, f" of {name!r}"), rows

@@ -546,10 +546,10 @@ def require_common_trials(
         )
 
 
-def n_entries(trials: Trials, pairs: Pairs, by: By, directed: bool = False) -> int:
+def n_entries(trials: Trials, pairs: Pairs, by: By) -> int:
     """Number of entries: pairs by groups of trials in which both took part."""
     data = trials.data
-    first, second = chosen_pairs(trials.observers, data["kind"].values, pairs, directed)
+    first, second = chosen_pairs(trials.observers, data["kind"].values, pairs)
     group, labels = groups_of_trials(data, by)
     shown = data["correct"].values != NOT_SHOWN
     present = (shown[:, group == number].any(axis=1) for number in range(len(labels)))
