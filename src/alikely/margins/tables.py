@@ -8,7 +8,7 @@ repeats.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -95,9 +95,10 @@ def margin_table(
                 f"{alone[s]} are not, and {missing[s]} that were answered have no margin; label "
                 "items and conditions alike in trials and margins, or give unmatched='accept'"
             )
-    ends = list(zip(first.tolist(), second.tolist(), strict=True))
-    _refuse_strangers(names, there, items["dataset"].to_numpy(object), ends)
-    in_group, a_of, b_of = _entries(names, there, trial_group, len(labels), ends)
+    _refuse_strangers(names, there, items["dataset"].to_numpy(object), first, second)
+    marks = np.where(model[:, None], index > 0, right), np.where(model[:, None], there, shown)
+    entries = _entries(names, there, marks, trial_group, first, second)
+    a_of, b_of, in_group = (entries[name].to_numpy() for name in ("first", "second", "pair_group"))
     # Items of each system in groups of trials without responses: labels may differ there.
     silent = np.bincount(trial_group, answered) == 0
     lost = (there & silent[trial_group] & ~silent.all()).sum(axis=1)
@@ -108,9 +109,11 @@ def margin_table(
         true_class[of_trial] = data["truth"].values
     columns = labels.iloc[in_group]
     classes = trials.classes if trials.has_classes else []
-    used = ((there[a_of] & there[b_of]) & (in_group[:, None] == trial_group)).any(axis=0)
+    used = np.zeros(len(items), dtype=bool)
+    for a, b, g in zip(a_of, b_of, in_group, strict=True):
+        used |= there[a] & there[b] & (trial_group == g)
     described = _item_columns(data, items, of_trial, used, cluster)
-    table = xr.Dataset(
+    return xr.Dataset(
         {
             "margins": (("observer", "trial"), index),
             "right": (("observer", "trial"), right),
@@ -125,9 +128,7 @@ def margin_table(
             "n_missing": ("observer", missing),
             "source_note": ("observer", _source_notes(names, margins)),
             "trial_group": ("trial", trial_group),
-            "first": ("pair", a_of),
-            "second": ("pair", b_of),
-            "pair_group": ("pair", in_group),
+            **{name: ("pair", column.to_numpy()) for name, column in entries.items()},
         },
         coords={
             "pair": pair_labels(names[a_of], names[b_of], labels, in_group),
@@ -138,7 +139,6 @@ def margin_table(
             "observer": names,
             "kind": ("observer", kinds),
             "is_model": ("observer", model),
-            "n_members": ("observer", [max(len(people), 1) for people in members]),
             "member": data["observer"].values[in_groups].astype(object),
             "member_group": ("member", np.repeat(groups, [len(members[s]) for s in groups])),
             "item": ("trial", items["item"].to_numpy(object)),
@@ -154,15 +154,14 @@ def margin_table(
             ITEM_COLUMNS: SEPARATOR.join(described),
         },
     )
-    return table.assign(_of_pairs(table))
 
 
 def common_items(table: xr.Dataset, pair: int) -> tuple[int, int, NDArray[np.intp]]:
     """Return both systems of an entry, and their common items."""
-    a, b = int(table["first"].values[pair]), int(table["second"].values[pair])
+    a, b = (int(table[name].values[pair]) for name in ("first", "second"))
     here = table["trial_group"].values == table["pair_group"].values[pair]
-    there = ~np.isnan(table["margins"].values)
-    return a, b, np.flatnonzero(here & there[a] & there[b])
+    there = ~np.isnan(table["margins"].values[[a, b]]).any(axis=0)
+    return a, b, np.flatnonzero(here & there)
 
 
 def answers_of_group(
@@ -188,26 +187,20 @@ def _systems(
         )
     observers, kinds = data["observer"].values, data["kind"].values
     with_margins = [] if margins is None else list(dict.fromkeys(margins["observer"]))
-    for name in with_margins:
-        place = np.flatnonzero(observers == name)
-        lacking = (
-            (kinds == kinds[place[0]]) & ~np.isin(observers, with_margins) if len(place) else []
-        )
-        if np.any(lacking):
+    rest = ~np.isin(observers, with_margins)
+    place = {name: np.flatnonzero(observers == name) for name in with_margins}
+    for name, own in place.items():
+        lacking = observers[rest & np.isin(kinds, kinds[own])]
+        if len(lacking):
             raise ValueError(
-                f"observer {name!r} has margins but {observers[lacking][0]!r}, also of kind "
-                f"{kinds[place[0]]!r}, has none; give margins for all of a kind, or leave "
+                f"observer {name!r} has margins but {lacking[0]!r}, also of kind "
+                f"{kinds[own[0]]!r}, has none; give margins for all of a kind, or leave "
                 "observers out with trials.select(...)"
             )
-    rest = np.flatnonzero(~np.isin(observers, with_margins))
     label = data[group].values
     groups = list(dict.fromkeys(label[rest].tolist()))
-    members = [rest[label[rest] == name] for name in groups]
-    kind = [str(kinds[people[0]]) for people in members]
-    for name in with_margins:
-        place = np.flatnonzero(observers == name)
-        members.append(place)
-        kind.append(str(kinds[place[0]]) if len(place) else "model")
+    members = [*(np.flatnonzero(rest & (label == name)) for name in groups), *place.values()]
+    kind = [str(kinds[people[0]]) if len(people) else "model" for people in members]
     names = [str(name) for name in [*groups, *with_margins]]
     if len(names) < 2:
         raise ValueError(
@@ -278,72 +271,60 @@ def _refuse_strangers(
     names: NDArray[np.object_],
     there: NDArray[np.bool_],
     dataset: NDArray[np.object_],
-    ends: list[tuple[int, int]],
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
 ) -> None:
     """Check that systems with items of one data set have common items (`ValueError`)."""
     for label in pd.unique(dataset):
-        here = there[:, dataset == label]
-        for a, b in ends:
-            if here[a].any() and here[b].any() and not (here[a] & here[b]).any():
-                raise ValueError(
-                    f"systems {names[a]!r} and {names[b]!r} have no item in common, though both "
-                    f"have some of data set {label!r}; check that conditions and items are "
-                    "labeled alike in trials and margins, or name the pairs to compare with "
-                    "pairs=[(a, b), ...]"
-                )
+        here = there[:, dataset == label].astype(np.float64)
+        present, common = here.any(axis=1), here @ here.T
+        apart = present[first] & present[second] & (common[first, second] == 0)
+        if apart.any():
+            a, b = names[first[np.argmax(apart)]], names[second[np.argmax(apart)]]
+            raise ValueError(
+                f"systems {a!r} and {b!r} have no item in common, though both have some of data "
+                f"set {label!r}; check that conditions and items are labeled alike in trials and "
+                "margins, or name the pairs to compare with pairs=[(a, b), ...]"
+            )
 
 
 def _entries(
     names: NDArray[np.object_],
     there: NDArray[np.bool_],
+    marks: tuple[NDArray[np.integer], NDArray[np.integer]],
     trial_group: NDArray[np.intp],
-    n_groups: int,
-    ends: list[tuple[int, int]],
-) -> NDArray[np.intp]:
-    """Group and systems of every pair with common items: (3, pair)."""
-    entries = [
-        (g, a, b)
-        for g in range(n_groups)
-        for a, b in ends
-        if (there[a] & there[b])[trial_group == g].any()
-    ]
-    if not entries:
-        a, b = (names[end] for end in ends[0])
-        raise ValueError(
-            f"systems {a!r} and {b!r} have no item in common; check that data sets, conditions and "
-            "items are labeled alike in trials and margins"
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+) -> pd.DataFrame:
+    """Systems and group of each pair with common items, their number, and accuracies on them."""
+    tables = []
+    for group in range(int(trial_group.max()) + 1):
+        here = trial_group == group
+        own = there[:, here].astype(np.float64)
+        right, shown = (part[:, here] @ own.T for part in marks)
+        common, n_items = own @ own.T, own.sum(axis=1)
+        met = common[first, second] > 0
+        a, b = first[met], second[met]
+        n = common[a, b]
+        counts = {"n_trials": n, "n_only_a": n_items[a] - n, "n_only_b": n_items[b] - n}
+        table = pd.DataFrame(
+            {"first": a, "second": b, "pair_group": group, **counts}, dtype=np.intp
         )
-    return np.array(entries).T
-
-
-def _of_pairs(table: xr.Dataset) -> dict[str, Any]:
-    """Number of common items of each pair, and accuracies on them."""
-    index, group = table["margins"].values, table["trial_group"].values
-    right, shown = table["right"].values, table["shown"].values
-    model, names = table["is_model"].values, table["observer"].values
-    there = ~np.isnan(index)
-
-    def accuracy(system: int, common: NDArray[np.bool_]) -> float:
-        if model[system]:
-            return float((index[system, common] > 0).mean())
-        return float(right[system, common].sum() / shown[system, common].sum())
-
-    rows = []
-    for a, b, g in zip(
-        table["first"].values, table["second"].values, table["pair_group"].values, strict=True
-    ):
-        here = group == g
-        common = here & there[a] & there[b]
-        if common.sum() < FEWEST_ITEMS:
-            raise ValueError(
-                f"systems {names[a]!r} and {names[b]!r} have {common.sum()} items in common; a "
-                f"correlation over items needs at least {FEWEST_ITEMS}: pool conditions with by=, "
-                "or leave the system out"
-            )
-        alone = [(here & there[one] & ~there[other]).sum() for one, other in ((a, b), (b, a))]
-        rows.append((common.sum(), *alone, accuracy(a, common), accuracy(b, common)))
-    names_of = ("n_trials", "n_only_a", "n_only_b", "accuracy_a", "accuracy_b")
-    return {
-        name: ("pair", np.array(values))
-        for name, values in zip(names_of, zip(*rows, strict=True), strict=True)
-    }
+        tables.append(
+            table.assign(accuracy_a=right[a, b] / shown[a, b], accuracy_b=right[b, a] / shown[b, a])
+        )
+    entries = pd.concat(tables, ignore_index=True)
+    if not len(entries):
+        raise ValueError(
+            f"systems {names[first[0]]!r} and {names[second[0]]!r} have no item in common; check "
+            "that data sets, conditions and items are labeled alike in trials and margins"
+        )
+    few = entries[entries["n_trials"] < FEWEST_ITEMS]
+    if len(few):
+        a, b, n = few.iloc[0][["first", "second", "n_trials"]].astype(int)
+        raise ValueError(
+            f"systems {names[a]!r} and {names[b]!r} have {n} items in common; a correlation over "
+            f"items needs at least {FEWEST_ITEMS}: pool conditions with by=, or leave the system "
+            "out"
+        )
+    return entries

@@ -18,7 +18,7 @@ from alikely._base.names import p_words, told_apart
 from alikely.estimates.result import Result, of_kind
 from alikely.margins.checks import class_residuals, strength_line
 from alikely.margins.moments import Side, group_side, lists_of_items, model_side
-from alikely.margins.tables import answers_of_group
+from alikely.margins.tables import answers_of_group, common_items
 from alikely.plots._style import (
     COLORS,
     FAR,
@@ -257,9 +257,7 @@ def _checks(
             "n_alternatives is unknown for this result; give the number of alternatives of the task"
         )
     group, net = systems[int(model[0])], systems[1 - int(model[0])]
-    here = table["trial_group"].values == table["pair_group"].values[at]
-    there = ~np.isnan(table["margins"].values[[group, net]]).any(axis=0)
-    items = np.flatnonzero(here & there)
+    *_, items = common_items(table, at)
     margins = table["margins"].values[net, items]
     if np.ptp(margins) == 0:
         raise ValueError(f"margins must differ between items, but are all equal in entry {label!r}")
