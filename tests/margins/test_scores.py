@@ -232,7 +232,7 @@ ITEM_Y = ITEM_X.replace("'x'", "'y'")
          rf"truth 'bird' of {ITEM_Y} is none of the 2 classes cat, dog; add its scores, or map"),
         (small(), {"coarse": {"cat": "animal", "dog": float("nan")}}, "classes without a coarse"),
         (small(), {"coarse": {"cat": "feline", "dog": "canine"}, "how": "median"},
-         "how must be 'mean' or 'mean_probability', got 'median'"),
+         "how must be one of 'mean', 'mean_probability'; got 'median'"),
         (small(**{"class": ["cat", "cat", "cat", "dog"]}), {},
          f"two rows for {ITEM_X}, class 'cat': row 0 and row 1; keep one, or tell them apart"),
         (small().iloc[:3], {},

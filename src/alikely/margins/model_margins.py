@@ -13,25 +13,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import one_of
+from alikely._base.checks import of_type, one_of
 from alikely._base.names import listed, nearest
 from alikely.data.columns import DEFAULT_LABEL, two_truths
 from alikely.data.files import read_file
 from alikely.data.ingest import Column, Source, open_tables
 from alikely.data.ingest import label as text_of
 from alikely.data.probabilities import PROBABILITY
+from alikely.data.repeats import refuse_repeats
 from alikely.data.trials import Trials
 from alikely.metrics.margins import (
     FEWEST_ITEMS,
     How,
-    check_how,
     coarse_scores,
     model_margin,
     scores_of_probabilities,
@@ -131,7 +131,7 @@ def decision_margins(
     '1 of 3 classes without a category left out'
     """
     one_of("unmapped", unmapped, ("error", "ignore"))
-    check_how(how)
+    one_of("how", how, get_args(How))
     if any(isinstance(table, Trials) for table in tables):
         if len(tables) > 1 or coarse is not None:
             raise ValueError(
@@ -139,12 +139,10 @@ def decision_margins(
                 "without coarse categories"
             )
         return margins_of_options(tables[0])
-    if not isinstance(trials, Trials | None):
-        raise TypeError(
-            f"trials must be Trials, got {type(trials).__name__}; make them with Trials.from_table"
-        )
-    if not isinstance(coarse, Mapping | None):
-        raise TypeError(f"coarse must be a dict of class: category, got {type(coarse).__name__}")
+    if trials is not None:
+        of_type(trials, Trials, "make them with Trials.from_table")
+    if coarse is not None:
+        of_type(coarse, Mapping, "coarse is a dict of class: category")
     names = {role: role for role in ROLES} | dict(columns or {})
     if unknown := [role for role in names if role not in ROLES]:
         raise ValueError(
@@ -156,16 +154,14 @@ def decision_margins(
     layout = _layout(source, {role: names[role] for role in ("margin", "logit", "probability")})
     if names["item"] == "item" and not source.has("item") and source.has("image"):
         names["item"] = "image"
-    found = {"observer": source.read(names["observer"])}
     everywhere = Column(np.zeros(source.n_rows, dtype=np.int64), [DEFAULT_LABEL])
-    for role in ("dataset", "condition"):
-        absent = names[role] == role and not source.has(role)
-        found[role] = everywhere if absent else source.read(names[role])
-    found["item"] = source.read(names["item"])
-    if layout != "margin":
-        found["class"] = source.read(names["class"])
+    found = {
+        role: everywhere
+        if role in ("dataset", "condition") and names[role] == role and not source.has(role)
+        else source.read(names[role])
+        for role in (*ENTRY, *(["class"] if layout != "margin" else []))
+    }
     rows = _Rows(source, found, *_number(found, ENTRY))
-
     values = _finite(rows, names[layout])
     if layout == "margin":
         if coarse is not None:
@@ -182,16 +178,18 @@ def decision_margins(
         known = None if truth != "truth" or source.has(truth) else trials
         true = _truths_of_rows(rows, truth) if known is None else _truths_of_trials(rows, known)
         classes = found["class"].labels
-        group_of: dict[str, str] = {}
-        if coarse is not None:
-            group_of = _groups(classes, coarse, unmapped)
-        kept = [place for place, name in enumerate(classes) if not group_of or name in group_of]
+        group_of = {} if coarse is None else _groups(classes, coarse, unmapped)
+        kept = [place for place, name in enumerate(classes) if coarse is None or name in group_of]
         notes = _notes_of_scores(rows, scores, kept)
         if coarse is not None:
             groups = [group_of[classes[place]] for place in kept]
             classes = list(dict.fromkeys(groups))
             scores = coarse_scores(scores[:, kept], groups, classes, how)
-            _refuse_zeros(rows, scores)
+            if (none := np.isneginf(scores).any(axis=1)).any():
+                raise ValueError(
+                    f"all probabilities of a category of {rows.name_entry(int(np.argmax(none)))} "
+                    "are 0, which makes its margin infinite; store more digits, or give logits"
+                )
         values = model_margin(scores, _positions(rows, true, classes, group_of))
     table = pd.DataFrame({role: rows.texts(role) for role in ENTRY} | {"margin": values})
     return table if notes is None else table.assign(note=notes)
@@ -241,18 +239,13 @@ def _number(columns: Mapping[str, Column], roles: Sequence[str]) -> tuple[Codes,
 
 def _finite(rows: _Rows, name: str) -> Floats:
     values = rows.source.numbers(name)
-    bad = ~np.isfinite(values)
-    if not bad.any() and (np.abs(values) > LARGEST).any():
-        row = int(np.argmax(np.abs(values)))
-        raise ValueError(
-            f"column {name!r} must hold numbers up to {LARGEST:g}, got {values[row]:g} for "
-            f"{rows.name(row)} ({rows.source.where(row)}); give another unit"
-        )
+    bad = ~(np.abs(values) <= LARGEST)
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
             f"column {name!r} must hold finite numbers, got {values[row]:g} for {rows.name(row)} "
-            f"({rows.source.where(row)}); leave out all rows of such an item"
+            f"({rows.source.where(row)}); leave out all rows of such an item, or give a unit in "
+            f"which all are below {LARGEST:g}"
         )
     return values
 
@@ -273,8 +266,8 @@ def _align(rows: _Rows, values: Floats) -> Floats:
     codes, labels = rows.columns["class"]
     _refuse_duplicates(rows, rows.entry * len(labels) + codes)
     counts = np.bincount(rows.entry)
-    if (counts < len(labels)).any():
-        short = int(np.argmax(counts < len(labels)))
+    short = int(np.argmin(counts))
+    if counts[short] < len(labels):
         absent = int(np.setdiff1d(np.arange(len(labels)), codes[rows.entry == short])[0])
         raise ValueError(
             f"no row for {rows.name_entry(short)}, class {labels[absent]!r}: got {counts[short]} "
@@ -292,16 +285,6 @@ def _log_probabilities(rows: _Rows, probabilities: Floats, zeros: bool) -> Float
         # The metric identifies items by position only.
         named = re.sub(r"\bitem (\d+)", lambda at: rows.name_entry(int(at[1])), str(error))
         raise ValueError(named) from None
-
-
-def _refuse_zeros(rows: _Rows, scores: Floats) -> None:
-    """Check that no category has only probabilities of 0."""
-    none = np.isneginf(scores).any(axis=1)
-    if none.any():
-        raise ValueError(
-            f"all probabilities of a category of {rows.name_entry(int(np.argmax(none)))} are 0, "
-            "which makes its margin infinite; store more digits, or give logits"
-        )
 
 
 def _notes_of_rows(source: Source) -> NDArray[np.object_]:
@@ -322,14 +305,12 @@ def _notes_of_scores(
     told = f"{lost} of {len(labels)} classes without a category left out" if lost else ""
     texts = []
     for number in range(len(observers)):
-        own = scores[owner == number]
-        same = (own == own[0]).all(axis=0)
-        flat = [place for place in kept if same[place]]
+        own = scores[owner == number][:, kept]
+        flat = np.flatnonzero((own == own[0]).all(axis=0))
         text = ""
-        if len(own) >= FEWEST_ITEMS and flat:
-            text = (
-                f"same score for all items in {len(flat)} classes, the first is {labels[flat[0]]!r}"
-            )
+        if len(own) >= FEWEST_ITEMS and len(flat):
+            first = labels[kept[flat[0]]]
+            text = f"same score for all items in {len(flat)} classes, the first is {first!r}"
         texts.append("; ".join(filter(None, (told, text))))
     return np.array(texts, dtype=object)[owner] if any(texts) else None
 
@@ -417,14 +398,7 @@ def margins_of_options(trials: Trials) -> pd.DataFrame:
             "these trials have no probabilities of options, which margins could come from; add "
             "them with trials.with_probabilities(...), or give a table of margins or logits"
         )
-    names = ("dataset", "condition", "item")
-    places = pd.DataFrame({name: data[name].values for name in names})
-    again = places.duplicated().to_numpy()
-    if again.any():
-        raise ValueError(
-            f"item {places['item'][int(np.argmax(again))]!r} came back, and has several margins; "
-            "choose one repeat: trials.select(repeat=0)"
-        )
+    refuse_repeats(data, "a margin")
     p, truth = data[PROBABILITY].data, data["truth"].values
     margin = np.empty(p.shape[:2])
     for own, given in zip(margin, p, strict=True):
@@ -436,11 +410,11 @@ def margins_of_options(trials: Trials) -> pd.DataFrame:
     if np.isinf(margin).any():
         observer, trial = np.argwhere(np.isinf(margin))[0]
         raise ValueError(
-            f"the right option of item {places['item'][trial]!r}, or each other one, has "
+            f"the right option of item {data['item'].values[trial]!r}, or each other one, has "
             f"probability 0 for {trials.observers[observer]!r}, which makes its margin infinite; "
             "store more digits, or give logits"
         )
     who, what = np.nonzero(~np.isnan(margin))
     found = {"observer": np.array(trials.observers, dtype=object)[who]}
-    found |= {name: places[name].to_numpy()[what] for name in names}
+    found |= {name: data[name].values[what].astype(object) for name in TRIAL}
     return pd.DataFrame(found | {"margin": margin[who, what]})

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import ROUNDING, Floats, within
+from alikely._base.checks import one_of
 from alikely.metrics.cells import as_numbers, divide
 from alikely.metrics.gradients import complex_step
 from alikely.metrics.metric import Metric, register
@@ -80,32 +81,10 @@ def coarse_scores(
 ) -> Floats:
     """Compute scores of coarse categories from scores of their fine classes."""
     fine = _score_matrix(scores, "scores", zeros=True)
-    if len(categories) != fine.shape[1]:
-        raise ValueError(
-            f"categories must name one category for each of the {fine.shape[1]} classes, got "
-            f"{len(categories)}"
-        )
-    missing = [i for i, name in enumerate(categories) if name is None or name != name]
-    if missing:
-        raise ValueError(
-            f"class {missing[0]} has no coarse category; give it one, even if it is not wanted"
-        )
-    check_how(how)
+    one_of("how", how, get_args(How))
     reduce: Callable[..., Any] = np.mean if how == "mean" else _log_mean
     labels = np.asarray(categories, dtype=object)
-    out = np.empty((len(fine), len(coarse)))
-    for j, name in enumerate(coarse):
-        members = labels == name
-        if not members.any():
-            raise ValueError(f"no class belongs to the coarse category {name!r}")
-        out[:, j] = reduce(fine[:, members], axis=1)
-    return out
-
-
-def check_how(how: str) -> None:
-    """Check the rule for scores of coarse categories (`ValueError`)."""
-    if how not in get_args(How):
-        raise ValueError(f"how must be 'mean' or 'mean_probability', got {how!r}")
+    return np.stack([reduce(fine[:, labels == name], axis=1) for name in coarse], axis=1)
 
 
 def _log_mean(scores: Floats, axis: int) -> Any:
