@@ -200,20 +200,13 @@ def fit_model(
     rng: RandomState = None,
 ) -> StrengthFit:
     """Fit the correlation of a group's strengths with a model's margins."""
-    n = len(group.score)
-    if np.shape(margins) != (n,):
-        raise ValueError(
-            f"margins must have one value for each of the {n} items of the group, got shape "
-            f"{np.shape(margins)}"
-        )
-    v, found = standard_scores(margins), group.likelihoods
-    low, high = _bounds(found)
+    n, v = len(group.score), standard_scores(margins)
+    bounds = np.append(_bounds(group.likelihoods), [[-PERFECT], [PERFECT]], axis=1)
     density = _Density(
-        lambda theta: placed(theta[:, :-1], theta[:, -1], v[None], found)[0],
+        lambda theta: placed(theta[:, :-1], theta[:, -1], v[None], group.likelihoods)[0],
         # Uniform on the correlation.
         lambda theta: log_law_prior(theta[:, :-1]) - 2 * np.log(np.cosh(theta[:, -1])),
-        np.append(low, -PERFECT),
-        np.append(high, PERFECT),
+        *bounds,
         n,
     )
     rho = (group.score * v).mean() / max(group.score.var(), 1e-3)
@@ -279,17 +272,13 @@ def item_strengths(
 def strength_checks(
     group: GroupStrengths, fit: StrengthFit, margins: ArrayLike
 ) -> dict[str, float]:
-    """Test linearity of margins in skewed strengths, and two modes of strengths."""
-    v, at = standard_scores(margins), fit.mode.at[None]
-    found = placed(at[:, :-1], at[:, -1], v[None], group.likelihoods, 2 * NODES + 1)
-    return law_checks(v, found[1][0], found[2][0], fit.mode)
-
-
-def law_checks(margins: Floats, scores: Floats, weight: Floats, mode: Mode) -> dict[str, float]:
-    """Compute score tests of directions that were not fitted [R48]_ [L82]_."""
-    rho = float(np.tanh(mode.at[-1]))
-    expected, variance = rho * margins, 1 - rho**2
-    bend = margins[:, None] ** 2 - 1
+    """Test linearity in skewed strengths, and two modes of strengths, by scores [R48]_ [L82]_."""
+    v, mode = standard_scores(margins), fit.mode
+    law, eta = np.split(mode.at[None], [-1], axis=1)
+    _, u, nodes = placed(law, eta[:, 0], v[None], group.likelihoods, 2 * NODES + 1)
+    scores, weight, rho = u[0], nodes[0], float(np.tanh(mode.at[-1]))
+    expected, variance = rho * v, 1 - rho**2
+    bend = v[:, None] ** 2 - 1
     line = bend * (scores - expected[:, None]) / np.sqrt(variance)
     mean = np.cos(WAVE * expected) * np.exp(-(WAVE**2) * variance / 2)
     square = (1 + np.cos(2 * WAVE * expected) * np.exp(-2 * WAVE**2 * variance)) / 2
@@ -336,8 +325,6 @@ def _score_test(direction: Floats, complete: float, weight: Floats, mode: Mode) 
 def standard_scores(margins: ArrayLike) -> Floats:
     """Compute normal scores of margins, with mean 0 and variance 1."""
     v = normal_scores(margins)
-    if np.ptp(v) == 0:
-        raise ValueError("all margins are equal, so their correlation is undefined")
     return np.asarray((v - v.mean()) / v.std())
 
 
@@ -421,10 +408,10 @@ def log_law_prior(law: Floats) -> Floats:
     return np.asarray(out)
 
 
-def _bounds(found: ItemLikelihoods) -> tuple[Floats, Floats]:
-    """Bounds of a distribution's parameters, by priors and tables."""
-    stable = np.log(found.stable) if found.stable[1] else np.zeros((2, 0))
-    return np.append(LOW, stable[0]), np.append(HIGH, stable[1])
+def _bounds(found: ItemLikelihoods) -> Floats:
+    """Bounds of a distribution's parameters, by priors and tables: shape (2, parameter)."""
+    stable = np.log([found.stable]).T if found.stable[1] else np.zeros((2, 0))
+    return np.concatenate([[LOW, HIGH], stable], axis=1)
 
 
 def placed(
@@ -472,9 +459,8 @@ def _shape(law: Floats, n_dims: int) -> tuple[Floats, ...]:
 def _slope(law: Floats, u: Floats) -> Floats:
     """Derivative of `strength_of`."""
     _, scale, skewness, power, _ = _shape(law, u.ndim)
-    return np.asarray(
-        scale * power * np.cosh((np.arcsinh(u) + skewness) * power) / np.sqrt(1 + u**2)
-    )
+    bent = np.cosh((np.arcsinh(u) + skewness) * power)
+    return np.asarray(scale * power * bent / np.sqrt(1 + u**2))
 
 
 def _site(law: Floats, found: ItemLikelihoods) -> tuple[Floats, Floats]:
@@ -496,7 +482,7 @@ def item_likelihoods(
 ) -> ItemLikelihoods:
     """Tabulate log likelihoods of the strengths of items [GS66]_."""
     check_task(n_alternatives)
-    k, n = _counts(right, shown)
+    k, n = np.asarray(right, dtype=np.int64), np.asarray(shown, dtype=np.int64)
     total, answers = k.sum(axis=0), n.sum(axis=0)
     share = (total + 0.5) / (answers + 1)
     log_right, log_wrong = (np.interp(GRID, WIDE, part) for part in _wide(n_alternatives))
@@ -526,7 +512,7 @@ def log_likelihood(found: ItemLikelihoods, strength: Floats, stable: Floats) -> 
     if found.stable[1]:
         low, high = np.log(found.stable)
         t = np.clip((2 * np.log(stable) - low - high) / (high - low), -1, 1)
-    parts = []
+    total = np.zeros(strength.shape)
     for power, table in enumerate(found.table):
         flat = table.ravel()
         start = flat.take(cell)
@@ -536,25 +522,8 @@ def log_likelihood(found: ItemLikelihoods, strength: Floats, stable: Floats) -> 
         value += start
         if power:
             value *= (t**power)[:, None, None]
-        parts.append(value)
-    return functools.reduce(np.add, parts)
-
-
-def _counts(right: ArrayLike, shown: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Numbers of correct and of all responses (observer, item); checks that they are counts."""
-    k, n = np.asarray(right, dtype=np.float64), np.asarray(shown, dtype=np.float64)
-    if k.ndim != 2 or k.shape != n.shape:
-        raise ValueError(
-            f"right and shown must both have shape (observer, item), got {k.shape} and {n.shape}"
-        )
-    wrong = ~((k >= 0) & (k <= n) & (k == np.round(k)) & (n == np.round(n)))
-    if wrong.any():
-        observer, item = np.argwhere(wrong)[0]
-        raise ValueError(
-            f"right must be whole numbers from 0 to shown, got {k[observer, item]:g} of "
-            f"{n[observer, item]:g} answers of observer {observer} to item {item}"
-        )
-    return k.astype(np.int64), n.astype(np.int64)
+        total += value
+    return total
 
 
 @functools.lru_cache(maxsize=8)
