@@ -33,19 +33,16 @@ from alikely.margins.checks import entry_remarks
 from alikely.margins.model_margins import decision_margins
 from alikely.margins.posterior import CHECKED, MarginModel, entry_draws
 from alikely.margins.reliability import split_half_reliability
-from alikely.margins.tables import answers_of_group, margin_table
+from alikely.margins.tables import alternatives_of, answers_of_group, margin_table
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.alternatives import check_task
-from alikely.metrics.margins import FEWEST_ITEMS
 
 PLACE = ["dataset", "condition", "item"]
+RELIABILITY = ("split_half", "reliability", "lower", "upper")
 
 
 def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
-    if not isinstance(trials, Trials):
-        raise TypeError(
-            f"expected Trials, got {type(trials).__name__}; make them with Trials.from_table"
-        )
+    of_type(trials, Trials, "make them with Trials.from_table")
     if design.sampler != "auto":
         raise ValueError(
             f"sampler={design.sampler!r} has no effect on decision margins, whose posterior "
@@ -68,13 +65,8 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
                 f"cluster={design.cluster!r}; use model='moments', or n_draws=0 for the analytic "
                 "interval"
             )
-        if n_alternatives is not None or trials.has_classes:
-            table.attrs["n_alternatives"] = n_alternatives or len(trials.classes)
-        elif model != "moments":
-            raise ValueError(
-                "these trials contain correctness only: give the number of alternatives of the "
-                "task, al.options(n_alternatives=...)"
-            )
+        if model != "moments" or n_alternatives is not None or trials.has_classes:
+            table.attrs["n_alternatives"] = alternatives_of(trials, n_alternatives)
     return table
 
 
@@ -133,65 +125,38 @@ def _margins(margins: Any, trials: Trials) -> pd.DataFrame | None:
 
 def _ceilings(table: xr.Dataset, design: Design, seed: np.random.SeedSequence) -> xr.Dataset:
     """Reliability of every group of at least two observers, by group of trials."""
-    groups = np.unique(table["member_group"].values)
-    trial_group = table["trial_group"].values
+    groups, names = np.unique(table["member_group"].values), table["observer"].values
+    trial_group, pair_group = table["trial_group"].values, table["pair_group"].values
     clusters = (
         cluster_numbers(table, str(design.cluster)) if of_items(table, design.cluster) else None
     )
-    places = [
-        (int(system), int(g)) for g in np.unique(table["pair_group"].values) for system in groups
-    ]
-    numbers = ["split_half", "reliability", "lower", "upper"]
+    places = [(s, g) for g in np.unique(pair_group).tolist() for s in groups.tolist()]
     rows = []
     for (system, g), own in zip(places, seed.spawn(len(places)), strict=True):
-        inside = trial_group == g
-        items = np.flatnonzero(inside & (table["shown"].values[system] > 0))
+        items = np.flatnonzero((trial_group == g) & (table["shown"].values[system] > 0))
         right, shown = answers_of_group(table, system, items)
-        row: dict[str, Any] = dict.fromkeys(numbers, np.nan)
+        row: dict[str, Any] = dict.fromkeys(RELIABILITY, np.nan)
         row |= {"n_observers": len(right), "n_items": len(items), "undefined": "a single observer"}
-        if len(right) > 1 and not (reason := _no_reliability(right, shown)):
+        if len(right) > 1:
             share = np.divide(right, shown, out=np.zeros(right.shape), where=shown > 0)
-            own_clusters = None if clusters is None else clusters[items]
+            of_item = None if clusters is None else clusters[items]
             try:
                 found = split_half_reliability(
-                    share, shown, clusters=own_clusters, ci_prob=design.ci_prob, rng=own
+                    share, shown, clusters=of_item, ci_prob=design.ci_prob, rng=own
                 )
-                row |= {name: getattr(found, name) for name in numbers}
+                row |= {name: getattr(found, name) for name in RELIABILITY}
+                row["undefined"] = ""
             except ValueError as error:
-                reason = str(error)  # the other entries may still have a reliability
-        row["undefined"] = reason if len(right) > 1 else row["undefined"]
-        row |= {"system": table["observer"].values[system], "trial_group": g}
-        for key in ("dataset", "condition"):
-            known = table[f"trial_{key}"].values[np.argmax(inside)]
-            row[key] = known if key in _kept(table) else "all"
-        rows.append(row)
-    texts = ["dataset", "condition", "undefined"]
-    counts = ["n_observers", "n_items", "trial_group"]
-    frame = pd.DataFrame(rows, columns=[*numbers, *counts, "system", *texts])
+                # The other entries may still have a reliability.
+                row["undefined"] = str(error)
+        pair = int(np.argmax(pair_group == g))
+        label = {key: table[key].values[pair] for key in ("dataset", "condition")}
+        rows.append(row | {"system": names[system], "trial_group": g} | label)
+    texts = ["undefined", "system", "dataset", "condition"]
+    columns = [*RELIABILITY, "n_observers", "n_items", "trial_group", *texts]
+    frame = pd.DataFrame(rows, columns=columns)
     frame[texts] = frame[texts].astype(object)
     return xr.Dataset.from_dataframe(frame.rename_axis("ceiling"))
-
-
-def _no_reliability(right: NDArray[np.int64], shown: NDArray[np.int64]) -> str:
-    """Why proportions correct have no reliability, or empty."""
-    if shown.shape[1] < FEWEST_ITEMS:
-        return "items do not differ"
-    if ((shown > 0).sum(axis=0) > 1).sum() < FEWEST_ITEMS:
-        return f"fewer than {FEWEST_ITEMS} items that two observers answered"
-    share = np.divide(right, shown, out=np.full(right.shape, np.nan), where=shown > 0)
-    if np.nanmax(share) == np.nanmin(share):
-        return "items do not differ"
-    spread = np.nanmax(share, axis=1) > np.nanmin(share, axis=1)
-    if shown.min() == shown.max() and np.ptp(right.sum(axis=0)) == 0:
-        return "items do not differ"
-    # One half of every split is then always or never correct.
-    return "items do not differ for all but one observer" if spread.sum() < 2 else ""
-
-
-def _kept(table: xr.Dataset) -> tuple[str, ...]:
-    """Labels that define the groups of trials."""
-    kept = {"condition": ("dataset", "condition"), "dataset": ("dataset",)}
-    return kept.get(str(table.attrs["by"]), ())
 
 
 def _corrected(
@@ -318,7 +283,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
     frame["group"] = [str(names[s]) if s >= 0 else "" for s in groups]
     frame["model"] = [str(names[s]) if s >= 0 else "" for s in nets]
     frame["accuracy_model"] = np.where(is_first, frame["accuracy_a"], frame["accuracy_b"])
-    frame = frame.assign(**_of_groups(result, ends, groups))
+    frame = frame.assign(**_of_groups(result, ends))
     every = _with_models(trials, table)
     across, within = {}, {}
     for entry, ((a, b), group) in enumerate(zip(ends, groups, strict=True)):
@@ -360,24 +325,18 @@ def _mean(table: xr.Dataset, metric: Metric, unit: str | None) -> tuple[float, f
     return value, float(np.sqrt(covariance_of(table, metric, unit, weights[None])[0, 0])), np.inf
 
 
-def _of_groups(
-    result: Result, ends: list[tuple[int, int]], groups: NDArray[np.intp]
-) -> dict[str, NDArray[np.float64]]:
+def _of_groups(result: Result, ends: list[tuple[int, int]]) -> dict[str, NDArray[np.float64]]:
     """Reliability of each entry's group, and the ceiling from those of both systems."""
     table = result.table
     names, model = table["observer"].values, table["is_model"].values
     ceilings = result.data["ceilings"].to_dataset().to_dataframe()
     ceilings = ceilings.set_index(["system", "trial_group"])[["reliability", "lower", "upper"]]
     own, roots = np.full((2, len(ends), 3), np.nan)
-    for entry, (pair, group, g) in enumerate(
-        zip(ends, groups, table["pair_group"].values, strict=True)
-    ):
-        of_entry = [s for s in pair if not model[s]]
-        if of_entry:
-            own[entry] = ceilings.loc[(names[group], int(g))].to_numpy(float)
-            both = np.array([ceilings.loc[(names[s], int(g))].to_numpy(float) for s in of_entry])
+    for entry, (pair, g) in enumerate(zip(ends, table["pair_group"].values, strict=True)):
+        both = [ceilings.loc[(names[s], int(g))].to_numpy(float) for s in pair if not model[s]]
+        if both:
             # A ceiling is at least 0; limits of a reliability may be negative.
-            roots[entry] = np.sqrt(np.maximum(both, 0)).prod(axis=0)
+            own[entry], roots[entry] = both[0], np.sqrt(np.maximum(both, 0)).prod(axis=0)
     return {
         f"{name}{end}": values[:, k]
         for name, values in (("group_margin_consistency", own), ("margin_ceiling", roots))
@@ -388,19 +347,12 @@ def _of_groups(
 def _with_models(trials: Trials, table: xr.Dataset) -> Trials:
     """Add correctness of models that have only margins."""
     data = trials.data
-    missing = [
-        s
-        for s in np.flatnonzero(table["is_model"].values)
-        if table["observer"].values[s] not in trials.observers
-    ]
-    if not missing:
+    absent = ~np.isin(table["observer"].values, trials.observers)
+    missing = np.flatnonzero(table["is_model"].values & absent)
+    if not len(missing):
         return trials
     places = pd.DataFrame(
-        {
-            "dataset": table["trial_dataset"].values,
-            "condition": table["trial_condition"].values,
-            "item": table["item"].values,
-        }
+        {key: table[key if key == "item" else f"trial_{key}"].values for key in PLACE}
     )
     own = pd.DataFrame({key: data[key].values.astype(object) for key in PLACE})
     at = places.reset_index().merge(own, how="right", on=PLACE)["index"].to_numpy()

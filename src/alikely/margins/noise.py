@@ -26,6 +26,7 @@ from alikely.inference.chains import nuts
 from alikely.inference.complete import labeled, with_constants
 from alikely.inference.intervals import interval
 from alikely.margins.reliability import repeat_cells, repeated_answers
+from alikely.margins.tables import alternatives_of
 from alikely.metrics.alternatives import m_afc_probability
 from alikely.metrics.consistency import error_consistency
 
@@ -133,12 +134,7 @@ def fit_observers(
     check_priors(priors)
     refuse_options(model, {"priors": priors, "components": components != "auto"})
     of_type(trials, Trials, "make them with Trials.from_table")
-    if n_alternatives is None and not trials.has_classes:
-        raise ValueError(
-            "these trials contain correctness only: give the number of alternatives of the task, "
-            "n_alternatives=..."
-        )
-    alternatives = len(trials.classes) if n_alternatives is None else n_alternatives
+    alternatives = alternatives_of(trials, n_alternatives)
     answers = repeated_answers(trials, kind, no_response)
     correct = answers["correct"].values
     right, shown = (correct == 1).sum(axis=2), (correct != LEFT_OUT).sum(axis=2)

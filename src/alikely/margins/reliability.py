@@ -148,6 +148,8 @@ def split_half_reliability(
     lists = lists_of_items(n)
     if not complete:
         x, estimate = _without_levels(x, n, lists)
+    elif not np.ptp(x.sum(axis=0)) > NOTHING:
+        raise ValueError("all items are equally hard: no reliability")
     kinds = (lists == np.arange(lists.max() + 1)[:, None]).astype(np.float64)
     # An observer has one list; otherwise lists would be connected.
     of_observer = (n @ kinds.T).argmax(axis=1)

@@ -32,7 +32,7 @@ from alikely.data.tables import (
 from alikely.data.trials import Trials
 from alikely.metrics.margins import FEWEST_ITEMS
 
-__all__ = ["answers_of_group", "common_items", "margin_table"]
+__all__ = ["alternatives_of", "answers_of_group", "common_items", "margin_table"]
 
 # Smallest fraction of a model's items, or of answered items, that must match.
 LEAST_MATCHED = 0.5
@@ -162,6 +162,18 @@ def common_items(table: xr.Dataset, pair: int) -> tuple[int, int, NDArray[np.int
     here = table["trial_group"].values == table["pair_group"].values[pair]
     there = ~np.isnan(table["margins"].values[[a, b]]).any(axis=0)
     return a, b, np.flatnonzero(here & there)
+
+
+def alternatives_of(trials: Trials, n_alternatives: int | None) -> int:
+    """Number of alternatives of the task: as given, or the number of classes."""
+    if n_alternatives is not None:
+        return n_alternatives
+    if not trials.has_classes:
+        raise ValueError(
+            "these trials contain correctness only: give the number of alternatives of the task, "
+            "n_alternatives=... (of results al.options(n_alternatives=...))"
+        )
+    return len(trials.classes)
 
 
 def answers_of_group(
