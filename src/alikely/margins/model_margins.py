@@ -141,8 +141,8 @@ def decision_margins(
         return margins_of_options(tables[0])
     if trials is not None:
         of_type(trials, Trials, "make them with Trials.from_table")
-    if coarse is not None:
-        of_type(coarse, Mapping, "coarse is a dict of class: category")
+    if not isinstance(coarse, Mapping | None):
+        raise TypeError(f"coarse must be a dict of class: category, got {type(coarse).__name__}")
     names = {role: role for role in ROLES} | dict(columns or {})
     if unknown := [role for role in names if role not in ROLES]:
         raise ValueError(

@@ -201,12 +201,13 @@ def fit_model(
 ) -> StrengthFit:
     """Fit the correlation of a group's strengths with a model's margins."""
     n, v = len(group.score), standard_scores(margins)
-    bounds = np.append(_bounds(group.likelihoods), [[-PERFECT], [PERFECT]], axis=1)
+    low, high = np.append(_bounds(group.likelihoods), [[-PERFECT], [PERFECT]], axis=1)
     density = _Density(
         lambda theta: placed(theta[:, :-1], theta[:, -1], v[None], group.likelihoods)[0],
         # Uniform on the correlation.
         lambda theta: log_law_prior(theta[:, :-1]) - 2 * np.log(np.cosh(theta[:, -1])),
-        *bounds,
+        low,
+        high,
         n,
     )
     rho = (group.score * v).mean() / max(group.score.var(), 1e-3)
@@ -334,10 +335,12 @@ def standard_scores(margins: ArrayLike) -> Floats:
 def _alone(found: ItemLikelihoods) -> _Density:
     """Density of the parameters of a distribution, from the responses of a group."""
     nothing = np.zeros((1, len(found.seen)))
+    low, high = _bounds(found)
     return _Density(
         lambda law: placed(law, np.zeros(len(law)), nothing, found)[0],
         log_law_prior,
-        *_bounds(found),
+        low,
+        high,
         len(found.seen),
     )
 
