@@ -109,42 +109,28 @@ def extended(
     from pymc.stats import compute_log_likelihood, compute_log_prior
 
     asked = check_include(include)
-    posterior = tree["posterior"].to_dataset()
-    seed = seed_sequence(rng)
-    groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    # The free variables: what follows from them the model works out. With the data, or PyMC takes
+    # them for others than those of the fit.
+    posterior = tree["posterior"].to_dataset()[[variable.name for variable in model.free_RVs]]
+    own = xr.DataTree.from_dict({"posterior": posterior, **data_groups(model)})
+    seed, quiet = seed_sequence(rng), {"model": model, "progressbar": False}
     before, after = spawn_integer(seed), spawn_integer(seed)
     with _quiet():
         if {"prior", "prior_predictive"} & set(asked):
             n_draws = posterior.sizes["chain"] * posterior.sizes["draw"]
-            said = pm.sample_prior_predictive(n_draws, model, random_seed=before)
-            groups |= _chosen(said, asked)
+            own.update(pm.sample_prior_predictive(n_draws, model, random_seed=before).children)
         if "posterior_predictive" in asked:
-            # With the data, or PyMC takes them for others than those of the fit.
-            own = xr.DataTree.from_dict(
-                {"posterior": _of_model(posterior, model), **data_groups(model)}
-            )
-            said = pm.sample_posterior_predictive(own, model, random_seed=after, progressbar=False)
-            groups |= _chosen(said, asked)
-        for name, compute in (
-            ("log_likelihood", compute_log_likelihood),
-            ("log_prior", compute_log_prior),
-        ):
-            if name in asked:
-                own = xr.DataTree.from_dict({"posterior": _of_model(posterior, model)})
-                compute(own, model=model, progressbar=False)
-                groups |= _chosen(own, asked)
+            said = pm.sample_posterior_predictive(own, random_seed=after, **quiet)
+            own.update(said.children)
+        if "log_likelihood" in asked:
+            compute_log_likelihood(own, **quiet)
+        if "log_prior" in asked:
+            compute_log_prior(own, **quiet)
+    groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    groups |= {name: own[name].to_dataset() for name in asked if name in own.children}
     out = xr.DataTree.from_dict(groups)
     out.attrs = dict(tree.attrs)
     return out
-
-
-def _of_model(posterior: xr.Dataset, model: pm.Model) -> xr.Dataset:
-    """The free variables: what follows from them the model works out."""
-    return posterior[[variable.name for variable in model.free_RVs]]
-
-
-def _chosen(tree: xr.DataTree, asked: Sequence[str]) -> dict[str, xr.Dataset]:
-    return {name: node.to_dataset() for name, node in tree.children.items() if name in asked}
 
 
 @contextmanager
