@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -294,31 +290,3 @@ def test_blocks_of_pairs_meet(trials: al.Trials, monkeypatch: pytest.MonkeyPatch
     whole = al.pairwise_matrix(trials).summary()
     monkeypatch.setattr("alikely.estimates.matrices.BLOCK", 7)
     pd.testing.assert_frame_equal(al.pairwise_matrix(trials).summary(), whole)
-
-
-@pytest.mark.slow
-def test_a_cluster_of_processes_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also when one of its workers dies on the way."""
-    distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr("alikely.estimates.matrices.BLOCK", 2_000)
-    board = al.simulate.leaderboard(150, 5, 2_000, rng=1)
-    expected = al.pairwise_matrix(board).summary()
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        with joblib.parallel_config(backend="dask"):
-            pd.testing.assert_frame_equal(al.pairwise_matrix(board).summary(), expected)
-        # The process itself: a nanny starts another one, and what it held is worked out again.
-        victim = min(client.run(os.getpid).values())
-        killer = threading.Timer(0.2, os.kill, (victim, signal.SIGKILL))
-        killer.start()
-        with joblib.parallel_config(backend="dask"):
-            pd.testing.assert_frame_equal(al.pairwise_matrix(board).summary(), expected)
-        killer.join()
-        # Questions on the cluster: read and packed slice by slice.
-        correct = board.data["correct"].reset_coords(drop=True).chunk(trial=300)
-        again = al.pairwise_matrix(correct).summary().drop(columns="note")
-        pd.testing.assert_frame_equal(again, expected.drop(columns="note"))

@@ -59,38 +59,39 @@ def margins() -> pd.DataFrame:
     )
 
 
-def numbers(frame: pd.DataFrame, *columns: str) -> NDArray[Any]:
-    return frame[list(columns)].to_numpy(dtype=float)
+def numbers(frame: pd.DataFrame, columns: str = "") -> NDArray[Any]:
+    """Some columns of a table, or all that are numeric."""
+    chosen = frame[columns.split()] if columns else frame.select_dtypes("number")
+    return chosen.to_numpy(dtype=float)
 
 
 def of(result: al.Result) -> NDArray[Any]:
-    return numbers(
-        result.summary(intervals="all"), "n_trials", "estimate", "se", "analytic_ci95_lb"
-    )
+    return numbers(result.summary(intervals="all"), "n_trials estimate se analytic_ci95_lb")
 
 
 def scored(metric: str) -> Callable[[al.Trials], NDArray[Any]]:
     return lambda trials: numbers(
         al.benchmark_scores(trials, metric=metric, **NONE).summary(intervals="all"),
-        "estimate",
-        "se",
-        "df",
+        "estimate se df",
     )
 
 
 def grouped(trials: al.Trials, metric: str) -> NDArray[Any]:
     table = al.benchmark.group_scores(trials, "family", metric, **NONE).summary()
-    return numbers(table, "n_pairs", "estimate", "se")
+    return numbers(table, "n_pairs estimate se")
 
 
 def in_margins(trials: al.Trials) -> al.Result:
     return al.decision_margin_consistency(trials, margins(), "human-model", **NONE)
 
 
+def flat(found: Any, names: str) -> NDArray[Any]:
+    return np.concatenate([found[name].values.ravel() for name in names.split()])
+
+
 def aligned(trials: al.Trials, metric: str) -> NDArray[Any]:
     found = al.condition_alignment(trials, metrics=metric, n_resamples=0, rng=1)
-    parts = [found[name].values.ravel() for name in ("estimate", "se", "n_images")]
-    return np.concatenate(parts)
+    return flat(found, "estimate se n_images")
 
 
 def spectrum(trials: al.Trials) -> Any:
@@ -104,69 +105,51 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
     "compare": lambda t: of(al.compare(t, AGREEMENT, **NONE)),
     "misclassification_agreement": lambda t: of(al.misclassification_agreement(t, **NONE)),
     "error_similarity": lambda t: numbers(
-        al.error_similarity(t, **NONE).summary(intervals="all"), "n_trials", "estimate", "se"
+        al.error_similarity(t, **NONE).summary(intervals="all"), "n_trials estimate se"
     ),
     "decision_margin_consistency": lambda t: of(in_margins(t)),
-    "consistency_table": lambda t: (
-        al.estimates.consistency_table(t, in_margins(t)).select_dtypes("number").to_numpy()
-    ),
+    "consistency_table": lambda t: numbers(al.estimates.consistency_table(t, in_margins(t))),
     "benchmark_scores": scored("error_consistency"),
     "benchmark_scores of labels": scored(AGREEMENT),
     "benchmark_scores of rows": scored(SIMILARITY),
     "noise_ceilings": lambda t: numbers(
         al.benchmark.noise_ceilings(t, al.metrics.ERROR_CONSISTENCY),
-        "lower", "lower_se", "upper", "upper_se",
+        "lower lower_se upper upper_se",
     ),
-    "rank_by_metric": lambda t: (
+    "rank_by_metric": lambda t: numbers(
         al.benchmark.rank_by_metric(t, ["error_consistency", AGREEMENT], rng=1)
-        .select_dtypes("number")
-        .to_numpy()
     ),
-    "multiverse_analysis": lambda t: (
-        al.benchmark.multiverse_analysis(t).select_dtypes("number").to_numpy()
-    ),
+    "multiverse_analysis": lambda t: numbers(al.benchmark.multiverse_analysis(t)),
     "reader_study": lambda t: numbers(
-        al.benchmark.differences(al.benchmark.reader_study(t, "m0")),
-        "estimate",
-        "se",
-        "df",
-        "n_cases",
+        al.benchmark.differences(al.benchmark.reader_study(t, "m0")), "estimate se df n_cases"
     ),
     "group_scores": lambda t: grouped(t, "error_consistency"),
-    "test_equal_accuracy": lambda t: (
-        al.benchmark.test_equal_accuracy(t).select_dtypes("number").to_numpy()
-    ),
+    "test_equal_accuracy": lambda t: numbers(al.benchmark.test_equal_accuracy(t)),
     "condition_alignment": lambda t: aligned(t, "error_consistency"),
     "condition_alignment of rows": lambda t: aligned(t, SIMILARITY),
-    "condition_divergences": lambda t: np.concatenate(
-        [
-            al.errors.condition_divergences(t)[name].values.ravel()
-            for name in ("divergence", "expected", "n_errors")
-        ]
+    "condition_divergences": lambda t: flat(
+        al.errors.condition_divergences(t), "divergence expected n_errors"
     ),
-    "difficulty_spectrum": lambda t: np.concatenate(
-        [
-            spectrum(t)[name].values.ravel()
-            for name in ("right", "shown", "delta", "mann_whitney_p", "binomial_p")
-        ]
+    "difficulty_spectrum": lambda t: flat(
+        spectrum(t), "right shown delta mann_whitney_p binomial_p"
     ),
     "regimes": lambda t: al.regimes(spectrum(t), 1)["delta"].values,
     "variance_components": lambda t: numbers(
-        al.planning.variance_components(t), "mean", "observers", "images", "observer_images"
+        al.planning.variance_components(t), "mean observers images observer_images"
     ),
     "plan_from": lambda t: numbers(
         al.planning.plan_from(
             al.error_consistency(t, [("h0", "m0")], **FEW | {"n_draws": 200}),
             [60], n_datasets=100, rng=1,
         ),
-        "pilot_trials", "pilot_estimate",
+        "pilot_trials pilot_estimate",
     ),
     "metric_correlations": lambda t: numbers(
         al.metric_correlations(
             [al.error_consistency(t, **NONE), al.misclassification_agreement(t, **NONE)],
             n_resamples=20, rng=1,
         ),
-        "correlation", "bootstrap_eti95_lb",
+        "correlation bootstrap_eti95_lb",
     ),
 }  # fmt: skip
 # Doors that refuse, in one line that names the way out.

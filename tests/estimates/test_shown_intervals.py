@@ -141,20 +141,6 @@ def test_intervals_that_do_not_cover_are_neither_computed_nor_shown(similarity: 
     assert "Report the posterior interval" in row["note"]
 
 
-@pytest.mark.usefixtures("few_sweeps")
-def test_the_bootstrap_of_error_similarity_is_there_for_who_names_it() -> None:
-    trials = al.load_example().select(condition="noise")
-    options: dict[str, Any] = {"n_draws": 10, "rng": 1}
-    for result in (
-        al.error_similarity(trials, "human-human", n_resamples=30, **options),
-        al.compare(trials, "CLES", "human-human", n_resamples=30, **options),
-    ):
-        assert "bootstrap_eti95_lb" not in result.summary(intervals="all")
-        named = result.summary(intervals=["bootstrap", "bca"])
-        assert named["note"].str.contains("resampling repeats the upward bias").all()
-    assert "bootstrap" not in al.compare(trials, "CLES", "human-human", **options).data.children
-
-
 def test_without_a_valid_interval_there_is_none(similarity: al.Result) -> None:
     trials = al.load_example().select(condition="noise")
     bare = al.error_similarity(trials, "human-human", n_draws=0, rng=1)
@@ -185,15 +171,6 @@ def test_sums_of_entries_with_few_errors_leave_out_what_is_wrong() -> None:
     assert al.mean(many, rope=(-0.1, 0.1)).index.tolist() == ["analytic", "posterior"]
     one = al.mean(many, many.table["pair"].values[0])
     assert one.index.tolist() == ["posterior"]
-
-
-def test_arviz_reads_the_tree_of_a_result() -> None:
-    """`az.summary(result)` raised an error: the tree is what ArviZ takes."""
-    import arviz as az
-
-    result = al.error_consistency(al.data.from_counts([40, 10, 10, 40]), **LIGHT)
-    table = az.summary(result.data, var_names=["error_consistency"])
-    assert table.index.tolist() == ["error_consistency[0]"]
 
 
 def test_draws_are_selected_by_observer_and_condition(tmp_path: Path) -> None:
