@@ -112,15 +112,6 @@ def test_noise_is_that_of_differences_and_stands_in_the_table() -> None:
     assert row["reliability"] == pytest.approx(
         1 - noise / parts["interval_center"].values.var(ddof=1)
     )
-    bounds = ["latent_ci90_lb", "latent_ci90_ub"]
-    for ends, color in (((0.1, 1.3), 0.8), ((-np.inf, np.inf), np.nan)):
-        table[bounds], table["latent"] = ends, 0.8
-        drawn = np.ma.filled(
-            al.plot_robustness(table, "correlations", latent=True).images[0].get_array(), np.nan
-        )
-        np.testing.assert_allclose(drawn[0, 1], color)
-    with pytest.raises(ValueError, match="needs the column 'latent'"):
-        al.plot_robustness(table.drop(columns="latent"), "correlations", latent=True)
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.6, 1.0])

@@ -23,7 +23,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from alikely._base.checks import known_kind, of_type
+from alikely._base.checks import known_kind, of_type, one_of
 from alikely._base.intervals import Intervals, bound_columns, chosen_methods
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
@@ -32,8 +32,6 @@ from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.estimates.analysis import check_numbers
 from alikely.inference.intervals import adjusted_p_values, interval
 from alikely.inference.null import fisher_exact
-
-__all__ = ["cue_bias", "item_contrast"]
 
 # ``cat3-dog12``: the shape of a cat with the texture of a dog, as cue-conflict images are named.
 CONFLICT = re.compile(r"^(?:.*_)?([A-Za-z]+)\d+-([A-Za-z]+)\d+(?:\.\w+)?$")
@@ -61,10 +59,10 @@ def cue_bias(
     ----------
     trials : Trials
         Responses with classes.
-    attribute : str or mapping of str to str
+    attribute : "texture" or mapping of str to str
         Class of the competing cue. ``"texture"`` reads it from item names such as ``cat3-dog12``
-        (shape, then texture). Otherwise, the name of a coordinate of ``trial``, or a mapping from
-        item to class. Items without a cue are excluded.
+        (shape, then texture). Otherwise, a mapping from item to class. Items without a cue are
+        excluded.
     dataset : str, optional
         Data set to use. Default: all.
     n_resamples : int
@@ -165,18 +163,10 @@ def cue_bias(
 def _cues(trials: Trials, attribute: str | Mapping[str, str], truth: NDArray[Any]) -> list[str]:
     """Class of the competing cue on each trial; empty if there is none."""
     items = trials.data["item"].values.astype(str)
-    if isinstance(attribute, Mapping):
+    if isinstance(attribute, Mapping | pd.Series):
         given = {str(item): str(cue) for item, cue in attribute.items()}
         return [given.get(item, "") for item in items]
-    known = [str(c) for c in trials.data.coords if trials.data[c].dims == ("trial",)]
-    of_type(attribute, str, "attribute must be a text, or a mapping such as a dict")
-    if attribute not in ("texture", *known):
-        raise ValueError(
-            "attribute must be 'texture', a mapping of items to classes, or one of the "
-            f"coordinates {listed(known)}, got {attribute!r}"
-        )
-    if attribute != "texture":
-        return [str(cue) for cue in trials.data[attribute].values]
+    one_of("attribute", attribute, ("texture",))
     cues = []
     for item, own in zip(items, truth, strict=True):
         found = CONFLICT.match(str(item))

@@ -44,8 +44,6 @@ from alikely.inference.intervals import adjusted_p_values, bounds
 from alikely.spectrum.alignment import condition_groups, models_of
 from alikely.spectrum.regime_scores import note_of_part, regime_parts
 
-__all__ = ["compare_groupings", "family_scores", "family_tests", "regime_family_contrasts"]
-
 type Distances = xr.DataArray | pd.DataFrame
 FAMILY, GIVEN, SUPER = "H1", "H1 within super-families", "H2"
 CI_PROB = 0.95

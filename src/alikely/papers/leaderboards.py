@@ -35,8 +35,6 @@ from alikely.metrics.consistency import accuracies, error_consistency
 from alikely.planning.numbers import check_whole
 from alikely.simulate.cells import check_ranges
 
-__all__ = ["SCHEMES", "reconstruct_leaderboard", "reconstruct_score"]
-
 # Simulation schemes: separate trials for each pair, as in appendix E of [K25]_, or shared images.
 SCHEMES: dict[str, tuple[str, str]] = {
     "pairs": ("middle", "pairs"),

@@ -22,8 +22,6 @@ from alikely.estimates.analysis import check_numbers
 from alikely.inference.intervals import adjusted_p_values, interval
 from alikely.papers.families import unique_names
 
-__all__ = ["external_correlations"]
-
 FEWEST = 4
 CI_PROB = 0.95
 

@@ -40,8 +40,6 @@ from alikely.plots._style import (
     styled,
 )
 
-__all__ = ["condition_map", "plot_condition_map", "plot_radar"]
-
 TABLE = "give the table of alikely.spectrum.alignment_table(alignment, labels)"
 
 
@@ -50,7 +48,6 @@ def plot_radar(
     table: pd.DataFrame,
     families: Groups,
     metric: str = "error_consistency",
-    regime: str | None = None,
     *,
     ax: Axes | None = None,
 ) -> Axes:
@@ -59,13 +56,11 @@ def plot_radar(
     Parameters
     ----------
     table : pandas.DataFrame
-        As returned by `alikely.spectrum.alignment_table`, with labels if `regime` is set.
+        As returned by `alikely.spectrum.alignment_table`.
     families : mapping, pandas.Series or xarray.DataArray
         Family of each model.
     metric : str
         Metric to draw.
-    regime : str, optional
-        Use only the conditions of this regime. Default: all conditions.
     ax : matplotlib.axes.Axes, optional
         Polar axes to draw on. Default: a new figure.
 
@@ -82,7 +77,7 @@ def plot_radar(
     TypeError
         If families have no names, or the axes are not polar.
     ValueError
-        If the table is empty or lacks a column, the metric or the regime.
+        If the table is empty or lacks a column or the metric.
         If a model has no family, or fewer than three data sets are left.
 
     Examples
@@ -99,11 +94,8 @@ def plot_radar(
         raise TypeError(
             "ax must be polar; make it with plt.subplots(subplot_kw={'projection': 'polar'})"
         )
-    needed = ["metric", "dataset", "condition", "system", "estimate"]
-    check_table(table, needed if regime is None else [*needed, "regime"], TABLE)
+    check_table(table, ("metric", "dataset", "condition", "system", "estimate"), TABLE)
     own = only(table, "metric", metric)
-    if regime is not None:
-        own = only(own, "regime", regime)
     values = by_system(own, own["condition"].drop_duplicates().tolist())
     systems = [str(name) for name in values.index if name != HUMANS]
     group = pd.Series(groups_of(systems, families, "family"), index=systems)
@@ -150,8 +142,7 @@ def plot_radar(
     ax.set_xticks(angle, names, fontsize=8)
     for label, side in zip(ax.get_xticklabels(), np.sin(angle), strict=True):
         label.set(ha="center" if abs(side) < 0.1 else "left" if side > 0 else "right")
-    title = get_metric(metric).label
-    ax.set_title(title if regime is None else f"{title}, {regime}", fontsize=9)
+    ax.set_title(get_metric(metric).label, fontsize=9)
     legend(ax, at="below", side="center", ncols=3)
     return ax
 

@@ -33,8 +33,6 @@ from alikely._base.steps import step
 from alikely.estimates.analysis import check_numbers
 from alikely.inference.intervals import interval
 
-__all__ = ["representation_similarity"]
-
 # Tolerance for probabilities in single precision.
 SUMS_TO_ONE = 1e-3
 # Bytes per weight of an item in a replicate: as an integer and a float.

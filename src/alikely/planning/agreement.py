@@ -33,8 +33,6 @@ from alikely.metrics import Metric, get_metric
 from alikely.metrics.readings import Readings
 from alikely.planning.numbers import check_whole, check_width, grid, smallest_with
 
-__all__ = ["items_for_agreement"]
-
 # Items of a population, so large that small-sample corrections vanish.
 ENDLESS = 1e9
 # Maximum number of rating patterns that are enumerated.

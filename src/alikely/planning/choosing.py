@@ -61,8 +61,6 @@ from alikely.inference.weighted import (
 from alikely.metrics.consistency import ERROR_CONSISTENCY
 from alikely.planning.numbers import check_between, check_whole
 
-__all__ = ["StimulusPlan", "choose_conditions", "choose_images"]
-
 WhatFor = str | Sequence[str] | Sequence[Sequence[str]]
 ALL = ("all pairs", "ranking")
 # Strata are cells of the responses of at most so many models.

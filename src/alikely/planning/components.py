@@ -56,15 +56,6 @@ from alikely.inference.intervals import mean_of_defined
 from alikely.metrics import Metric
 from alikely.planning.numbers import check_whole, grid
 
-__all__ = [
-    "COMPONENTS",
-    "best_design",
-    "expected_errors",
-    "plan_reader_study",
-    "plan_repeats",
-    "variance_components",
-]
-
 COMPONENTS = (
     "observers", "observer_pairs", "images", "observer_images", "pair_images", "observer_noise",
     "pair_noise",

@@ -35,12 +35,6 @@ from alikely._base.settings import resolve
 from alikely.metrics.margins import FEWEST_ITEMS, spearman_brown
 from alikely.planning.numbers import check_between, check_whole, grid, smallest_with
 
-__all__ = [
-    "item_precision",
-    "item_reliability",
-    "items_for_margins",
-]
-
 type Value = Callable[[float, float], Any]
 
 MOST_ANSWERS = 5_000_000

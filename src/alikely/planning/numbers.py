@@ -11,15 +11,6 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 
-__all__ = [
-    "check_between",
-    "check_whole",
-    "check_width",
-    "grid",
-    "simulated_number",
-    "smallest_with",
-]
-
 
 def _numbers(values: ArrayLike | None, name: str) -> Floats:
     try:

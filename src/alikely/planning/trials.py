@@ -60,15 +60,6 @@ from alikely.planning.numbers import (
 from alikely.simulate import cell_probabilities
 from alikely.simulate.cells import pattern_cells, pattern_probabilities
 
-__all__ = [
-    "assurance",
-    "interval_width",
-    "plan_from",
-    "trials_for_difference",
-    "trials_for_power",
-    "trials_for_width",
-]
-
 Calculation = Literal["auto", "analytic", "simulated"]
 Method = Literal["analytic", "bootstrap", "posterior"]
 Alternative = Literal["two-sided", "greater", "less"]

@@ -30,8 +30,6 @@ from alikely.plots._style import (
 )
 from alikely.plots.pairs import Kinds, by_pair_kind
 
-__all__ = ["plot_agreement"]
-
 # With more trials, percentiles of independent observers take half a minute.
 MOST_TRIALS = 1280
 MANY = 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 import numpy as np
@@ -42,8 +43,6 @@ from alikely.plots._style import (
     name_rows,
     rows_shown,
 )
-
-__all__ = ["plot_benchmark", "plot_robustness"]
 
 # Label of the green line, for benchmarks of trials and for scores of pairs.
 CEILINGS = {CEILING: "human ceiling", HUMANS: "human-human consistency"}
@@ -233,7 +232,6 @@ def plot_robustness(
     table: pd.DataFrame,
     kind: Literal["correlations", "rank_by_metric", "sensitivity"],
     *,
-    latent: bool | None = None,
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -241,8 +239,8 @@ def plot_robustness(
 
     Each kind draws the table of the function of the same name, and uses these arguments:
 
-    - ``"correlations"``: correlations of scores between data sets (`latent`). Values whose interval
-      includes 0 are pale; in a one-column figure, with more than 8 data sets, they have a dot
+    - ``"correlations"``: correlations of scores between data sets. Values whose interval includes 0
+      are pale; in a one-column figure, with more than 8 data sets, they have a dot
     - ``"rank_by_metric"``: rank of each model by each metric, in colors of accuracy; models whose
       rank depends on the metric are bold, with their simultaneous sets
     - ``"sensitivity"``: score of each model across analysis choices, by the first metric (`top`)
@@ -254,9 +252,6 @@ def plot_robustness(
         `alikely.benchmark.multiverse_analysis`.
     kind : {"correlations", "rank_by_metric", "sensitivity"}
         What to draw.
-    latent : bool, optional
-        Draw disattenuated correlations; those without a bounded interval have no color. Default
-        False.
     top : int, optional
         Number of models to draw, best first; the axis label gives the total. Default: all, or as
         many as fit on a page within `column`.
@@ -286,23 +281,19 @@ def plot_robustness(
     return draw_kind(plot_robustness, locals())
 
 
-def _correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None = None) -> Axes:
+def _correlations(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Correlations between data sets; pale, or with a dot, if the interval includes 0."""
-    column = "latent" if latent else "correlation"
-    if column not in table:
-        raise ValueError(
-            "latent=True needs the column 'latent'; use al.benchmark.score_correlations(scores)"
-        )
     names = list(dict.fromkeys([*table["level"], *table["other"]]))
     matrix = np.full((len(names), len(names)), np.nan)
-    bounds = [str(c) for c in table if str(c).endswith(("_lb", "_ub"))]
-    lower, upper = (c for c in bounds if c.startswith("latent_") == latent)
+    lower, upper = (
+        str(c) for c in table if re.search("_(lb|ub)$", str(c)) and not str(c).startswith("latent")
+    )
     ax = axes_or_new(ax, (2.0 + 0.42 * len(names), max(1.5 + 0.4 * len(names), 3.4)))
     # Numbers of 6 pt fit into few cells of a column.
     figures = not in_column() or len(names) <= MOST_FIGURES
     for row in table.to_dict("records"):
         i, j = names.index(row["level"]), names.index(row["other"])
-        value = row[column]
+        value = row["correlation"]
         bounded = np.isfinite(row[lower]) and np.isfinite(row[upper])
         matrix[i, j] = matrix[j, i] = value if bounded else np.nan
         open_sign = row[lower] <= 0 <= row[upper]
@@ -315,7 +306,7 @@ def _correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None 
             ax.text(x, y, text, fontsize=6, **look)
     image = ax.imshow(matrix, cmap="PuOr", vmin=-1, vmax=1)
     name_both_sides(ax, names)
-    label = "disattenuated correlation of scores" if latent else "Spearman correlation of scores"
+    label = "Spearman correlation of scores"
     label += "" if figures else "\n(dot: interval includes 0)"
     color_key(ax, image, label, shrink=0.8)
     return ax

@@ -14,8 +14,6 @@ from alikely.benchmark.cohorts import cohort_check, cohort_effects, covariate_va
 from alikely.inference.intervals import interval
 from alikely.plots._style import MARKERS, METHODS, axes_or_new, draw_kind, legend, name_rows
 
-__all__ = ["plot_cohort"]
-
 QUANTITY = "copy_probability"
 
 

@@ -24,8 +24,6 @@ from alikely.plots._style import (
 )
 from alikely.plots.pairs import position_of, short_pair
 
-__all__ = ["plot_errors"]
-
 MOST_ROWS = 60
 VERDICTS = {
     "common distribution more likely": "#0072B2",

@@ -32,8 +32,6 @@ from alikely.plots._style import (
     styled,
 )
 
-__all__ = ["plot_families"]
-
 # With more observers, names are too small to read.
 MOST_NAMED = 60
 MOST_NAMED_IN_COLUMN = 25

@@ -17,8 +17,6 @@ from alikely.planning.numbers import check_whole
 from alikely.plots._style import METHODS, axes_or_new, legend, name_rows, rows_shown, styled
 from alikely.plots.pairs import position_of
 
-__all__ = ["plot_intervals"]
-
 MOST_ROWS = 60
 
 

@@ -34,8 +34,6 @@ from alikely.plots._style import (
 )
 from alikely.plots.pairs import position_of
 
-__all__ = ["CONSISTENCY", "plot_margins"]
-
 
 def plot_margins(
     data: Result | pd.DataFrame,

@@ -30,15 +30,6 @@ from alikely.plots._style import (
     styled,
 )
 
-__all__ = [
-    "by_pair_kind",
-    "plot_matrix",
-    "plot_metrics",
-    "position_of",
-    "short_pair",
-    "undefined_pairs",
-]
-
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 
 

@@ -28,8 +28,6 @@ from alikely.plots._style import (
     new_axes,
 )
 
-__all__ = ["plot_plan"]
-
 WIDTHS = "use a table of alikely.planning.interval_width()"
 NAMES = {
     "n_trials": "trials", "n_items": "items", "dmc": "decision-margin\nconsistency",

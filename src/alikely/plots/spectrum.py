@@ -41,8 +41,6 @@ from alikely.plots._style import (
     violin,
 )
 
-__all__ = ["can_be_drawn", "plot_alignment", "plot_regimes", "plot_spectrum"]
-
 FOUND = "use the data set of alikely.regimes()"
 
 
