@@ -15,7 +15,7 @@ from scipy import stats
 
 import alikely as al
 from alikely.data.tables import from_counts
-from alikely.inference import ready, sampling
+from alikely.inference import sampling
 from alikely.inference.conjugate import pairwise_draws
 
 TABLES = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1], [158, 2, 0, 0], [160, 0, 0, 0]]
@@ -104,15 +104,6 @@ def test_without_common_trials_no_sampler_reports_the_prior(sampler: Any, prior:
     draws = sampling.posterior(table, sampler, prior, n_draws=4_000, rng=1)["posterior"]
     missing = np.isnan(draws["error_consistency"].values).mean(axis=(0, 1))
     assert missing.tolist() == [1, 0, 0, 0, 0]
-
-
-@pytest.mark.slow
-def test_compiled_once_per_shape() -> None:
-    sampling.posterior(from_counts([30, 5, 5, 10]), "nuts", n_draws=1_000, rng=1)
-    before = ready.graphs_of.cache_info()
-    sampling.posterior(from_counts([20, 10, 5, 15]), "nuts", n_draws=1_000, rng=1)
-    after = ready.graphs_of.cache_info()
-    assert (after.misses - before.misses, after.hits - before.hits) == (0, 1)
 
 
 def funnel() -> pm.Model:

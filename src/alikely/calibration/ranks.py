@@ -236,22 +236,16 @@ def _alike(ranks: pd.DataFrame) -> float:
         return float(stats.ks_2samp(ranks["truth"], ranks["draw"]).pvalue)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class _Study:
     """Settings that a process needs to simulate; its key identifies prepared objects."""
 
-    model: Any
-    source: Any
-    simulate: Simulate | None
-    quantities: tuple[str, ...] | None
-    likelihood: Likelihood | None
+    model: Any = field(compare=False)
+    source: Any = field(compare=False)
+    simulate: Simulate | None = field(compare=False)
+    quantities: tuple[str, ...] | None = field(compare=False)
+    likelihood: Likelihood | None = field(compare=False)
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Study) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
 
 
 class _Prepared(NamedTuple):

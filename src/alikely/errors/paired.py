@@ -103,6 +103,13 @@ class PairedErrors(NamedTuple):
         """Return the proportion of a class among the errors of both, (pair, class)."""
         return class_weights(self.totals)
 
+    def with_rest(self) -> tuple[Counts, Floats]:
+        """Errors of both systems, and numbers of labels by cell; the last is of unseen labels."""
+        seen = self.of_a + self.of_b > 0
+        labels = np.concatenate([seen, self.unseen[..., None]], axis=-1).astype(np.float64)
+        rest = [(0, 0), (0, 0), (0, 1)]
+        return np.stack([np.pad(of, rest) for of in (self.of_a, self.of_b)]), labels
+
     def take(self, pairs: NDArray[np.intp]) -> PairedErrors:
         """Select pairs, with repetition if requested."""
         return PairedErrors._make([*(part[pairs] for part in self[:-1]), self.classes])
@@ -263,13 +270,9 @@ class Chain:
     def __init__(self, data: PairedErrors, rng: np.random.Generator) -> None:
         self.data, self.rng = data, rng
         n_pairs, n_classes, _ = data.agreed.shape
-        # The last cell is for all labels that neither system gave.
-        rest = [(0, 0), (0, 0), (0, 1)]
-        self.errors = np.stack([np.pad(of, rest) for of in (data.of_a, data.of_b)])
-        self.agreed = np.pad(data.agreed, rest)
+        self.errors, self.labels = data.with_rest()
+        self.agreed = np.pad(data.agreed, [(0, 0), (0, 0), (0, 1)])
         self.both, self.alone = data.both, data.alone
-        seen = data.of_a + data.of_b > 0
-        self.labels = np.concatenate([seen, data.unseen[..., None]], axis=-1).astype(np.float64)
         self.n_labels = self.labels.sum(axis=-1)
         self.log_spread = np.asarray(rng.normal(-0.5, 0.3, n_pairs))
         self.deviation = np.zeros((n_pairs, n_classes))

@@ -198,14 +198,10 @@ def class_comparison(
     }
     for block in blocks(table):
         data = paired_errors(block)
-        seen = data.of_a + data.of_b > 0
-        labels = np.concatenate([seen, data.unseen[..., None]], axis=-1).astype(np.float64)
-        rows = [np.pad(of, [(0, 0), (0, 0), (0, 1)]) for of in (data.of_a, data.of_b)]
         # A true class contributes its divergence times its proportion of errors.
-        added = plug_in(rows[0], rows[1], labels, alpha=alpha, mixture=mixture, base=base).sum(
-            axis=-1
-        )
-        share = (rows[0] + rows[1]).sum(axis=-1).astype(np.float64)
+        rows, labels = data.with_rest()
+        added = plug_in(*rows, labels, alpha=alpha, mixture=mixture, base=base).sum(axis=-1)
+        share = rows.sum(axis=(0, -1)).astype(np.float64)
         with np.errstate(invalid="ignore"):
             share /= share.sum(axis=-1, keepdims=True)
             each = added / np.where(share > 0, share, np.nan)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
 from pytensor.graph.traversal import graph_inputs
@@ -138,14 +138,26 @@ def require_pairs(model: pm.Model, table: xr.Dataset) -> None:
         wanted = Counter(column.tobytes() for column in np.ascontiguousarray((cells @ form.T).T))
         if wanted <= columns:
             return
-    missing = _without_correctness(arrays, table)
-    if missing is not None:
-        counts = ", ".join(f"{n:.0f}" for n in cells[missing])
-        name = str(table["pair"].values[missing])
-        raise ValueError(
-            "no observed variable or pm.Data of the model holds the cells n11, n10, n01, n00 of "
-            f"{name!r} ({counts}), or the correctness of its observers; {REBUILD}"
-        )
+    correct, group = table["correct"].values, table["trial_group"].values
+
+    @functools.cache
+    def vectors(n: int) -> Floats:
+        return np.array([v for array in arrays for v in _columns(array, n)]).reshape(-1, n)
+
+    pairs = zip(*(table[name].values for name in ("first", "second", "pair_group")), strict=True)
+    for pair, (a, b, g) in enumerate(pairs):
+        here = group == g
+        both = here & (correct[[a, b]] != LEFT_OUT).all(axis=0)
+        # Over all trials, or over those of the pair's group.
+        held = vectors(len(here))[:, both], vectors(int(here.sum()))[:, both[here]]
+        for of_observer in correct[[a, b]][:, both]:
+            if not any((part == of_observer).all(axis=1).any() for part in held):
+                counts = ", ".join(f"{n:.0f}" for n in cells[pair])
+                raise ValueError(
+                    "no observed variable or pm.Data of the model holds the cells n11, n10, n01, "
+                    f"n00 of {str(table['pair'].values[pair])!r} ({counts}), or the correctness of "
+                    f"its observers; {REBUILD}"
+                )
 
 
 def _held(model: pm.Model) -> Iterator[Floats]:
@@ -181,25 +193,3 @@ def _columns(array: Floats, n: int) -> Iterator[Floats]:
     if array.ndim == 1 and array.size > n and array.size % n == 0:
         yield from array.reshape(-1, n)
         yield from np.ascontiguousarray(array.reshape(n, -1).T)
-
-
-def _without_correctness(arrays: Sequence[Floats], table: xr.Dataset) -> int | None:
-    """Number of the first pair whose observers' correctness is not in the arrays."""
-    correct, group = table["correct"].values, table["trial_group"].values
-
-    @functools.cache
-    def vectors(n: int) -> Floats:
-        return np.array([v for array in arrays for v in _columns(array, n)]).reshape(-1, n)
-
-    def is_held(wanted: NDArray[np.int8], here: NDArray[np.bool_], both: NDArray[np.bool_]) -> bool:
-        # Over all trials, or over those of the pair's group.
-        found = vectors(len(here))[:, both], vectors(int(here.sum()))[:, both[here]]
-        return any((part == wanted).all(axis=1).any() for part in found)
-
-    pairs = zip(*(table[name].values for name in ("first", "second", "pair_group")), strict=True)
-    for pair, (a, b, g) in enumerate(pairs):
-        here = group == g
-        both = here & (correct[[a, b]] != LEFT_OUT).all(axis=0)
-        if not all(is_held(correct[observer, both], here, both) for observer in (a, b)):
-            return pair
-    return None

@@ -218,17 +218,16 @@ class _Seen(NamedTuple):
 
 def _levels_of_entries(layout: dict[str, Any], seen: _Seen, tables: dict[str, pd.DataFrame]) -> Any:
     """Log odds of a correct response of each entry to a random trial."""
-    n, at = _sizes(layout), _places(layout)
-    mean, sd = pm.Normal("level_mean", 0, 1.5), spread("level_sd", 0.5, n["entry"])
-    sd_condition = spread("level_condition_sd", 1, n["condition"])
+    condition, n_conditions = layout["condition_of_entry"], len(layout["coords"]["condition"])
+    mean, sd = pm.Normal("level_mean", 0, 1.5), spread("level_sd", 0.5, len(condition))
+    sd_condition = spread("level_condition_sd", 1, n_conditions)
     # What an entry shows of what it has in common with others.
     known = 1 / (sd**2 + 1 / seen.level_information)
-    there = averages(seen.level, known, at["condition"], n["condition"])
-    by_condition = informed("level_condition", mean, sd_condition, *there, "condition")
-    expected = by_condition[at["condition"]]
-    beside = seen.level - there[0][at["condition"]]
-    expected += _effect("level_model", "model", n, 1, beside, known, at)
-    expected = sum(effects("level", tables, at, 1), expected)
+    there = averages(seen.level, known, condition, n_conditions)
+    expected = informed("level_condition", mean, sd_condition, *there, "condition")[condition]
+    beside = seen.level - there[0][condition]
+    expected += _effect("level_model", "model", layout, 1, beside, known)
+    expected = sum(effects("level", tables, _places(layout), 1), expected)
     return informed("level", expected, sd, seen.level, seen.level_information, "entry")
 
 
@@ -240,39 +239,29 @@ def _shared_of_entries(
     tables: dict[str, pd.DataFrame],
 ) -> Any:
     """Log odds ratios of entries with humans: a mean, and effects of models and conditions."""
-    n, at = _sizes(layout), _places(layout)
     sd = pm.HalfNormal(f"{name}_sd", unit)
     known = 1 / (sd**2 + 1 / seen[1])
     expected = pm.Normal(f"{name}_mean", 0, 4 * unit)
     for dim, scale in (("model", 3 * unit), ("condition", unit)):
-        expected += _effect(f"{name}_{dim}", dim, n, scale, seen[0], known, at)
-    expected = sum(effects(name, tables, at, 3 * unit), expected)
+        expected += _effect(f"{name}_{dim}", dim, layout, scale, seen[0], known)
+    expected = sum(effects(name, tables, _places(layout), 3 * unit), expected)
     return informed(name, expected, sd, *seen, "entry")
 
 
-def _sizes(layout: dict[str, Any]) -> dict[str, int]:
-    return {dim: len(layout["coords"][dim]) for dim in ("model", "condition", "entry")}
-
-
 def _places(layout: dict[str, Any]) -> dict[str, NDArray[np.intp]]:
-    return {"model": layout["model_of_entry"], "condition": layout["condition_of_entry"]}
+    return {dim: layout[f"{dim}_of_entry"] for dim in ("model", "condition")}
 
 
 def _effect(
-    name: str,
-    dim: str,
-    n: dict[str, int],
-    scale: float,
-    seen: Any,
-    information: Any,
-    at: dict[str, NDArray[np.intp]],
+    name: str, dim: str, layout: dict[str, Any], scale: float, seen: Any, information: Any
 ) -> Any:
     """Effects on entries that sum to zero over a dim; none where there is only one level."""
-    if n[dim] == 1:
+    at, n = layout[f"{dim}_of_entry"], len(layout["coords"][dim])
+    if n == 1:
         return pt.zeros(1)
-    sd = spread(f"{name}_sd", scale, n[dim])
-    each, known = averages(seen, information, at[dim], n[dim])
-    return informed_zero_sum(name, sd, each, known.mean(), dim)[at[dim]]
+    sd = spread(f"{name}_sd", scale, n)
+    each, known = averages(seen, information, at, n)
+    return informed_zero_sum(name, sd, each, known.mean(), dim)[at]
 
 
 def _seen_of_entries(
