@@ -7,12 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from markup import page
 
 from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
@@ -52,23 +47,6 @@ def test_alignment_and_the_two_kinds_of_missing() -> None:
     assert trials.data["kind"].values.tolist() == ["human", "model"]
 
 
-@pytest.mark.parametrize(
-    "convert", [pl.from_pandas, lambda t: pa.Table.from_pandas(t), lambda t: t.astype("category")]
-)
-def test_every_dataframe_gives_the_same(convert: Any) -> None:
-    reference, other = Trials.from_table(small()), Trials.from_table(convert(small()))
-    assert other.data.identical(reference.data)
-
-
-@given(st.randoms(use_true_random=False))
-@settings(max_examples=25)
-def test_the_order_of_rows_does_not_matter(random: Any) -> None:
-    table = small()
-    order = list(range(len(table)))
-    random.shuffle(order)
-    assert by_label(Trials.from_table(table.iloc[order])) == by_label(Trials.from_table(table))
-
-
 def test_numbers_as_labels_become_text_however_they_are_stored() -> None:
     whole = small(truth=[3, 10, 3, 10, 3], response=[3.0, 3.0, np.nan, 10.0, 10.0])
     trials = Trials.from_table(whole)
@@ -97,17 +75,6 @@ def test_image_serves_as_item_and_names_are_keywords() -> None:
     table = small().rename(columns={"item": "image", "observer": "subject", "truth": "category"})
     trials = Trials.from_table(table, observer="subject", truth="category")
     assert by_label(trials) == by_label(Trials.from_table(small()))
-
-
-def test_csv_keeps_labels_as_printed(tmp_path: Path) -> None:
-    path = tmp_path / "trials.csv"
-    path.write_text(
-        "observer,item,condition,truth,response\na,1,0.10,cat,cat\nb,1,0.10,cat,\na,2,0.1,dog,NA\n"
-    )
-    trials = Trials.read(path, classes=["cat", "dog", "NA"])
-    assert set(trials.data["condition"].values) == {"0.10", "0.1"}
-    assert by_label(trials)["b", "all", "0.10", "1"] == NO_RESPONSE
-    assert by_label(trials)["a", "all", "0.1", "2"] == 0
 
 
 def test_table_round_trip() -> None:
