@@ -256,10 +256,9 @@ TEXTS = {
 SEVERAL = ("target",)
 # Parameters that stay in Python: data, other results, objects, and what the program sets itself.
 IN_PYTHON = {
-    "self", "trials", "path", "rng", "priors", "tests",
-    "n_starts", "covariates", "n_datasets", "n_coverage", "spectrum", "alignment", "labels",
-    "delta", "components", "matrix", "tables", "kind", "shown", "columns", "as_", "sort",
-    "unmatched",
+    "self", "trials", "path", "rng", "tests", "n_starts", "n_datasets", "n_coverage", "spectrum",
+    "alignment", "labels", "delta", "components", "matrix", "tables", "kind", "shown", "columns",
+    "as_", "sort", "unmatched",
 }  # fmt: skip
 READ, RUN = ([one.name for one in fields(group)] for group in (Reading, Running))
 OPTIONS = Group("Options", sort_key=1)

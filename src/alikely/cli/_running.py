@@ -55,7 +55,6 @@ OPTIONS = {
     "ec_b": "--ec",
     "ec_models": "--ec",
     "rng": "--seed",
-    "n_workers": "--jobs",
 }
 # Functions of Python that a subcommand calls.
 COMMANDS = {
