@@ -9,7 +9,7 @@ from scipy import stats
 from alikely.data.blocks import cluster_numbers
 from alikely.data.tables import from_counts, joint_correctness
 from alikely.data.trials import Trials
-from alikely.inference.conjugate import independence_draws, pairwise_draws
+from alikely.inference.conjugate import pairwise_draws
 from alikely.inference.process import process_draws
 from alikely.inference.resampling import joint_draws
 from alikely.metrics import Answers, Metric, consistency, copying
@@ -90,12 +90,6 @@ def test_pairs_without_common_trials_are_undefined_not_guessed() -> None:
     table = joint_correctness(Trials.from_correct(values, condition=["u", "u", "v", "v"]))
     draws = joint_draws(table, 50, rng=1)["error_consistency"]
     assert np.isnan(draws).mean(axis=0).tolist() == [0, 1]
-
-
-def test_independence_draws_are_beta() -> None:
-    draws = independence_draws([[10, 5, 3, 12]], 20_000, rng=1)
-    assert stats.kstest(draws["p_a"][:, 0], stats.beta(16, 16).cdf).pvalue > TINY
-    assert stats.kstest(draws["p_b"][:, 0], stats.beta(14, 18).cdf).pvalue > TINY
 
 
 @pytest.mark.parametrize("way", ["cells", "process"])

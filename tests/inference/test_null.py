@@ -29,16 +29,9 @@ def test_gunel_dickey_equals_marginal_likelihoods() -> None:
         assert float(null.log_bayes_factor(cells)) == pytest.approx(joint - apart, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: null.log_bayes_factor([1, 2, 3, 4], prior=0.5), "needs prior margins above 1"),
-        (lambda: null.null_percentiles(40, ci_prob=1.0), "ci_prob must lie strictly between"),
-    ],
-)
-def test_bad_arguments(call: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()  # type: ignore[operator]
+def test_priors_without_one_of_independence() -> None:
+    with pytest.raises(ValueError, match="needs prior margins above 1"):
+        null.log_bayes_factor([1, 2, 3, 4], prior=0.5)
 
 
 def test_p_value_is_never_zero_and_undefined_draws_leave_the_denominator() -> None:

@@ -137,18 +137,3 @@ def test_bca_is_undefined_where_it_must_be() -> None:
     cells = [[160, 0, 0, 0], [150, 10, 0, 0]]
     draws = resampling.bootstrap(from_counts(cells), n_resamples=200, rng=1)
     assert np.isnan(resampling.bca_interval(cells, draws)).all()
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda t: resampling.bootstrap(t, cluster="item"), "cluster must name a trial coordinate"),
-        (
-            lambda t: resampling.bca_interval([[1, 1, 1, 1]], [[0.0]], ci_prob=1.5),
-            "ci_prob must lie strictly between 0 and 1, got 1.5",
-        ),
-    ],
-)
-def test_bad_arguments(call: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call(from_counts([3, 2, 1, 1]))  # type: ignore[operator]
