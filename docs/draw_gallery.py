@@ -26,9 +26,9 @@ WIDTH, WIDE = 640, 960  # pixels, of one panel or two and of more beside each ot
 COLORS = 128
 HEAD = """# Gallery of plots
 
-Each plot is shown with its code. Data come from the example of the package or from a simulator, and code of one heading shares
-its variables. Plots accept a result or a table and return Matplotlib axes, or an array of axes for several panels. The word
-after the name is the `kind`. `with al.plots.column():` draws for one column of a paper.
+Each plot is shown with its code. Data come from the example of the package or from a simulator, and plots under one heading
+share variables. Plot functions accept a result or a table and return Matplotlib axes, or an array of axes for several panels.
+The word after the name of a function is the `kind`. `with al.plots.column():` draws figures for one column of a paper.
 
 (`docs/draw_gallery.py` writes this page and its pictures; a test checks that no plot is missing.)
 """
@@ -76,7 +76,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
             ),
         },
     ),
-    "One model of models and humans": (
+    "Cohort model of models and humans": (
         (
             'hard = trials.select(condition=["blur", "noise"])\n'
             "families = pd.DataFrame(\n"
@@ -169,7 +169,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
             ),
         },
     ),
-    "Do intervals keep their promise?": (
+    "Coverage and calibration": (
         (
             "grid = al.calibration.default_grid()\n"
             'grid = grid[(grid["ec"] == 0.2) & (grid["accuracy_a"] == 0.95) & (grid["accuracy_b"] == 0.95)]\n'

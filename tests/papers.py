@@ -52,10 +52,10 @@ OTHERWISE = {
 HEAD = """# Five papers, figure by figure
 
 This page lists every numbered figure and table of five papers and their supplements. Each row has
-the claim in our words, the printed number, the number from the data here with a 95% interval, and a
-verdict. The rule of each verdict was written before the result. A verdict describes the claim on
-the available data: for some figures these are other models, and for some there are none. The rows
-are in [papers.csv](papers.csv), and each links to the cells of a notebook.
+the claim in our words, the printed number, the number from the available data with a 95% interval,
+and a verdict. The rule for each verdict was written before the result was known. A verdict is about
+the claim for the available data, which for some figures are from different models; for others there
+are no data. The rows are in [papers.csv](papers.csv), and each links to the cells of a notebook.
 
 (`uv run python tests/papers.py` writes this page; a test compares it.)
 """
@@ -169,9 +169,9 @@ def _numbers() -> list[str]:
     lines = [
         "## Printed numbers, to their digits",
         "",
-        "[printed.csv](printed.csv) lists all printed numbers that can be computed from the data",
-        "here. A number matches if it is equal after rounding to the printed digits. A printed",
-        "probability of 0 matches a value below the smallest floating-point number.",
+        "[printed.csv](printed.csv) lists all printed numbers that can be computed from the",
+        "available data. A number matches if it is equal after rounding to the printed digits. A",
+        "printed probability of 0 matches a value below the smallest floating-point number.",
         "",
         "| paper | | numbers | matched | where not |",
         "|---|---|---|---|---|",
