@@ -293,14 +293,8 @@ class _Reading:
         listed_classes = [] if classes is None or isinstance(classes, str) else classes
         keep = {label(name) for name in listed_classes}
         names = dict.fromkeys([*columns.values(), *labels, *item_columns])
-        source.restart(
-            list(names),
-            {
-                columns[role]: keep
-                for role in ("response", "truth")
-                if self.answered & (role in columns)
-            },
-        )
+        of_classes = [columns[r] for r in ("response", "truth") if self.answered and r in columns]
+        source.restart([*names], dict.fromkeys(of_classes, keep))
         self.n_answers = np.zeros(1, dtype=np.int64)  # of none, and of each label
         # Response numbers (observer, trial), 0 where there is none.
         self.grid: NDArray[Any] = np.zeros((0, 0), dtype=np.uint16)

@@ -199,8 +199,8 @@ def confusion_trials(confusions: Mapping[str, ArrayLike | pd.DataFrame]) -> Tria
         raise ValueError(f"confusions must have at least two systems, got {len(confusions)}")
     read = {str(name): _read(str(name), matrix) for name, matrix in confusions.items()}
     if len(read) < len(confusions):
-        names = [*map(str, confusions)]
-        repeated = next(name for n, name in enumerate(names) if name in names[:n])
+        systems = [*map(str, confusions)]
+        repeated = next(name for n, name in enumerate(systems) if name in systems[:n])
         raise ValueError(f"two systems have the name {repeated!r} (names are text); rename one")
     (first, (_, known)), *others = read.items()
     for name, (_, labels) in others:

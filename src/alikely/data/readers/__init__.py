@@ -171,10 +171,10 @@ class Log:
 
     def only(self, files: Iterable[File], known: Iterable[File]) -> list[File]:
         """Files that belong to the log, with a note on the others."""
-        kept = [file for file in files if file in set(known)]
-        if others := [file.name for file in files if file not in kept]:
+        belong = dict.fromkeys(known)
+        if others := [file.name for file in files if file not in belong]:
             self.notes.append(f"{len(others)} other files were not read: {listed(others, most=3)}")
-        return kept
+        return [*belong]
 
     def add(
         self,

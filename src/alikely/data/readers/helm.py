@@ -76,16 +76,13 @@ def _add(log: Log, run: dict[str, File], spec: dict[str, Any], observer: str) ->
     asked = _requests(log, run, str(spec["adapter_spec"].get("method")))
     tied, known = 0, False
     # Each metric has written an entry of its own for the same answer.
-    whole: dict[tuple[Any, ...], tuple[int, dict[str, Any], dict[str, Any]]] = {}
+    whole: dict[tuple[Any, ...], tuple[int, dict[str, Any], str, dict[str, Any]]] = {}
     for number, entry in enumerate(_content(log, run, STATS)):
         where = f"{run[STATS].name!r}, instance {entry.get('instance_id')!r}"
-        kind = (entry.get("perturbation") or {}).get("name")
-        values = _own_stats(field(entry, "stats", place=where), kind, where)
-        whole.setdefault(_key(entry), (number, entry, {}))[2].update(values)
+        values = _own_stats(field(entry, "stats", place=where), _key(entry)[1], where)
+        whole.setdefault(_key(entry), (number, entry, where, {}))[-1].update(values)
     there = [name for name in SCORES if any(name in values for *_, values in whole.values())]
-    for number, entry, values in whole.values():
-        where = f"{run[STATS].name!r}, instance {entry.get('instance_id')!r}"
-        kind = (entry.get("perturbation") or {}).get("name")
+    for (_, kind, _), (number, entry, where, values) in whole.items():
         if not values:
             continue  # the worst or the unperturbed case of another entry
         score = log.choose("stat", "score", there, place)

@@ -95,13 +95,12 @@ def _add(
     of = header["eval"].get("dataset")
     data = str(of.get("name") or "") if isinstance(of, dict) else ""
     # A sample with an error counts where the run has scored it.
-    complete = [one for one in samples if not one.get("error") or one.get("scores")]
-    if len(complete) < len(samples):
-        n = len(samples) - len(complete)
+    scored = [bool(one.get("scores")) for one in samples if one.get("error")]
+    if n := scored.count(False):
         log.notes.append(f"{n} samples of {place} ended in an error without a score: left out")
-    if n := sum(bool(sample.get("error")) for sample in complete):
+    if n := scored.count(True):
         log.notes.append(f"{n} samples of {place} ended in an error and were scored: they count")
-    names = [name for sample in complete for name in sample.get("scores") or {}]
+    names = [name for sample in samples for name in sample.get("scores") or {}]
     scorer = log.choose("scorer", "score", names, place)
     unscored = 0
     for _, sample in log.samples(file, samples):
