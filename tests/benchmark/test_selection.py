@@ -22,26 +22,19 @@ def methods(table: object) -> list[str]:
     return [name for name in dict.fromkeys(names) if name != "ceiling"]
 
 
-def test_one_interval_and_one_test_by_default(scores: al.Result) -> None:
-    table = scores.summary()
-    assert methods(table) == ["analytic"]
-    assert not {"interval_center", "df", "kappa_max", "kappa_min", "bias_corrected"} & set(table)
-    apart = al.benchmark.differences(scores)
+def test_one_interval_and_one_test_unless_all_are_shown(scores: al.Result) -> None:
+    more = {"interval_center", "df", "kappa_max", "kappa_min", "bias_corrected"}
+    table, images = scores.summary(), scores.summary("images", intervals="all")
+    assert methods(table) == methods(scores.summary("both", intervals="all")) == ["analytic"]
+    assert methods(images) == ["analytic", "posterior"]
+    assert not more & set(table)
+    assert more <= set(images)
+    apart, every = (al.benchmark.differences(scores, intervals=i) for i in (None, "all"))
     assert methods(apart) == ["simultaneous"]
+    assert methods(every) == ["pointwise", "simultaneous"]
     assert [name for name in apart if name.startswith("p_value")] == ["p_value_simultaneous"]
     assert al.difference(scores, "model_1", "model_2").index.tolist() == ["analytic"]
     assert "df" not in al.benchmark.ceilings(scores)
-
-
-def test_all_has_every_column_but_no_bootstrap(scores: al.Result) -> None:
-    images, crossed = (scores.summary(name, intervals="all") for name in ("images", "both"))
-    assert methods(images) == ["analytic", "posterior"]
-    assert methods(crossed) == ["analytic"]
-    assert {"interval_center", "df", "kappa_max", "kappa_min", "bias_corrected"} <= set(images)
-    assert methods(al.benchmark.differences(scores, intervals="all")) == [
-        "pointwise",
-        "simultaneous",
-    ]
 
 
 def test_there_is_no_bootstrap_interval(scores: al.Result) -> None:
