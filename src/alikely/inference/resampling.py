@@ -46,14 +46,18 @@ def bootstrap(
     cluster: str | None = None,
     images: NDArray[np.intp] | None = None,
     rng: RandomState = None,
+    patterns: bool = True,
 ) -> xr.DataArray:
-    """Bootstrap replicates of all entries of a table, with their dependence."""
+    """Bootstrap replicates of all entries of a table, with their dependence.
+
+    Without patterns of equal trials, one seed draws the same trials for every metric.
+    """
     units = images if cluster is None else cluster_numbers(table, cluster)
     if "inclusion" in table:
         # A plan samples the images of each group independently.
         units = None
     check_array(n_resamples, table.sizes["pair"], "replicates", f"{FEWER} n_resamples")
-    (out,) = _weighted(table, [metric], n_resamples, units, rng)
+    (out,) = _weighted(table, [metric], n_resamples, units, rng, patterns=patterns)
     return xr.DataArray(
         out, dims=("resample", "pair"), coords={"pair": table["pair"]}, name=metric.name
     )
@@ -82,6 +86,7 @@ def _weighted(
     units: NDArray[np.intp] | None,
     rng: RandomState,
     prior: PatternPrior | None = None,
+    patterns: bool = True,
 ) -> NDArray[np.float32]:
     """Metrics at weighted units, the same for all groups that share them: (metric, draw, pair)."""
     groups = list(blocks(table))
@@ -96,7 +101,7 @@ def _weighted(
         # Units that nothing shares are trials like any others.
         if unit and len(unit) == 1 and len(np.unique(unit)) == len(unit[0]):
             unit = None
-        jobs.append((own, unit, metrics, n, prior, seeds[numbers[0]]))
+        jobs.append((own, unit, metrics, n, prior, patterns, seeds[numbers[0]]))
     out = np.empty((len(metrics), n, table.sizes["pair"]), dtype=np.float32)
     for numbers, found in zip(together, in_parallel(_of_blocks, jobs), strict=True):
         for number, values in zip(numbers, found, strict=True):
@@ -110,11 +115,12 @@ def _of_blocks(
     metrics: Sequence[Metric],
     n: int,
     prior: PatternPrior | None,
+    patterns: bool,
     seed: np.random.SeedSequence,
 ) -> list[NDArray[np.float32]]:
     """Values for groups whose units are weighted together: (metric, draw, pair) of each."""
     chosen = own[0].chosen
-    patterns = metrics[0].counts == "correctness" and not chosen
+    patterns = patterns and metrics[0].counts == "correctness" and not chosen
     counts, own, members = units_of_trials(own, units, patterns)
     rng = np.random.default_rng(seed)
     out = [np.full((len(metrics), n, len(block.a)), np.nan, dtype=np.float32) for block in own]

@@ -16,11 +16,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import known_kind
 from alikely._base.frames import Groups, groups_of, with_notes
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.notes import told
-from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.benchmark.decomposition import decompositions, spread, student_bounds
@@ -40,12 +38,12 @@ from alikely.benchmark.layout import (
     undefined_entries,
 )
 from alikely.benchmark.levels import few_notes
-from alikely.data.blocks import Block, blocks
 from alikely.data.repeats import condition_labels, presented
 from alikely.data.summaries import missing_note_of
-from alikely.data.trials import NOT_SHOWN, Trials
-from alikely.inference.evaluation import evaluator
+from alikely.data.trials import Trials
+from alikely.inference.influence import estimate
 from alikely.inference.intervals import OPEN, bounds, share_bounds, shares
+from alikely.inference.resampling import bootstrap
 from alikely.metrics import Metric
 
 __all__ = [
@@ -58,16 +56,7 @@ __all__ = [
 ]
 
 
-DIMS = {
-    "estimate": ("metric", "condition", "system"),
-    "interval_center": ("metric", "condition", "system"),
-    "se": ("metric", "condition", "system"),
-    "df": ("metric", "condition", "system"),
-    "undefined": ("metric", "condition", "system"),
-    "replicates": ("metric", "resample", "condition", "system"),
-}
-# Numbers in memory at a time per worker, about 32 MB.
-CHUNK = 4_000_000
+ENTRY = ("condition", "system")
 
 
 def condition_alignment(
@@ -157,7 +146,6 @@ def condition_alignment(
     refuse_repeats_for(trials, *chosen)
     if n_resamples < 0:
         raise ValueError(f"n_resamples must be at least 0, got {n_resamples}")
-    names, n_humans, n_images = _checked_conditions(trials, humans)
     table, layout = laid_out(
         trials,
         models=models,
@@ -168,37 +156,49 @@ def condition_alignment(
         level="condition",
     )
     refuse_own_names("model", layout.models, (HUMANS,))
+    items, (names, number) = presented(trials.data), condition_labels(trials.data)
+    known = {part.name: part for part in layout.parts}
+    if lacking := [name for name in names if name not in known]:
+        raise ValueError(
+            f"alignment needs at least 2 observers of kind {humans!r} in each condition, "
+            f"{lacking[0]!r} has fewer; leave it out with trials.select(...)"
+        )
     seed = seed_sequence(rng)
     image_seed, human_seed = seed.spawn(2)
     people = people_drawn(layout.parts, n_resamples, human_seed)
-    values, replicates = _replicates(table, chosen, n_resamples, image_seed)
     kind = kinds_of_observers(trials)
-    found = []
-    for metric, value, images in zip(chosen, values, replicates, strict=True):
-        own = layout_of(table, kind, humans, "condition", both_orders=not metric.symmetric)
-        found.append(_of_metric(table, metric, own, value, images, people))
+    found = [
+        _of_metric(
+            table,
+            metric,
+            layout_of(table, kind, humans, "condition", both_orders=not metric.symmetric),
+            people,
+            image_seed,
+        )
+        for metric in chosen
+    ]
+    places = np.array([name.split(":", 1) for name in names], dtype=object).T
     coords = {
         "metric": [metric.name for metric in chosen],
         "metric_min": ("metric", [float(metric.bounds[0]) for metric in chosen]),
         "metric_max": ("metric", [float(metric.bounds[1]) for metric in chosen]),
         "condition": np.array(names, dtype=object),
         "system": np.array([*layout.models, HUMANS], dtype=object),
-        "dataset": ("condition", np.array([n.split(":", 1)[0] for n in names], dtype=object)),
-        "level": ("condition", np.array([n.split(":", 1)[1] for n in names], dtype=object)),
-        "n_humans": ("condition", n_humans),
-        "n_images": ("condition", n_images),
+        "dataset": ("condition", places[0]),
+        "level": ("condition", places[1]),
+        "n_humans": ("condition", [known[name].n_humans for name in names]),
+        "n_images": ("condition", np.bincount(number if items is None else number[items.first])),
     }
-    labels = system_labels(trials, [*layout.models, HUMANS], {*coords, *DIMS, "resample"})
-    return xr.Dataset(
-        {name: (dims, np.stack([each[name] for each in found])) for name, dims in DIMS.items()},
-        coords={**coords, **labels},
-        attrs={
+    labels = system_labels(trials, [*layout.models, HUMANS], {*coords, *found[0], "resample"})
+    both = xr.concat(found, "metric").assign_coords(**coords, **labels)
+    return both.assign_attrs(
+        {
             "models": models,
             "humans": humans,
             "no_response": no_response,
             "missing_note": missing_note_of(trials.data, no_response, models, humans),
             "seed": str(seed.entropy),
-        },
+        }
     )
 
 
@@ -206,30 +206,33 @@ def _of_metric(
     table: xr.Dataset,
     metric: Metric,
     layout: Layout,
-    value: Floats,
-    images: NDArray[np.float32],
     people: list[Floats],
-) -> dict[str, NDArray[np.generic]]:
+    seed: np.random.SeedSequence,
+) -> xr.Dataset:
     """Compute the variables of one metric, without the row of the ceiling."""
-    estimate = nested_scores(layout, value[None])[0, :, :-1]
-    both = np.empty((len(images), *estimate.shape), dtype=np.float32)
-    if len(images):
+    value, n_resamples = estimate(table, metric)["estimate"].values, len(people[0])
+    scores = nested_scores(layout, value[None])[0, :, :-1]
+    both = np.empty((n_resamples, *scores.shape), dtype=np.float32)
+    if n_resamples:
+        images = bootstrap(table, metric, n_resamples, patterns=False, rng=seed).values
         both[:] = nested_scores(layout, images, people)[:, :, :-1]
-    undefined = undefined_entries(layout, value)[:-1, :-1]
     # Here each human is in one condition only, whatever the scope of labels.
     parts = decompositions(
         table, layout, metric, human_ids="per_dataset", item_scope="condition", overall=False
     )
     rows = np.eye(len(layout.systems))[:-1]
     spreads = [spread(part, rows, "both") for part in parts]
-    return {
-        "estimate": estimate,
-        "interval_center": np.stack([part["interval_center"].values[:-1] for part in parts]),
-        "se": np.sqrt(np.stack([found.variance for found in spreads])),
-        "df": np.stack([found.df for found in spreads]),
-        "undefined": undefined,
-        "replicates": both,
-    }
+    centers = [part["interval_center"].values[:-1] for part in parts]
+    return xr.Dataset(
+        {
+            "estimate": (ENTRY, scores),
+            "interval_center": (ENTRY, np.stack(centers)),
+            "se": (ENTRY, np.sqrt(np.stack([found.variance for found in spreads]))),
+            "df": (ENTRY, np.stack([found.df for found in spreads])),
+            "undefined": (ENTRY, undefined_entries(layout, value)[:-1, :-1]),
+            "replicates": (("resample", *ENTRY), both),
+        }
+    )
 
 
 def _metrics(metrics: str | Metric | Sequence[str | Metric]) -> list[Metric]:
@@ -239,65 +242,6 @@ def _metrics(metrics: str | Metric | Sequence[str | Metric]) -> list[Metric]:
     if not names or len(set(names)) < len(names):
         raise ValueError(f"metrics must name at least one metric, each once; got {names}")
     return chosen
-
-
-def _checked_conditions(
-    trials: Trials, humans: str
-) -> tuple[list[str], NDArray[np.intp], NDArray[np.intp]]:
-    """Names of the conditions, with their numbers of humans and images."""
-    data, items = trials.data, presented(trials.data)
-    names, number = condition_labels(data)
-    known_kind("humans", humans, data["kind"].values)
-    people = data["kind"].values == humans
-    shown = data["correct"].values[people] != NOT_SHOWN
-    there = np.stack([shown[:, number == c].any(axis=1) for c in range(len(names))])
-    n_humans = there.sum(axis=1)
-    if (n_humans < 2).any():
-        bad = int(np.argmax(n_humans < 2))
-        raise ValueError(
-            f"alignment needs at least 2 observers of kind {humans!r} in each condition, "
-            f"{names[bad]!r} has {n_humans[bad]}; leave it out with trials.select(...)"
-        )
-    images = number if items is None else number[items.first]
-    return names, n_humans, np.bincount(images, minlength=len(names))
-
-
-def _replicates(
-    table: xr.Dataset, metrics: list[Metric], n_resamples: int, seed: np.random.SeedSequence
-) -> tuple[list[Floats], list[NDArray[np.float32]]]:
-    """Values of all pairs with images resampled, the same ones for all metrics."""
-    groups = list(blocks(table))
-    jobs = [
-        (block, metrics, n_resamples, own)
-        for block, own in zip(groups, seed.spawn(len(groups)), strict=True)
-    ]
-    n_pairs = table.sizes["pair"]
-    value = [np.empty(n_pairs) for _ in metrics]
-    replicates = [np.empty((n_resamples, n_pairs), dtype=np.float32) for _ in metrics]
-    for block, found in zip(groups, in_parallel(_of_block, jobs), strict=True):
-        for m, (own, drawn) in enumerate(found):
-            value[m][block.rows] = own
-            replicates[m][:, block.rows] = drawn
-    return value, replicates
-
-
-def _of_block(
-    block: Block, metrics: list[Metric], n_resamples: int, seed: np.random.SeedSequence
-) -> list[tuple[Floats, NDArray[np.float32]]]:
-    generator = np.random.default_rng(seed)
-    n_pairs, n_trials = len(block.a), block.correct.shape[1]
-    ready = [evaluator(block, metric) for metric in metrics]
-    drawn = [np.empty((n_resamples, n_pairs), dtype=np.float32) for _ in metrics]
-    step = max(1, CHUNK // (n_trials + max(each.width for each in ready)))
-    for start in range(0, n_resamples, step):
-        size = min(step, n_resamples - start)
-        image = generator.integers(0, n_trials, size=(size, n_trials))
-        image += n_trials * np.arange(size)[:, None]
-        times = np.bincount(image.ravel(), minlength=size * n_trials).reshape(size, n_trials)
-        for out, each in zip(drawn, ready, strict=True):
-            out[start : start + size] = each.values(times.astype(np.float32))
-    plain = np.ones((1, n_trials))
-    return [(each.values(plain)[0], out) for each, out in zip(ready, drawn, strict=True)]
 
 
 def models_of(alignment: xr.Dataset) -> list[str]:
