@@ -113,7 +113,7 @@ class Log:
         ways: dict[str, dict[str, list[Mapping[str, str]]]] = {}
         for run in found:
             ways.setdefault(run.observer, {}).setdefault(run.task, []).append(run.way)
-        groups: dict[tuple[str, str], list[Run]] = {}
+        names = []
         for run in found:
             # What tells this way of running a model from others at a task of its; mostly nothing.
             differ = {
@@ -123,29 +123,28 @@ class Log:
                 if len({other.get(key) for other in others}) > 1
             }
             told = ", ".join(key + run.way[key] for key in run.way if key in differ)
-            name = f"{run.observer} ({told})" if told else run.observer
-            groups.setdefault((name, run.task), []).append(run)
-        kept, older = [], []
-        for (name, task), several in groups.items():
-            own: list[Run] = []
-            for run in sorted(several, key=lambda run: run.rank, reverse=True):
-                parts = run.keys is not None and not any(
-                    run.keys & (other.keys or frozenset()) for other in own
-                )
-                if not own or parts:
-                    own.append(run)
-                    kept.append((name, task, run.content))
-                elif self._all_runs:
-                    kept.append((f"{name} ({run.name})", task, run.content))
-                else:
-                    older.append(run.name)
+            names.append(f"{run.observer} ({told})" if told else run.observer)
+        kept: dict[int, tuple[str, str, Any]] = {}
+        read: dict[tuple[str, str], list[frozenset[Any] | None]] = {}
+        older = []
+        for i in sorted(range(len(found)), key=lambda i: found[i].rank, reverse=True):
+            run, name = found[i], names[i]
+            own = read.setdefault((name, run.task), [])
+            # Runs of other samples are parts of one run.
+            parts = run.keys is not None and not any(run.keys & (keys or set()) for keys in own)
+            if not own or parts:
+                own.append(run.keys)
+                kept[i] = name, run.task, run.content
+            elif self._all_runs:
+                kept[i] = f"{name} ({run.name})", run.task, run.content
+            else:
+                older.append(run.name)
         if older:
             self.notes.append(
                 "of several runs of a task the newest complete one was read; left out: "
                 f"{listed(older, most=5)} (or give runs='all')"
             )
-        order = {id(run.content): i for i, run in enumerate(found)}
-        return sorted(kept, key=lambda one: order[id(one[2])])
+        return [kept[i] for i in sorted(kept)]
 
     def choose(self, what: str, keyword: str, there: Iterable[str], place: str) -> str:
         """Choose one of several by name; the only one needs no choice."""
