@@ -60,6 +60,7 @@ from alikely.inference.weighted import (
 )
 from alikely.metrics.consistency import ERROR_CONSISTENCY
 from alikely.planning.numbers import check_between, check_whole
+from alikely.simulate.cells import check_ranges
 
 WhatFor = str | Sequence[str] | Sequence[Sequence[str]]
 ALL = ("all pairs", "ranking")
@@ -196,24 +197,6 @@ def _numbers(names: Sequence[str], known: Sequence[str], more: Sequence[str] = (
             f"{nearest(unknown[0], [*known, *more])}{'; or all pairs' if more else ''}"
         )
     return [list(known).index(name) for name in names]
-
-
-def require_apart(pool: Pool, target: Target) -> None:
-    """Raise `ValueError` if models responded identically to all images."""
-    x = pool.correct
-    for row in [] if target.contrasts is None else target.contrasts:
-        own = np.flatnonzero(row)
-        if len(own) == 2 and np.array_equal(x[own[0]], x[own[1]]):
-            a, b = (pool.models[i] for i in own)
-            raise ValueError(
-                f"{a!r} and {b!r} are correct on the same images in {pool.name}: their difference "
-                "is 0 for every observer, whatever the images"
-            )
-    if target.contrasts is None and (x == x[:1]).all():
-        raise ValueError(
-            f"all models are correct on the same images in {pool.name}: their differences are 0, "
-            "whatever the images"
-        )
 
 
 # Assumed accuracies and consistencies of humans. A design for a single value can be worse than
@@ -786,7 +769,6 @@ def choose_images(
                 f"n must be at most {pool.n_images}, the images of {pool.name} that participants "
                 f"have not seen; got {n}"
             )
-        require_apart(pool, wanted)
     lists = n_humans or 1
     check_memory(
         TABLE_BYTES * lists * n * len(pools),
@@ -800,6 +782,11 @@ def choose_images(
         notes.append(f"{len(unknown)} items of shown are not in these trials: {known}")
     for pool, seed in zip(pools, seed_sequence(rng).spawn(len(pools)), strict=True):
         size = sizes(pool.correct, wanted.contrasts)
+        if size.max() < 1e-9:
+            raise ValueError(
+                f"the models of {wanted.text} are correct on the same images in {pool.name}: their "
+                "differences are 0 for every observer, whatever the images"
+            )
         drawing = drawing_of(pool, size, wanted, n, uniform_fraction, by_class)
         generator = np.random.default_rng(seed)
         for number in tracked(range(1, lists + 1), lists):
@@ -1045,10 +1032,7 @@ class StimulusPlan:
         check_whole(n_designs, "n_designs", FEWEST_DESIGNS)
         check_whole(n_humans, "n_humans", 1)
         check_between(accuracy, "accuracy", "try 0.75")
-        if not all(0 <= value <= 1 for value in difficulty_correlation):
-            raise ValueError(
-                f"difficulty_correlation must lie in [0, 1], got {list(difficulty_correlation)}"
-            )
+        check_ranges(("difficulty_correlation", difficulty_correlation, 0, 1))
         generator, rows = np.random.default_rng(seed_sequence(rng)), []
         for pool, drawing in zip(self._pools, self._drawings, strict=True):
             place = {"dataset": pool.dataset, "condition": pool.condition}

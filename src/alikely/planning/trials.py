@@ -231,11 +231,8 @@ def check_options(
 ) -> None:
     """Raise `ValueError` for an unknown method, too few data sets, or a prior without use."""
     one_of("method", method, get_args(Calculation))
-    if n_datasets < 100 or n_coverage < 0:
-        raise ValueError(
-            "n_datasets must be at least 100 and n_coverage at least 0, got "
-            f"{n_datasets} and {n_coverage}"
-        )
+    check_whole(n_datasets, "n_datasets", 100)
+    check_whole(n_coverage, "n_coverage", 0)
     if prior is not None and not n_coverage:
         raise ValueError(
             "prior must be None without posterior intervals; leave it out, or set n_coverage=1000"

@@ -92,7 +92,7 @@ def plot_calibration(
 
 def _ranks(ranks: pd.DataFrame) -> NDArray[np.object_]:
     """Distribution of ranks minus the uniform distribution, with its band."""
-    axes, parts = _panels(ranks)
+    axes, parts = _panels(ranks, "rank of true value among draws", "distribution minus uniform")
     for ax, part in zip(axes, parts, strict=True):
         for method, of_school in part.groupby("method", sort=False):
             values = of_school["rank"].dropna().to_numpy()
@@ -103,13 +103,13 @@ def _ranks(ranks: pd.DataFrame) -> NDArray[np.object_]:
             ax.step(place, below - place, color=METHODS[str(method)], linewidth=1)
         ax.axhline(0, color="0.5", linewidth=0.6)
         ax.set_xlim(0, 1)
-    return _named(axes, "rank of true value among draws", "distribution minus uniform")
+    return axes
 
 
 def _recovery(ranks: pd.DataFrame) -> NDArray[np.object_]:
     """Posterior means with normal intervals against true values."""
     ranks = ranks[ranks["quantity"] != "log_likelihood"] if "quantity" in ranks else ranks
-    axes, parts = _panels(ranks)
+    axes, parts = _panels(ranks, "true value", "posterior mean")
     for ax, part in zip(axes, parts, strict=True):
         one = part[part["method"] == "posterior"]
         half = stats.norm.ppf(0.95) * one["sd"]
@@ -118,14 +118,6 @@ def _recovery(ranks: pd.DataFrame) -> NDArray[np.object_]:
         ax.plot(one["truth"], one["mean"], ".", markersize=2, **look)
         ends = one["truth"].min(), one["truth"].max()
         ax.plot(ends, ends, color="0.3", linewidth=0.8)
-    return _named(axes, "true value", "posterior mean")
-
-
-def _named(axes: NDArray[np.object_], x: str, y: str) -> NDArray[np.object_]:
-    """Label the axes of the whole figure."""
-    figure = figure_of(axes[0])
-    figure.supxlabel(x)
-    figure.supylabel(y)
     return axes
 
 
@@ -160,15 +152,16 @@ def _coverage(
     return ax
 
 
-def _panels(
-    ranks: pd.DataFrame,
-) -> tuple[NDArray[np.object_], list[pd.DataFrame]]:
+def _panels(ranks: pd.DataFrame, x: str, y: str) -> tuple[NDArray[np.object_], list[pd.DataFrame]]:
     """Axes of a panel for each quantity, and the corresponding rows of the table."""
     check_table(ranks, {"method", "quantity", "rank", "truth", "mean", "sd"}, RANKS)
     wanted = list(dict.fromkeys(ranks["quantity"]))
     columns = min(COLUMNS, len(wanted))
     rows = -(-len(wanted) // columns)
     axes = new_axes((2.1 * columns + 0.5, 1.7 * rows + 0.6), rows, columns, most=2)
+    figure = figure_of(axes[0])
+    figure.supxlabel(x)
+    figure.supylabel(y)
     for ax in axes[len(wanted) :]:
         ax.remove()
     axes = axes[: len(wanted)]

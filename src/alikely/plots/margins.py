@@ -119,22 +119,21 @@ def _consistency(frame: pd.DataFrame, ax: Any = None) -> NDArray[np.object_]:
     """Error consistency and decision-margin consistency against accuracy."""
     check_table(frame, CONSISTENCY, "make it with alikely.estimates.consistency_table")
     axes = several_axes(ax, (9.0, 6.6), 2, 1, sharex=True)
-    parts = {
-        ", ".join(str(part) for part in place if part != "all") or "all": rows
-        for place, rows in frame.groupby(["dataset", "condition"], sort=False, dropna=False)
-    }
-    styles = group_styles(list(parts))
-    several = len(parts) > 1
+    places = [
+        ", ".join(str(part) for part in place if part != "all") or "all"
+        for place in frame[["dataset", "condition"]].itertuples(index=False)
+    ]
+    frame = frame.assign(place=places)
+    styles = group_styles(list(dict.fromkeys(places)))
+    several = len(styles) > 1
     for panel, name in zip(axes, ("error", "margin"), strict=True):
-        lines: list[Any] = []
-        for place, part in parts.items():
-            color, marker = styles[place]
-            _points(panel, part, name, color, marker)
-            lines = _lines_of_groups(panel, part, name, color if several else None)
-        handles = _points_in_words(frame, name, "0.3" if several else COLORS[0])
-        if 1 < len(parts) <= len(COLORS) and name == "error":
+        handles = _points(panel, frame, name, styles)
+        if several and len(styles) <= len(COLORS) and name == "error":
             for place, (color, marker) in styles.items():
                 handles.append(key(place, linestyle="", marker=marker, color=color))
+        for place, part in frame.groupby("place", sort=False):
+            own = styles[str(place)][0] if several else None
+            lines = _lines_of_groups(panel, part, name, own)
         legend(panel, handles + lines)
         panel.axhline(0, color="0.75", linewidth=0.8, zorder=0)
         panel.set_ylabel(f"{'decision-' * (name == 'margin')}{name} consistency (-1 to 1)")
@@ -144,49 +143,45 @@ def _consistency(frame: pd.DataFrame, ax: Any = None) -> NDArray[np.object_]:
         return axes
     names = named["model"].where(named["model"] != "", named["observer_b"])
     short = names.map(told_apart(names, MOST_LETTERS if in_column() else 40))
-    for panel, column in zip(axes, ("error_consistency", "margin_consistency"), strict=True):
+    for panel, columns in zip(
+        axes, (["error_consistency"], ["margin_consistency", "noise_corrected"]), strict=True
+    ):
         panel.margins(x=0.12, y=0.08)
-        dots = [
-            named[["accuracy_model", other]].dropna().to_numpy(np.float64)
-            for other in (column, *(["noise_corrected"] if column == "margin_consistency" else []))
-        ]
-        shown = short[named[["accuracy_model", column]].notna().all(axis=1)].tolist()
-        place_labels(panel, dots[0], shown, FAR, np.concatenate(dots))
+        dots = [named[["accuracy_model", other]].dropna().astype(float) for other in columns]
+        texts = short[dots[0].index].tolist()
+        place_labels(panel, dots[0].to_numpy(), texts, FAR, np.concatenate(dots))
     return axes
 
 
-def _points(ax: Axes, part: pd.DataFrame, name: str, color: str, marker: str) -> None:
-    """Pairs of one condition; open points are noise-corrected."""
-    column = f"{name}_consistency"
-    look: dict[str, Any] = {"linestyle": "", "color": color}
-    two, shown = part[part["n_models"] == 2], part[part["n_models"] < 2]
-    x = shown["accuracy_model"]
-    ax.plot(two["accuracy_model"], two[column], marker=".", alpha=0.3, markersize=4, zorder=1,
-            **look)  # fmt: skip
-    ax.vlines(x, shown[f"{column}_lb"], shown[f"{column}_ub"], color=color, linewidth=1.2)
-    ax.plot(x, shown[column], marker=marker, markersize=5, **look)
-    if name == "margin":
-        ax.plot(x, shown["noise_corrected"], marker=marker, markersize=6.5, markerfacecolor="white",
-                zorder=2.5, **look)  # fmt: skip
-
-
-def _points_in_words(frame: pd.DataFrame, name: str, color: str) -> list[Any]:
+def _points(
+    ax: Axes, frame: pd.DataFrame, name: str, styles: dict[str, tuple[str, str]]
+) -> list[Any]:
+    """Draw pairs by condition, open if noise-corrected; return legend entries."""
     shown, two = frame[frame["n_models"] < 2], frame[frame["n_models"] == 2]
-    column, dot = f"{name}_consistency", {"linestyle": "", "color": color}
+    column, dot = f"{name}_consistency", {"linestyle": "", "marker": "o"}
+    dot["color"] = "0.3" if len(styles) > 1 else COLORS[0]
     pair = "two groups" if (shown["n_models"] == 0).all() else "model and group"
+    hollow = {"markersize": 6.5, "markerfacecolor": "white", "zorder": 2.5}
+    small = {"markersize": 4, "marker": ".", "alpha": 0.4, "zorder": 1}
     entries: list[tuple[str, pd.DataFrame, str, dict[str, Any]]] = [
-        (f"{pair}, with interval", shown, column, {"marker": "o", "linestyle": "-"}),
-        ("two models, accuracy of the second", two, column, {"marker": ".", "alpha": 0.5}),
+        (f"{pair}, with interval", shown, column, {"markersize": 5}),
+        ("noise-corrected, posterior median", shown, "noise_corrected", hollow),
+        ("two models, accuracy of the second", two, column, small),
     ]
-    if name == "margin":
-        hollow = {"marker": "o", "markerfacecolor": "w"}
-        entries.insert(1, ("noise-corrected, posterior median", shown, "noise_corrected", hollow))
     handles = []
     for text, rows, values, look in entries:
+        if rows.empty or (name == "error" and values == "noise_corrected"):
+            continue
+        for place, own in rows.groupby("place", sort=False):
+            color, marker = styles[str(place)]
+            x, drawn = own["accuracy_model"], dot | {"color": color, "marker": marker} | look
+            ax.plot(x, own[values], **drawn)
+            if rows is shown and values == column:
+                ax.vlines(x, own[f"{column}_lb"], own[f"{column}_ub"], color=color, linewidth=1.2)
         if lost := int(rows[["accuracy_model", values]].isna().any(axis=1).sum()):
             text += f"\n({lost} of {len(rows)} undefined)"
-        if len(rows):
-            handles.append(key(text, **dot | look))
+        line = {"linestyle": "-"} if "interval" in text else {}
+        handles.append(key(text, **dot | look | line))
     return handles
 
 

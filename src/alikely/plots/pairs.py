@@ -336,14 +336,12 @@ def _separate(ax: Axes, keys: list[str]) -> None:
 def _named(results: Sequence[Result] | Mapping[str, Result]) -> dict[str, Result]:
     if isinstance(results, Mapping):
         return dict(results)
-    names = [result.metric.name for result in results]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
+    named = {result.metric.name: result for result in results}
+    if len(named) < len(results):
         raise ValueError(
-            f"results must have different names, {len(twice)} are of {twice[0]}; use a mapping "
-            "such as {'first': ..., 'second': ...}"
+            "results must have different names; use a mapping such as {'first': ..., 'second': ...}"
         )
-    return dict(zip(names, results, strict=True))
+    return named
 
 
 def by_pair_kind(frame: pd.DataFrame, kinds: Kinds | None) -> list[tuple[str, pd.DataFrame]]:

@@ -106,7 +106,10 @@ def plot_spectrum(
     color, texts = np.full(len(names), "0.3", dtype=object), []
     if found is not None:
         check_table(found, ("condition", "label", "position"), FOUND, "found")
-        _same_conditions(names, found["condition"].values.tolist(), "found")
+        if sorted(names) != sorted(found["condition"].values.tolist()):
+            raise ValueError(
+                "found must have each condition of the spectrum once; use the same trials for both"
+            )
         order = [str(name) for name in found["regime"].values]
         colors = regime_colors(order)
         color = found["label"].to_series().astype(str).loc[names].map(colors).to_numpy()
@@ -140,17 +143,6 @@ def _name_datasets(ax: Axes, datasets: list[str], label: str) -> None:
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(label, fontsize=8)
     ax.spines["left"].set_visible(False)
-
-
-def _same_conditions(names: list[str], given: list[str], what: str) -> None:
-    """Raise `ValueError` if conditions differ from those of the spectrum."""
-    if sorted(names) != sorted(given):
-        odd = sorted(set(names) ^ set(given))
-        where = f" ({len(odd)} differ, such as {odd[0]!r})" if odd else ""
-        raise ValueError(
-            f"{what} must have each condition of the spectrum once{where}; make both from the same "
-            "trials"
-        )
 
 
 TABLE = "use the table of alikely.spectrum.alignment_table(alignment, labels)"
