@@ -1,10 +1,8 @@
-"""Studies that are interrupted, damaged, spread over processes and clusters: same numbers."""
+"""Studies that are interrupted, damaged, spread over processes: same numbers."""
 
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -121,29 +119,3 @@ def test_studies_of_one_folder_do_not_meet(whole: pd.DataFrame, tmp_path: Path) 
         assert run(tmp_path).equals(whole)
         assert al.calibration.run_study(mean_of, CELLS[:3], tmp_path, rng=1).equals(other)
     assert user.read_bytes() == b"years of work"
-
-
-def dying(n: int, times: int, seed: np.random.SeedSequence, once: str) -> list[dict[str, Any]]:
-    """Kills its own worker, the first time that cell 20 is run."""
-    flag = Path(once)
-    if n == 20 and not flag.exists():
-        flag.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return mean_of(n, times, seed)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_on_a_cluster_whose_worker_dies(whole: pd.DataFrame, tmp_path: Path) -> None:
-    """Two worker processes of dask.distributed, one of which is killed in the middle."""
-    from distributed import Client, LocalCluster
-
-    cells = [cell | {"once": str(tmp_path / "died")} for cell in CELLS]
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster),
-        joblib.parallel_config(backend="dask", wait_for_workers_timeout=60),
-    ):
-        found = al.calibration.run_study(dying, cells, tmp_path / "study", rng=5)
-    assert (tmp_path / "died").exists()
-    assert found.drop(columns="once").equals(whole)

@@ -115,6 +115,7 @@ divergences = condition_divergences
     [
         (lambda: divergences(EXAMPLE, kind="monkey"), "of kind 'monkey'; .* with kind="),
         (lambda: divergences(EXAMPLE.select(condition="blur")), "at least two conditions, got"),
+        (lambda: divergences(NEVER_SEEN), r"saw condition 'two:c' \(1 such .*{'two': \['c'\]}"),
         (lambda: divergences(EXAMPLE, alpha=0), "alpha must be above 0"),
         (
             lambda: divergences(EXAMPLE, no_response="guess"),  # type: ignore[arg-type]

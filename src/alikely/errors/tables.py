@@ -200,7 +200,8 @@ def class_comparison(
         data = paired_errors(block)
         # A true class contributes its divergence times its proportion of errors.
         rows, labels = data.with_rest()
-        added = plug_in(*rows, labels, alpha=alpha, mixture=mixture, base=base).sum(axis=-1)
+        options: dict[str, Any] = {"alpha": alpha, "mixture": mixture, "base": base}
+        added = plug_in(rows[0], rows[1], labels, **options).sum(axis=-1)
         share = rows.sum(axis=(0, -1)).astype(np.float64)
         with np.errstate(invalid="ignore"):
             share /= share.sum(axis=-1, keepdims=True)
