@@ -75,10 +75,7 @@ def clustered(**columns: Any) -> al.Trials:
 
 def dmc(**options: Any) -> Any:
     given, table = margins()
-    with al.options(n_alternatives=options.pop("n_alternatives", None)):
-        return al.decision_margin_consistency(
-            given, options.pop("margins", table), **NONE | options
-        )
+    return al.decision_margin_consistency(given, options.pop("margins", table), **NONE | options)
 
 
 def ec(*pairs: Any, **options: Any) -> Any:

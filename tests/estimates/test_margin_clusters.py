@@ -62,8 +62,9 @@ SIZES = [3, 5, 8, 14, 30]
 @pytest.fixture(scope="module")
 def result() -> al.Result:
     made = experiment(np.random.default_rng(1), SIZES, 0.5)
-    with al.options(n_alternatives=16):
-        return al.decision_margin_consistency(*tables(*made), cluster="template", rng=1)
+    return al.decision_margin_consistency(
+        *tables(*made), n_alternatives=16, cluster="template", rng=1
+    )
 
 
 def test_analytic_variance_leaves_clusters_out_in_turn(result: al.Result) -> None:

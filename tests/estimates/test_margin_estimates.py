@@ -48,9 +48,8 @@ def experiment(
 
 
 def consistency(trials: al.Trials, margins: Any = None, **options: Any) -> al.Result:
-    given = {"n_draws": 0, "n_resamples": 200, "rng": 1, **options}
-    with al.options(n_alternatives=M):
-        return al.decision_margin_consistency(trials, margins, **given)
+    given = {"n_alternatives": M, "n_draws": 0, "n_resamples": 200, "rng": 1, **options}
+    return al.decision_margin_consistency(trials, margins, **given)
 
 
 def test_the_estimate_is_the_correlation_of_margins_with_shares() -> None:

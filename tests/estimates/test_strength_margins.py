@@ -67,7 +67,8 @@ def test_classes_that_matter_have_a_note() -> None:
         "observer": "net", "item": [f"i{i}" for i in range(len(made.margins))],
         "margin": made.margins,
     })  # fmt: skip
-    with al.options(n_alternatives=16, n_resamples=0, rng=1):
-        trials = al.Trials.from_table(frame)
-        found = al.decision_margin_consistency(trials, margins, model="strengths")
+    found = al.decision_margin_consistency(
+        al.Trials.from_table(frame), margins, model="strengths", n_alternatives=16, n_resamples=0,
+        rng=1,
+    )  # fmt: skip
     assert "classes matter to shares (" in found.summary()["note"].iloc[0]

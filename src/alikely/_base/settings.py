@@ -18,7 +18,6 @@ DEFAULTS: Mapping[str, Any] = {
     "n_draws": 4_000,
     "n_resamples": 10_000,
     "n_null": 10_000,
-    "n_alternatives": None,
     "rng": None,
     "progressbar": None,
 }
@@ -58,9 +57,6 @@ class Settings:
     n_null : int
         Number of data sets, simulated or permuted, for tests of pairs against independent
         observers; at most 999 for tests of equal error rows. 0 disables them. Default 10,000.
-    n_alternatives : int, optional
-        For decision margins: number of response alternatives of the task. Default: the number of
-        classes of the trials.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness. With an integer each call has this seed. Default: a new seed for each
         call.
@@ -90,7 +86,6 @@ class Settings:
     n_draws: int
     n_resamples: int
     n_null: int
-    n_alternatives: int | None
     rng: Any
     progressbar: bool | None
 
@@ -122,8 +117,6 @@ class Settings:
             check_seed(value)
         elif name in CHOICES:
             one_of(name, value, CHOICES[name])
-        elif name == "n_alternatives" and value is None:
-            pass
         elif not isinstance(value, int) or isinstance(value, bool):
             raise TypeError(f"{name} must be a whole number, got {value!r}")
         elif value < 0:

@@ -11,7 +11,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.checks import of_type, one_of
-from alikely._base.settings import options
 from alikely.data.blocks import cluster_numbers
 from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.tables import By, joint_correctness
@@ -49,7 +48,7 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
             "depends on model= ('moments' needs no MCMC); leave sampler out"
         )
     asked = DEFAULTS | dict(design.options)
-    n_alternatives = options.n_alternatives
+    n_alternatives = asked["n_alternatives"]
     check_task(2 if n_alternatives is None else n_alternatives)
     margins = _margins(asked["margins"], trials)
     table = margin_table(
@@ -179,6 +178,7 @@ def _corrected(
 DEFAULTS: dict[str, Any] = {
     "margins": None,
     "group": "kind",
+    "n_alternatives": None,
     "model": "moments",
     "unmatched": "error",
 }

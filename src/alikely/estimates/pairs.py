@@ -426,13 +426,14 @@ def error_similarity(
     return _compared(**locals())
 
 
-def decision_margin_consistency(
+def decision_margin_consistency(  # noqa: PLR0913
     trials: Trials,
     margins: Any = None,
     pairs: Pairs = "all",
     by: By = "condition",
     *,
     group: str = "kind",
+    n_alternatives: int | None = None,
     model: MarginModel = "moments",
     unmatched: Literal["error", "accept"] = "error",
     no_response: Literal["error", "drop"] = "error",
@@ -466,6 +467,8 @@ def decision_margin_consistency(
     group : str
         Label that defines groups of observers without margins: ``"kind"``, a label passed to
         `alikely.Trials`, or ``"observer"`` for no pooling.
+    n_alternatives : int, optional
+        Number of response alternatives of the task. Default: the number of classes of the trials.
     model : {"moments", "strengths"}
         Noise correction of the correlation:
 
@@ -476,7 +479,7 @@ def decision_margin_consistency(
         - ``"strengths"`` (0.1 seconds per pair): correlation on the scale of item strengths of a
           model and a group. Their distribution may have any skewness and tail weight, and the
           posterior of `alikely.models.item_margins` (by quadrature) allows for deviations from it.
-          Trials of correctness alone need ``alikely.options.n_alternatives``.
+          Trials of correctness alone need `n_alternatives`.
     unmatched : {"error", "accept"}
         What to do with a model less than half of whose items match the items with responses: raise
         an error, or compare it on the matched items.

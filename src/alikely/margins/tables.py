@@ -171,7 +171,7 @@ def alternatives_of(trials: Trials, n_alternatives: int | None) -> int:
     if not trials.has_classes:
         raise ValueError(
             "these trials contain correctness only: give the number of alternatives of the task, "
-            "n_alternatives=... (of results al.options(n_alternatives=...))"
+            "n_alternatives=..."
         )
     return len(trials.classes)
 
