@@ -37,10 +37,9 @@ def _margins(
     truths = _truths(world, truth_seed)
     generator = np.random.default_rng(data_seed)
     trials, margins = _data_sets(world, len(numbers), generator)
-    result = decision_margin_consistency(
-        trials, margins, PAIRS, group="group", n_alternatives=world.n_alternatives, n_resamples=0,
-        rng=generator,
-    )  # fmt: skip
+    options: dict[str, Any] = {"group": "group", "n_resamples": 0, "rng": generator}
+    options["n_alternatives"] = world.n_alternatives
+    result = decision_margin_consistency(trials, margins, PAIRS, **options)
     frame = result.summary(ci_prob=ci_prob, columns="all").set_index(["observer_a", "observer_b"])
     frame = frame.assign(condition=frame["condition"].astype(int)).sort_values("condition")
     ends = [f"posterior_eti{100 * ci_prob:g}_{end}" for end in ("lb", "ub")]
