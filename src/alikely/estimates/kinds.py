@@ -407,54 +407,49 @@ def _of_all(table: xr.Dataset) -> xr.Dataset:
     group, names = table["pair_group"].values, table["observer"].values
     every, starts = np.unique(group, return_index=True)
     response, correct = table["response"].values, table["correct"].values
-    readers = np.zeros((len(every), len(names)), dtype=bool)
-    n_trials = np.zeros(len(every), dtype=np.int64)
-    accuracy, mean = np.full((2, len(every)), np.nan)
-    absent, unlike = np.full((2, len(every)), "", dtype=object)
     of_pair = consistency.error_consistency(table["cells"].values)
-    for entry, number in enumerate(every):
+    rows, readers = [], []
+    for number in every:
         pairs, trials = group == number, table["trial_group"].values == number
         own = np.zeros(len(names), dtype=bool)
         own[table["first"].values[pairs]] = own[table["second"].values[pairs]] = True
         read = response[:, trials] != LEFT_OUT
         reading = own & read.any(axis=1)
-        if reading.sum() > 1 and (own & ~reading).any():
-            absent[entry] = listed(names[own & ~reading])
+        lost = own & ~reading if reading.sum() > 1 else np.zeros(len(own), dtype=bool)
         # Readers without ratings are excluded, unless fewer than two would remain.
         own = reading if reading.sum() > 1 else own
-        readers[entry], n_trials[entry] = own, (read[own].sum(axis=0) > 1).sum()
         right, answered = (correct[:, trials] == 1).sum(axis=1), read.sum(axis=1)
-        if reading.any() and not table.attrs.get("without_truth"):
-            accuracy[entry] = (right[reading] / answered[reading]).mean()
-        defined = np.isfinite(of_pair[pairs])
-        if defined.any():
-            mean[entry] = np.nanmean(of_pair[pairs])
-        if not defined.all():
-            unlike[entry] = f"defined for {defined.sum():,} of {len(defined):,} pairs"
+        known = reading.any() and not table.attrs.get("without_truth")
+        accuracy = (right[reading] / answered[reading]).mean() if known else np.nan
+        n, some = int(pairs.sum()), of_pair[pairs & np.isfinite(of_pair)]
+        readers.append(own)
+        rows.append({
+            "absent": listed(names[lost]) if lost.any() else "",
+            "n_trials": (read[own].sum(axis=0) > 1).sum(),
+            "accuracy_a": accuracy,
+            "accuracy_b": accuracy,
+            "error_consistency": some.mean() if len(some) else np.nan,
+            "ec_undefined": f"defined for {len(some):,} of {n:,} pairs" if len(some) < n else "",
+        })  # fmt: skip
     ends = np.stack([np.flatnonzero(own)[:2] for own in readers])
     label = np.full(len(every), ALL, dtype=object)
     groups = pd.DataFrame({name: table[name].values[starts] for name in ("dataset", "condition")})
+    found = pd.DataFrame(rows).astype({"absent": object, "ec_undefined": object})
     here = table.drop_dims("pair").assign(
-        {
+        {name: ("pair", found[name].to_numpy()) for name in found}
+        | {
             "first": ("pair", ends[:, 0]),
             "second": ("pair", ends[:, 1]),
             "pair_group": ("pair", every),
             "n_classes": ("pair", np.maximum.reduceat(table["n_classes"].values, starts)),
-            "readers": (("pair", "observer"), readers),
-            "absent": ("pair", absent),
-            "n_trials": ("pair", n_trials),
-            "accuracy_a": ("pair", accuracy),
-            "accuracy_b": ("pair", accuracy),
-            "error_consistency": ("pair", mean),
-            "ec_undefined": ("pair", unlike),
+            "readers": (("pair", "observer"), np.array(readers)),
         }
     )
+    labels = {name: groups[name].to_numpy(object) for name in groups}
+    labels |= {"observer_a": label, "observer_b": label}
     return here.assign_coords(
         pair=pair_labels(label, label, groups, np.arange(len(every))),
-        observer_a=("pair", label),
-        observer_b=("pair", label),
-        dataset=("pair", groups["dataset"].to_numpy(object)),
-        condition=("pair", groups["condition"].to_numpy(object)),
+        **{name: ("pair", own) for name, own in labels.items()},
     )
 
 

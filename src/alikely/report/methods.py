@@ -138,16 +138,10 @@ class References(Block):
 
 
 def _methods(result: Result) -> str:
-    if result.kind == "reader":
-        return _of_readers(result)
-    if result.kind == "pair":
-        return _of_pairs(result)
-    if result.kind == "matrix":
-        return _of_matrix(result)
-    if result.kind == "model" and is_analytic(result):
-        return _of_scores(result)
-    draws = result.data["posterior"].to_dataset()["score"]
-    n = draws.sizes["chain"] * draws.sizes["draw"]
+    of_kind = {"reader": _of_readers, "pair": _of_pairs, "matrix": _of_matrix, "model": _of_scores}
+    if result.kind != "model" or is_analytic(result):
+        return of_kind[result.kind](result)
+    n = len(result.draws("posterior"))
     return (
         f"Scores are mean {result.metric.label} over the pairs and conditions of one analysis, "
         f"computed for each of {counted(n, 'joint posterior draw')}."
