@@ -192,15 +192,12 @@ def class_comparison(
     """Compute divergences of pairs, in total and by true class."""
     n_pairs, k = table.sizes["pair"], table.sizes["class"]
     divergence, by_class = np.full(n_pairs, np.nan), np.full((n_pairs, k), np.nan)
-    count = {
-        name: np.zeros((n_pairs, k), dtype=np.int64)
-        for name in ("class_errors_a", "class_errors_b")
-    }
+    count = np.zeros((2, n_pairs, k), dtype=np.int64)
+    options: dict[str, Any] = {"alpha": alpha, "mixture": mixture, "base": base}
     for block in blocks(table):
         data = paired_errors(block)
         # A true class contributes its divergence times its proportion of errors.
         rows, labels = data.with_rest()
-        options: dict[str, Any] = {"alpha": alpha, "mixture": mixture, "base": base}
         added = plug_in(rows[0], rows[1], labels, **options).sum(axis=-1)
         share = rows.sum(axis=(0, -1)).astype(np.float64)
         with np.errstate(invalid="ignore"):
@@ -209,15 +206,14 @@ def class_comparison(
         at = np.arange(block.rows.start, block.rows.stop)[:, None], data.classes
         by_class[at] = each
         divergence[block.rows] = np.where(np.isnan(share).any(axis=-1), np.nan, added.sum(axis=-1))
-        for name, row in zip(count, rows, strict=True):
-            count[name][at] = row.sum(axis=-1)
-    sums = {
-        "n_joint_errors": table["cells"].values[:, 3],
-        "n_errors_a": count["class_errors_a"].sum(axis=1),
-        "n_errors_b": count["class_errors_b"].sum(axis=1),
-        "divergence": divergence,
-    }
-    return {name: ("pair", values) for name, values in sums.items()} | {
-        name: (("pair", "class"), values)
-        for name, values in {"class_divergence": by_class, **count}.items()
+        count[:, *at] = data.totals
+    both = ("pair", "class")
+    return {
+        "n_joint_errors": ("pair", table["cells"].values[:, 3]),
+        "n_errors_a": ("pair", count[0].sum(axis=1)),
+        "n_errors_b": ("pair", count[1].sum(axis=1)),
+        "divergence": ("pair", divergence),
+        "class_divergence": (both, by_class),
+        "class_errors_a": (both, count[0]),
+        "class_errors_b": (both, count[1]),
     }
