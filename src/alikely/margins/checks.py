@@ -26,21 +26,6 @@ from alikely.margins.tables import answers_of_group
 from alikely.metrics.alternatives import distractor_nodes
 from alikely.metrics.margins import repeated
 
-__all__ = [
-    "LEVEL",
-    "Known",
-    "bend_check",
-    "class_check",
-    "class_residuals",
-    "entry_remarks",
-    "known_strengths",
-    "pair_checks",
-    "pair_sides",
-    "raw_consistency",
-    "repeat_check",
-    "strength_line",
-]
-
 # Grid of standard deviations of strengths around the line, in units of the noise.
 SPREADS = np.linspace(0, 4, 17)
 NODES = 15

@@ -37,8 +37,6 @@ from alikely.metrics.margins import (
     scores_of_probabilities,
 )
 
-__all__ = ["decision_margins", "margins_of_options"]
-
 Codes = NDArray[np.int64]
 # Squares of larger numbers overflow.
 LARGEST = 1e100

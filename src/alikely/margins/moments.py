@@ -28,20 +28,6 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.inference.influence import indicator, of_clusters
 from alikely.metrics.margins import CONSTANT, normal_scores
 
-__all__ = [
-    "FEWEST_CLASSES",
-    "Moments",
-    "Side",
-    "group_side",
-    "lists_of_items",
-    "model_side",
-    "moment_consistency",
-    "moment_limits",
-    "same_correlation",
-    "tied_ranks",
-    "unknown_moments",
-]
-
 # With fewer classes, items are the sampling unit instead of classes.
 FEWEST_CLASSES = 5
 # Number of clusters with exact leave-one-out values; for the others slopes suffice.

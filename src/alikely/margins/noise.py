@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
-__all__ = ["explained_consistency", "fit_observers", "variance_shares"]
 
 TUNE = 500
 # Thinning of draws: with hundreds of strengths, some r_hat would exceed its limit by chance in

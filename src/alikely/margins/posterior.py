@@ -48,8 +48,6 @@ from alikely.metrics.margins import (
     normal_scores,
 )
 
-__all__ = ["MarginModel", "entry_draws"]
-
 MarginModel = Literal["moments", "strengths"]
 # With fewer items per class on average, intervals within classes are uninformative.
 FEWEST_OF_STRATUM = 2

@@ -32,16 +32,8 @@ from alikely.data.trials import Trials
 from alikely.inference.intervals import mean_of_defined
 from alikely.margins.moments import group_side, lists_of_items
 from alikely.metrics.consistency import error_consistency
-from alikely.metrics.margins import FEWEST_ITEMS, spearman_brown
-
-__all__ = [
-    "Reliability",
-    "repeat_cells",
-    "repeated_answers",
-    "self_consistency",
-    "spearman_brown",
-    "split_half_reliability",
-]
+from alikely.metrics.margins import FEWEST_ITEMS
+from alikely.metrics.margins import spearman_brown as spearman_brown
 
 ALL_SPLITS = 2_000
 # Smaller variances are rounding error.

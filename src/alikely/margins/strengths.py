@@ -38,18 +38,6 @@ from alikely.inference.regression import Weighted, importance_draws, positive, s
 from alikely.metrics.alternatives import check_task, m_afc_log_probability
 from alikely.metrics.margins import normal_scores, repeated
 
-__all__ = [
-    "MOST_INFLATED",
-    "GroupStrengths",
-    "StrengthFit",
-    "fit_model",
-    "group_strengths",
-    "item_strengths",
-    "skew_check",
-    "strength_checks",
-    "strength_limits",
-]
-
 # Grid of strengths of the tables, with linear interpolation and extrapolation.
 STEP = 1 / 40
 GRID = np.arange(-10, 18 + STEP / 2, STEP)

@@ -32,8 +32,6 @@ from alikely.data.tables import (
 from alikely.data.trials import Trials
 from alikely.metrics.margins import FEWEST_ITEMS
 
-__all__ = ["alternatives_of", "answers_of_group", "common_items", "margin_table"]
-
 # Smallest fraction of a model's items, or of answered items, that must match.
 LEAST_MATCHED = 0.5
 PLACE = ["dataset", "condition", "item"]

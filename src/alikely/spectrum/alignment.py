@@ -46,16 +46,6 @@ from alikely.inference.intervals import OPEN, bounds, share_bounds, shares
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import Metric
 
-__all__ = [
-    "alignment_table",
-    "condition_alignment",
-    "condition_groups",
-    "models_of",
-    "over_humans",
-    "took_part",
-]
-
-
 ENTRY = ("condition", "system")
 
 
@@ -190,7 +180,7 @@ def condition_alignment(
         "n_images": ("condition", np.bincount(number if items is None else number[items.first])),
     }
     labels = system_labels(trials, [*layout.models, HUMANS], {*coords, *found[0], "resample"})
-    both = xr.concat(found, "metric").assign_coords(**coords, **labels)
+    both = xr.concat(found, "metric").assign_coords({**coords, **labels})
     return both.assign_attrs(
         {
             "models": models,

@@ -36,8 +36,6 @@ from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.inference.intervals import adjusted_p_values
 
-__all__ = ["difficulty_spectrum", "normality_checks", "reference_values"]
-
 FEWEST_REFERENCE_VALUES = 3
 LEVEL = 0.05
 # Equal values may differ by rounding of the logarithm.
@@ -157,7 +155,7 @@ def difficulty_spectrum(
         n_right, n_shown = int(right[c].sum() + ROUNDING), int(shown[c].sum())
         binomial[c] = stats.binomtest(n_right, n_shown, chance, alternative="greater").pvalue
     adjusted = adjusted_p_values(binomial)
-    place = [name.split(":", 1) for name in names]
+    places = np.array([name.split(":", 1) for name in names], dtype=object).T
     by_condition: dict[str, Any] = {
         "is_reference": np.isin(np.arange(len(names)), chosen),
         "n_humans": (shown > 0).sum(axis=1),
@@ -180,9 +178,9 @@ def difficulty_spectrum(
         },
         coords={
             "condition": np.array(names, dtype=object),
-            "dataset": ("condition", np.array([first for first, _ in place], dtype=object)),
-            "level": ("condition", np.array([second for _, second in place], dtype=object)),
-            "observer": _people(trials, kind),
+            "dataset": ("condition", places[0]),
+            "level": ("condition", places[1]),
+            "observer": trials.data["observer"].values[trials.data["kind"].values == kind],
         },
     )
     spectrum.attrs = {
@@ -249,17 +247,8 @@ def normality_checks(spectrum: xr.Dataset) -> pd.DataFrame:
             if np.ptp(values) < NO_SPREAD:
                 note = "all values are equal"
             statistic, p = (np.nan, np.nan) if note else test(values)
-            rows.append(
-                {
-                    "scale": scale,
-                    "test": name,
-                    "n": len(values),
-                    "statistic": float(statistic),
-                    "p_value": float(p),
-                    "note": note,
-                }
-            )
-    return pd.DataFrame(rows)
+            rows.append((scale, name, len(values), float(statistic), float(p), note))
+    return pd.DataFrame(rows, columns=["scale", "test", "n", "statistic", "p_value", "note"])
 
 
 def _lilliefors(values: NDArray[np.float64]) -> tuple[float, float]:
@@ -297,10 +286,6 @@ def _counts(
         )
     shown = shown.astype(np.int64)
     return names, right.astype(np.int64) if items is None else right, shown
-
-
-def _people(trials: Trials, kind: str) -> NDArray[np.object_]:
-    return trials.data["observer"].values[trials.data["kind"].values == kind].astype(object)
 
 
 def _resolve(reference: str | Sequence[str], names: list[str]) -> list[int]:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
-__all__ = ["fit_spectrum", "regime_probabilities"]
-
 
 # Thinning: chains move slowly between groupings of conditions with similar likelihoods, and more
 # slowly with many conditions.

@@ -24,9 +24,6 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.inference.intervals import mean_of_defined
 from alikely.models._mixtures import mixture_boundaries, neighbour_probabilities, regime_names
 
-__all__ = ["TIE", "regimes"]
-
-
 MOST_REGIMES = 6
 # A difference of BIC below this is "not worth more than a bare mention" [R95].
 TIE = 2.0
@@ -146,11 +143,10 @@ def regimes(
     seeds = dict(zip(wanted, start_seed.spawn(len(wanted)), strict=True))
     found = {number: _fits(delta, number, n_starts, seeds[number]) for number in wanted}
     fitted = {number: fits[0] for number, fits in found.items()}
-    arrived = {number: found[number][1].bic for number in tried}
     bic = {number: fitted[number].bic for number in tried}
-    chosen = min(bic, key=lambda number: bic[number]) if k == "auto" else int(k)
+    chosen = min(tried, key=bic.__getitem__) if k == "auto" else int(k)
     best = fitted[chosen]
-    probability = neighbour_probabilities(delta, best.weight, best.mean, best.sd)
+    probability = neighbour_probabilities(delta, *best[:3])
     label = probability.argmax(axis=1)
     names = np.array(regime_names(chosen), dtype=object)
     out = xr.Dataset(
@@ -162,10 +158,10 @@ def regimes(
             "mean": ("regime", best.mean),
             "sd": ("regime", best.sd),
             "size": ("regime", np.bincount(label, minlength=chosen)),
-            "position": ("boundary", mixture_boundaries(best.weight, best.mean, best.sd)),
-            "bic": ("n_regimes", [fitted[number].bic for number in tried]),
+            "position": ("boundary", mixture_boundaries(*best[:3])),
+            "bic": ("n_regimes", list(bic.values())),
             "aicc": ("n_regimes", [fitted[number].aicc for number in tried]),
-            "converged_bic": ("n_regimes", list(arrived.values())),
+            "converged_bic": ("n_regimes", [found[number][1].bic for number in tried]),
         },
         coords={
             "condition": spectrum["condition"].values,
@@ -174,11 +170,8 @@ def regimes(
             "n_regimes": tried,
         },
     )
-    lowest = min(bic.values())
-    out.attrs = {
-        "k": chosen,
-        "ties": [number for number in tried if bic[number] <= lowest + TIE],
-    }
+    near = min(bic.values()) + TIE
+    out.attrs = {"k": chosen, "ties": [number for number in tried if bic[number] <= near]}
     if n_resamples:
         replicates = _resampled_deltas(spectrum, n_resamples, resample_seed)
         out.attrs["n_resamples"] = len(replicates)
@@ -240,17 +233,16 @@ def _fits(
 def _starts(x: Floats, k: int, n_starts: int, seed: np.random.SeedSequence) -> list[_Mixture]:
     """Mixtures of the distinct groupings from k-means with random starts."""
     at = np.sort(x)
-    mixtures = []
+    found = []
     for cut in _groupings(at, k, n_starts, np.random.default_rng(seed)):
         parts = np.split(at, cut)
-        weight = np.array([len(part) / len(at) for part in parts])
-        variance = np.array([part.var() for part in parts])
-        mean = np.array([part.mean() for part in parts])
-        mixtures.append(
-            (weight @ variance, _Mixture(weight, mean, np.sqrt(variance + LEAST_VARIANCE)))
+        size, mean, variance = (
+            np.array([f(part) for part in parts]) for f in (len, np.mean, np.var)
         )
-    mixtures.sort(key=lambda pair: pair[0])
-    return [mixture for _, mixture in mixtures[:MOST_GROUPINGS]]
+        weight = size / len(at)
+        mixture = _Mixture(weight, mean, np.sqrt(variance + LEAST_VARIANCE))
+        found.append((weight @ variance, mixture))
+    return [mixture for _, mixture in sorted(found, key=lambda pair: pair[0])[:MOST_GROUPINGS]]
 
 
 def _groupings(
@@ -327,12 +319,10 @@ def _resampled_deltas(
     for name in dict.fromkeys(dataset.tolist()):
         rows = np.flatnonzero(dataset == name)
         people = np.flatnonzero(part[rows].any(axis=0))
-        drawn = generator.multinomial(
-            len(people), np.full(len(people), 1 / len(people)), n_resamples
-        )
-        times[np.ix_(np.arange(n_resamples), rows, people)] = (
-            drawn[:, None, :] * part[np.ix_(rows, people)]
-        )
+        shares = np.full(len(people), 1 / len(people))
+        drawn = generator.multinomial(len(people), shares, n_resamples)
+        at = np.ix_(np.arange(n_resamples), rows, people)
+        times[at] = drawn[:, None, :] * part[np.ix_(rows, people)]
     mean = mean_of_defined(logit, times, axis=2)
     here = spectrum["is_reference"].values
     weight = times[:, here].reshape(n_resamples, -1)
@@ -354,7 +344,6 @@ def _refitted(
     best_k = np.empty(len(replicates), dtype=np.intp)
     for r, delta in enumerate(replicates):
         again = {k: _fit(delta, start, STOPPED) for k, start in fitted.items()}
-        own = again[chosen]
-        labels[r] = neighbour_probabilities(delta, own.weight, own.mean, own.sd).argmax(axis=1)
+        labels[r] = neighbour_probabilities(delta, *again[chosen][:3]).argmax(axis=1)
         best_k[r] = min(tried, key=lambda k: again[k].bic)
     return labels, best_k

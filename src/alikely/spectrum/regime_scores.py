@@ -31,17 +31,6 @@ from alikely.inference.intervals import OPEN, bounds, mean_of_defined, share_bou
 from alikely.metrics import get_metric
 from alikely.spectrum.alignment import condition_groups, models_of, over_humans, took_part
 
-__all__ = [
-    "Conditions",
-    "Deltas",
-    "RegimePart",
-    "mean_draws",
-    "note_of_part",
-    "regime_alignment",
-    "regime_parts",
-    "representative_conditions",
-]
-
 
 def regime_alignment(
     alignment: xr.Dataset,
@@ -164,13 +153,10 @@ def regime_alignment(
             }
         )
         ranks, reason = _ranks(part, means, ci_prob, seed)
-        for name, rank in ranks.items():
-            frame[name] = rank
         hole = np.isnan(part.draws) | np.isnan(part.human_draws)[..., None]
-        frame["undefined_replicates"] = hole.mean(axis=(0, 1))
+        frame = frame.assign(**ranks, undefined_replicates=hole.mean(axis=(0, 1)))
         note = note_of_part(part, reach, ceiling, int((lowest <= 0).sum()))
-        frame["note"] = "; ".join(filter(None, [note, reason]))
-        frames.append(frame)
+        frames.append(frame.assign(note="; ".join(filter(None, [note, reason]))))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -319,17 +305,11 @@ def regime_parts(
         if not defined.any():
             draws = np.full((len(draws), 1, len(systems)), np.nan)
             value = np.full((1, len(systems)), np.nan)
+        draws, human_draws = draws[..., columns], draws[..., human]
+        of_models, of_humans, n_defined = value[:, columns], value[:, human], int(defined.sum())
         out.append(
             RegimePart(
-                metric,
-                label,
-                models,
-                int(defined.sum()),
-                value[:, columns],
-                value[:, human],
-                draws[..., columns],
-                draws[..., human],
-                left_out,
+                metric, label, models, n_defined, of_models, of_humans, draws, human_draws, left_out
             )
         )
     return out
@@ -356,15 +336,9 @@ def representative_conditions(
     values = delta["delta"] if isinstance(delta, xr.Dataset) else delta
     if isinstance(values, xr.DataArray):
         values = values.to_series()
-    known = {str(name): float(value) for name, value in values.items()}
-    frame = pd.DataFrame(
-        {
-            "delta": [known.get(name, np.nan) for name in names],
-            "regime": [regime[name] for name in names],
-            "dataset": [datasets[name] for name in names],
-        },
-        index=pd.Index(names),
-    )
+    known = dict.fromkeys(names, np.nan)
+    known |= {str(name): float(value) for name, value in values.items()}
+    frame = pd.DataFrame({"delta": known, "regime": regime, "dataset": datasets}).loc[names]
     bad = ~np.isfinite(frame["delta"].to_numpy())
     if bad.any():
         raise ValueError(
