@@ -243,7 +243,7 @@ column 'observer' has no value in row 0; fill it in or drop the row =>
 column 'margin' must hold finite numbers, got inf for observer =>
     al.decision_margin_consistency(t(), w.margins().assign(margin=np.inf), **K)
 no file 'm\.csv' => al.decision_margin_consistency(t(), 'm.csv', **K)
-n_alternatives must be a => setattr(al.options, 'n_alternatives', 2.5)
+n_alternatives must be a => al.decision_margin_consistency(t(), n_alternatives=2.5, **K)
 WORKS => al.decision_margin_consistency(t(), w.margins().assign(margin=lambda f: f.margin *
     1e-200), **K).summary()
 load_example\(\) takes 0 => al.load_example(3)

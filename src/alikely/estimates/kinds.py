@@ -447,9 +447,9 @@ def _of_all(table: xr.Dataset) -> xr.Dataset:
     )
     labels = {name: groups[name].to_numpy(object) for name in groups}
     labels |= {"observer_a": label, "observer_b": label}
+    pair = pair_labels(label, label, groups, np.arange(len(every)))
     return here.assign_coords(
-        pair=pair_labels(label, label, groups, np.arange(len(every))),
-        **{name: ("pair", own) for name, own in labels.items()},
+        {name: ("pair", own) for name, own in {"pair": pair, **labels}.items()}
     )
 
 
