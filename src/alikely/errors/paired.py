@@ -241,6 +241,7 @@ COPIED = 0.5
 BASE_SD = 1.5
 SURE_OF = 8.0
 SURENESS_SD = 1.5
+# Concentrations end at a million: beyond, differences of log gamma functions are not resolved.
 FLOOR = 1e-6
 # Steps of the random walks: short and long ones, since posteriors are narrow and wide.
 SPREAD_STEPS = (0.15, 0.5, 1.2, 0.5)
