@@ -121,13 +121,13 @@ class AgreementRegression:
 
 
 def agreement_table(matrix: Result) -> pd.DataFrame:
-    """Tabulate the pairs of a matrix with predictors from their accuracies.
+    """Tabulate the pairs of a matrix with predictors computed from their accuracies.
 
     Parameters
     ----------
     matrix : Result
-        As returned by `alikely.pairwise_matrix`, for a symmetric metric. Several conditions are
-        averaged.
+        As returned by `alikely.pairwise_matrix`, for a symmetric metric. Estimates are averaged
+        over conditions.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def agreement_table(matrix: Result) -> pd.DataFrame:
         - ``accuracy_squared``: the square of ``accuracy``
         - ``accuracy_gap``: absolute difference of the two logits
 
-        Before taking logits, 0.5 is added to the numbers of correct and of incorrect responses.
+        Before taking logits, 0.5 is added to the numbers of correct and incorrect responses.
 
     Raises
     ------
@@ -150,8 +150,8 @@ def agreement_table(matrix: Result) -> pd.DataFrame:
     Notes
     -----
     If the two accuracies differ strongly, error consistency is close to 0, and so is its standard
-    error. Weights from each pair's standard error would let such pairs dominate. Here, all pairs
-    with the same number of trials have the same standard error.
+    error. Weighting by each pair's standard error would let such pairs dominate. Therefore, all
+    pairs with the same number of trials are given the same standard error.
 
     Examples
     --------
@@ -191,12 +191,12 @@ def agreement_regression(
     n_draws: int | None = None,
     rng: RandomState = None,
 ) -> AgreementRegression:
-    """Test whether observers of one family agree in their errors beyond their accuracies.
+    """Test whether members of a family agree in their errors more than their accuracies predict.
 
-    The agreement of a pair is modeled as ``y = b x + u_i + u_j + v + e``: coefficients of its
-    predictors (`agreement_table`), an effect of each observer [BFB01]_, and an effect of the family
-    that both belong to. The effects are ``u ~ N(0, tau)``, ``v ~ N(0, omega)`` and
-    ``e ~ N(0, sqrt(se^2 + sigma^2))``. Families are a random sample: the coefficient
+    The agreement of a pair is modeled as ``y = b x + u_i + u_j + v + e``, with coefficients for its
+    predictors (`agreement_table`), an effect for each observer [BFB01]_, and one for their common
+    family. The effects and the residual are ``u ~ N(0, tau)``, ``v ~ N(0, omega)`` and
+    ``e ~ N(0, sqrt(se^2 + sigma^2))``. Families are treated as a random sample, so the coefficient
     ``same_family`` generalizes to other families of the same population.
 
     Parameters
@@ -221,22 +221,22 @@ def agreement_regression(
     ValueError
         If an observer has no family.
         If some pairs are undefined, or all estimates are equal.
-        If all pairs or no pairs share a family, or accuracies do not differ.
+        If all pairs share a family or none does, or all accuracies are equal.
 
     Notes
     -----
     Priors are scaled by the standard deviation s of the estimates: ``b ~ N(0, 2.5 s / sd(x))``, and
-    ``tau`` and ``sigma`` are half-normal with scale s. The scale of ``omega`` is the standard
-    deviation of the pairs of one group, if that is larger.
+    ``tau`` and ``sigma`` are half-normal with scale s. The scale of ``omega`` is s, or the standard
+    deviation of the pairs within families if that is larger.
 
-    Error consistency depends on accuracies, most of all on their difference. We simulated families
-    that differ in accuracy but have no excess agreement (`docs/validation`). There, a regression
-    without accuracies overestimates the family effect by 0.03 to 0.05. The bias is 0.007 to 0.02
-    with the mean accuracy and its square, and below 0.0005 with the gap as well.
+    Error consistency depends on accuracies, above all on their difference. We simulated families
+    that differ in accuracy but have no excess agreement (`docs/validation`). A regression without
+    accuracies overestimated the family effect by 0.03 to 0.05. The bias was 0.007 to 0.02 with the
+    mean accuracy and its square as predictors, and below 0.0005 with the accuracy gap as well.
 
     All pairs of a matrix share the same questions, so their estimates have correlated sampling
     errors. The resulting variance of the coefficients, estimated from the influence of each
-    question [H74]_, is added to their draws.
+    question [H74]_, is added to that of their draws.
 
     Standard deviations are drawn by importance sampling. The result has a note if the weights are
     uneven [V24]_.

@@ -236,9 +236,9 @@ def differences(
     Parameters
     ----------
     scores : Result
-        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`. Also
-        `alikely.benchmark.group_scores` (mean agreement of each observer with all others) and
-        `alikely.benchmark.reader_study` (modalities), which accept only `ci_prob`.
+        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`. Results
+        of `alikely.benchmark.group_scores` (mean agreement of each observer with all others) and
+        `alikely.benchmark.reader_study` (modalities) are accepted with no option but `ci_prob`.
     generalize_to : {"images", "observers", "both"}, optional
         Population that intervals generalize to: new images, new humans, or both. Default: both.
         Not available for `alikely.benchmark.scores_from_result`.
@@ -266,8 +266,8 @@ def differences(
         - ``interval_center``, ``df``: center of the interval and its degrees of freedom
         - limits of the ``pointwise`` interval, and ``p_value``
         - limits of the ``simultaneous`` interval, and ``p_value_simultaneous``. They use the
-          studentized range. From posterior draws, they use the largest standardized difference,
-          without p-values
+          studentized range or, with posterior draws, the largest standardized difference, which
+          gives no p-value
         - ``p_value_bh``: p-value adjusted by Benjamini and Hochberg's method
         - ``prob_positive``: probability that the difference is above 0
         - ``note``
@@ -279,7 +279,7 @@ def differences(
     ValueError
         If an option, a label or a model is unknown, or `ci_prob` is not in (0, 1).
         If fewer than two models or groups have a score.
-        If the posterior draws of different systems are not joint.
+        If the posterior draws of different systems are independent.
 
     Examples
     --------
@@ -333,7 +333,8 @@ def test_equality(
     -------
     pandas.Series
         - ``p_value``: of the largest standardized difference (Tukey 1949), adjusted for all pairs
-        - ``system``, ``other``, ``difference``: the pair that differs most in standard errors
+        - ``system``, ``other``, ``difference``: the pair with the largest difference in units of
+          standard errors
         - ``n_systems``
         - ``note``: the reason if the test is not valid for the metric
 
@@ -357,14 +358,14 @@ def test_difference(
     groups: str | Mapping[str, str] | None = None,
     ci_prob: float | None = None,
 ) -> pd.Series:
-    """Test the difference of two models, unadjusted and adjusted for all differences.
+    """Test the difference between two models, unadjusted and adjusted for all differences.
 
     Parameters
     ----------
     scores : Result
         As returned by `alikely.benchmark_scores`.
     first, second : str
-        Models, or groups of models with `groups`.
+        Names of models, or of groups of models if `groups` is given.
     generalize_to, level, groups, ci_prob
         As in `differences`.
 
@@ -378,7 +379,7 @@ def test_difference(
     Raises
     ------
     TypeError, ValueError
-        As in `differences`, or if no model or group with a score has this name.
+        As in `differences`, or if a name is not that of a model or group with a score.
 
     Examples
     --------
@@ -414,11 +415,12 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
 
         - ``level``, ``other``, ``n_systems``
         - ``correlation``: Spearman correlation, with its bootstrap interval for new images
-        - ``pearson``: Pearson correlation of the scores (centers of the intervals)
-        - ``reliability``, ``reliability_other``: fraction of the variance over models that is not
-          noise of images and humans
-        - ``latent``: disattenuated correlation, not clipped, with its interval over models. NaN
-          without reliable variance. See `alikely.benchmark.ranking.latent_correlation`
+        - ``pearson``: Pearson correlation of the interval centers of the scores
+        - ``reliability``, ``reliability_other``: fraction of the variance between models that is
+          not noise from the sampling of images and humans
+        - ``latent``: disattenuated correlation, not clipped, with an interval that generalizes to
+          new models. NaN if there is no reliable variance. See
+          `alikely.benchmark.ranking.latent_correlation`
         - ``note``
 
     Raises
@@ -450,7 +452,7 @@ def stability(scores: Result, generalize_to: Population = "images") -> NDArray[n
     scores : Result
         As returned by `alikely.benchmark_scores`, with bootstrap replicates.
     generalize_to : {"images", "observers", "both"}
-        What the replicates resample.
+        Whether the replicates resample images, humans or both.
 
     Returns
     -------
@@ -472,7 +474,7 @@ def stability(scores: Result, generalize_to: Population = "images") -> NDArray[n
 def ceilings(
     scores: Result, generalize_to: Population | None = None, *, columns: Columns = None
 ) -> pd.DataFrame:
-    """Compute human-human scores, tested against 0, and noise ceilings of every level.
+    """Tabulate noise ceilings and human-human scores, with a test against 0, for every level.
 
     Parameters
     ----------
@@ -534,9 +536,9 @@ def ranks(
     Parameters
     ----------
     scores : Result
-        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`. Also
-        `alikely.benchmark.group_scores`, which ranks observers by their mean agreement with all
-        others.
+        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`. For
+        results of `alikely.benchmark.group_scores`, observers are ranked by their mean agreement
+        with all others.
     generalize_to, level, ci_prob
         As in `differences`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -552,9 +554,9 @@ def ranks(
         - ``rank_lb``, ``rank_ub``: joint confidence sets, for all ranks simultaneously
         - ``marginal_lb``, ``marginal_ub``: confidence sets for each rank separately
         - ``tier``: group of models; the best model of a tier is not significantly better than the
-          others
+          others in it
         - ``tied_with_top``: whether no significant difference from the best model was found
-        - ``note``: only if no set is valid
+        - ``note``: present only if no set is valid
 
         Scores from posterior draws are ranked by the median of the draws.
 

@@ -78,8 +78,8 @@ def multiverse_analysis(
     Returns
     -------
     pandas.DataFrame
-        One row per combination of choices and system, the combination that
-        `alikely.benchmark_scores` uses first. Columns:
+        One row per combination of choices and system. The first combination is the one that
+        `alikely.benchmark_scores` uses. Columns:
 
         - ``no_response``, ``conditions``, ``grouping``, ``both_perfect``, ``metric``: the choices
         - ``system``, ``score``
@@ -156,7 +156,7 @@ def multiverse_band(table: pd.DataFrame) -> pd.DataFrame:
     pandas.DataFrame
         One row per system, with columns
 
-        - ``score``, ``rank``: of the first combination
+        - ``score``, ``rank``: values for the first combination
         - ``lowest``, ``highest``: range of scores of the same metric
         - ``most_influential_choice``, ``largest_change``: the single choice that changes this
           score most, with the others fixed, and the change
@@ -217,7 +217,7 @@ def rank_by_metric(
     Error consistency cannot reach 1 if accuracies differ, which lowers the scores of the most and
     the least accurate models. The copy probability is the probability that a model copies the
     human's response, adjusted for the model's accuracy [K25]_. Normalized error consistency is
-    divided by its maximum possible given the accuracies.
+    error consistency divided by the maximum possible given the accuracies.
 
     Parameters
     ----------

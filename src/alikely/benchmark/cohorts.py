@@ -79,7 +79,7 @@ def fit_cohort(
 ) -> xr.DataTree:
     """Fit the cohort copy model to a benchmark.
 
-    Evaluated models copy random members of a human population.
+    The cohort copy model assumes that evaluated models copy random members of a human population.
 
     Parameters
     ----------
@@ -90,15 +90,16 @@ def fit_cohort(
     no_response : {"error", "drop"}
         As in `alikely.data.joint_correctness`.
     human_effects : {"drawn", False}, default "drawn"
-        How humans differ, see `alikely.models.cohort`. It never depends on the data, priors or
-        covariates.
+        How humans differ, see `alikely.models.cohort`. The default does not depend on data, priors
+        or covariates.
 
         - ``"drawn"``: a sample from a population whose members differ in accuracy and in the images
-          that they find difficult. Scores are given for a new human and for these humans. It is the
-          default because real humans differ. In simulated benchmarks of heterogeneous humans,
-          coverage was 0.93 to 0.97 (nominal 0.95). It has no covariates.
-        - ``False``: exchangeable humans, the fastest form. `cohort_scores` has a note if Cochran's
-          Q contradicts it (`alikely.benchmark.test_equal_accuracy`, all conditions, p below 0.01).
+          that they find difficult. Scores are given for a new human and for these humans. This is
+          the default because real humans differ. In simulated benchmarks of heterogeneous humans,
+          coverage was 0.93 to 0.97 (nominal 0.95). Covariates are not supported.
+        - ``False``: exchangeable humans; the fastest option. `cohort_scores` adds a note if
+          Cochran's Q test rejects exchangeability (`alikely.benchmark.test_equal_accuracy`, all
+          conditions, p below 0.01).
     covariates : mapping of str to table, optional
         Covariates of each ``"model"`` or ``"condition"`` (``dataset | condition``), such as its
         family. As in `alikely.models.cohort`; `alikely.benchmark.cohort_contrasts` estimates their
@@ -115,22 +116,22 @@ def fit_cohort(
         Source of randomness.
     include : "all" or sequence of str
         Groups to add, as in `alikely.inference.extended`. In the log likelihood ``model_right`` of
-        the evaluated models, a row is the trials of a condition that the same number of humans got
-        right.
+        the evaluated models, a row comprises the trials of a condition on which the same number of
+        humans were correct.
 
     Returns
     -------
     xarray.DataTree
-        As returned by `alikely.inference.nuts`. With covariates it has the group ``covariates``,
-        with their columns (model or condition). Its attributes include ``human_effects`` (0 or
-        ``"drawn"``) and ``note``.
+        As returned by `alikely.inference.nuts`. With covariates, it contains the group
+        ``covariates`` with their columns (model or condition). Its attributes include
+        ``human_effects`` (0 or ``"drawn"``) and ``note``.
 
     Raises
     ------
     ValueError
         As in `alikely.data.cohort_counts` and `alikely.models.cohort`.
-        If a custom model lacks a variable, has one of another shape, or is combined with options of
-        the built-in model.
+        If a custom model lacks a variable, has one with the wrong shape, or is combined with
+        options of the built-in model.
 
     Warns
     -----
@@ -258,10 +259,11 @@ def cohort_scores(
         One row per level and system, with columns
 
         - ``copy_probability``, ``error_consistency``, ``ceiling_normalized``: posterior means and
-          bounds; where they differ, also those for the observed humans
+          bounds, also for the observed humans if these differ
         - ``humans``: the humans that these columns describe: ``"new"`` (new humans from a
-          heterogeneous population) or ``"alike"`` (new humans, if all are equally accurate)
-        - ``note``: the number of missing responses, and whether Cochran's Q contradicts the model
+          heterogeneous population) or ``"alike"`` (new humans, assuming that all are equally
+          accurate)
+        - ``note``: the number of missing responses, and whether Cochran's Q test rejects the model
 
     Raises
     ------
@@ -300,7 +302,7 @@ def cohort_check(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Check the predicted accuracy of models, given the number of correct humans.
+    """Check predictions of the accuracy of models, by the number of humans who are correct.
 
     Parameters
     ----------
@@ -316,9 +318,9 @@ def cohort_check(
     Returns
     -------
     pandas.DataFrame
-        One row per group and number of correct humans, with columns
+        One row per group and number of humans who are correct, with columns
 
-        - ``group``, ``n_humans``, ``n_right`` (correct humans), ``n_answers``
+        - ``group``, ``n_humans``, ``n_right`` (humans who are correct), ``n_answers``
         - ``observed``: proportion of correct model responses
         - ``predicted``, ``lower``, ``upper``: mean and interval of replicated data
         - ``p_value``: two-sided posterior predictive p-value [GMS96]_
@@ -397,7 +399,7 @@ def _shares(member: NDArray[np.bool_]) -> NDArray[np.float64]:
 def cohort_effects(
     tree: xr.DataTree, covariate: str, values: Sequence[Any] | None = None
 ) -> xr.Dataset:
-    """Compute draws of the means of a cohort if all its models had one covariate value.
+    """Draw the means that a cohort would have if all its models had the same covariate value.
 
     Parameters
     ----------
@@ -406,7 +408,7 @@ def cohort_effects(
     covariate : str
         Name of the covariate.
     values : sequence, optional
-        Values to compare. Default: all groups, or the largest and the smallest number.
+        Values to compare. Default: all groups or, for numbers, the largest and the smallest value.
 
     Returns
     -------
@@ -451,7 +453,7 @@ def cohort_contrasts(
         One row per quantity of `cohort_effects` and pair of values, with columns
 
         - ``quantity``, ``value``, ``other``
-        - ``difference``: posterior mean of the first minus the other, with its bounds
+        - ``difference``: posterior mean for ``value`` minus that for ``other``, with bounds
         - ``prob_positive``: posterior probability that the difference is above 0
 
         Copying and error consistency are compared at equal accuracy.

@@ -34,9 +34,9 @@ def scores_from_result(
     result: Result,
     reference: str | Sequence[str] | None = None,
 ) -> Result:
-    """Score systems against a reference by the posterior draws of a result.
+    """Score systems against a reference, using the posterior draws of a result.
 
-    A score is the mean over conditions, then members of the reference, then data sets.
+    A score is a mean over conditions, then members of the reference, then data sets.
 
     Parameters
     ----------
@@ -57,17 +57,17 @@ def scores_from_result(
     TypeError
         If the result is of another kind; score trials with `alikely.benchmark_scores`.
     ValueError
-        If it has no posterior, or its draws cannot be averaged over pairs.
+        If the result has no posterior, or its draws cannot be averaged over pairs.
         If a name is unknown, or a system lacks a pair that others have.
 
     Notes
     -----
-    Means are unweighted and computed for each draw. Draws of pairs that share items are joint.
-    Draws of pairs without common items, such as those of different data sets, are independent. A
-    mean of correlations with an upper limit of 1 is below 1 in nearly all draws, even if all true
-    correlations are 1. Where all pairs have a positive posterior probability of a correlation of 1,
-    these probabilities are combined by their normal deviates [SS49]_. The result is the probability
-    that the score is 1. The same is done for -1.
+    Means are unweighted and computed for each draw. Pairs that share items have joint draws. Draws
+    for pairs without common items, such as those of different data sets, are independent. A mean of
+    correlations with an upper limit of 1 is below 1 in nearly all draws, even if all true
+    correlations are 1. If the posterior probability of a correlation of 1 is positive for every
+    pair, these probabilities are combined by their normal deviates [SS49]_. This gives the
+    probability that the score is 1. The same is done for -1.
 
     Examples
     --------

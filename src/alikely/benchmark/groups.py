@@ -87,14 +87,15 @@ def group_scores(
         between"``), ``group``, ``other`` and ``method``, with columns
 
         - ``n_pairs``: number of pairs
-        - ``n_pairs_no_overlap``: pairs without a common trial in a condition, excluded there
+        - ``n_pairs_no_overlap``: number of pairs without a common trial in some condition, from
+          which they are excluded
         - the columns of `alikely.contrast`
 
         `alikely.benchmark.ranks` returns one row per observer, with columns
 
         - ``group``, ``n_pairs``, ``n_pairs_no_overlap``
         - ``estimate``, ``se``: mean agreement with all other observers
-        - ranks and their sets [MRSW24]_, as returned by `alikely.benchmark.ranking.rank_sets`
+        - ranks and rank sets [MRSW24]_, as returned by `alikely.benchmark.ranking.rank_sets`
         - ``note``: the reason if a mean or its rank is missing
 
         `alikely.benchmark.differences` returns the differences of these means. ``table``,
@@ -112,7 +113,7 @@ def group_scores(
     Notes
     -----
     Pairs within a group, or between two groups, have equal weights, and so do conditions. In means
-    over all groups, groups have equal weights, whatever their number of observers. Intervals
+    over all groups, groups have equal weights, regardless of their number of observers. Intervals
     generalize to new items with these observers.
 
     Examples

@@ -38,9 +38,9 @@ def noise_ceilings(
 ) -> pd.DataFrame:
     """Compute bounds on the consistency that any model could reach with these humans [NK14]_.
 
-    The consensus is the majority of humans on a trial; a tie counts as half correct. For repeated
-    items, an item is a trial, and the vote of a human is its proportion correct. The upper bound is
-    the consistency of each human with the consensus of all humans, the lower bound that with the
+    The consensus is the majority of humans on a trial; a tie counts as half correct. A repeated
+    item counts as one trial, on which a human's vote is the proportion correct. The upper bound is
+    the mean consistency of humans with the consensus of all humans. The lower bound uses the
     consensus of the other humans. Models below the lower bound miss regularities that humans share.
 
     Parameters
@@ -145,8 +145,9 @@ def _with_consensus(
 def test_equal_accuracy(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
     """Test whether the humans in each condition have the same accuracy.
 
-    Cochran's Q test [C50]_ on the trials that all humans were shown. A small p-value says that
-    accuracies differ. The test does not detect humans who are equally accurate on different images.
+    We apply Cochran's Q test [C50]_ to the trials that all humans were shown. A small p-value
+    indicates that accuracies differ. The test does not detect that equally accurate humans find
+    different images difficult.
 
     The cohort model with ``human_effects=False`` treats humans as exchangeable. If p is below 0.01
     over all conditions, the table of `alikely.benchmark.cohort_scores` has a note.
@@ -154,8 +155,8 @@ def test_equal_accuracy(trials: Trials, *, humans: str = "human") -> pd.DataFram
     Parameters
     ----------
     trials : Trials
-        Aligned responses. Missing responses count as errors. For repeated items, an item is a
-        trial, and the response of a human is its proportion correct.
+        Aligned responses. Missing responses count as errors. A repeated item counts as one trial,
+        on which a human's response is the proportion correct.
     humans : str
         Kind of the observers to test.
 
@@ -165,7 +166,8 @@ def test_equal_accuracy(trials: Trials, *, humans: str = "human") -> pd.DataFram
         One row per condition, with columns
 
         - ``dataset``, ``condition``, ``n_humans``, ``n_trials``
-        - ``n_incomplete``: excluded trials that some human of the condition was not shown
+        - ``n_incomplete``: number of trials excluded because some human in the condition was not
+          shown them
         - ``accuracy_min``, ``accuracy_max``: lowest and highest accuracy
         - ``q``, ``p_value``: Cochran's Q and its p-value (chi-square, ``n_humans - 1`` degrees of
           freedom); NaN if all humans agree on every trial

@@ -46,12 +46,12 @@ def judge_agreement(
     *,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Correlate a judge's scores of candidates with its error agreement with them [G25]_.
+    """Correlate a judge's scores for candidates with its error agreement with them [G25]_.
 
     More accurate candidates are scored higher and also agree more with good judges. The quantity of
-    interest is therefore the partial correlation given accuracy [F24]_. Agreements and accuracies
-    are estimated from a finite number of questions. The variances and the covariance of their
-    sampling errors are subtracted before correlating [S04]_.
+    interest is therefore the partial correlation given accuracy [F24]_. Because agreements and
+    accuracies are estimated from a finite number of questions, the variances and the covariance of
+    their sampling errors are subtracted before correlating [S04]_.
 
     Parameters
     ----------
@@ -59,10 +59,10 @@ def judge_agreement(
         As returned by `alikely.pairwise_matrix`, for a symmetric metric, with judges and
         candidates.
     scores : mapping of str to (mapping of str to float), or pandas.DataFrame
-        Scores of the candidates by each judge, on any scale: a mapping by judge, or a table with a
-        column per judge and a row per candidate. They must come from other questions than the
-        matrix, because scores of the same responses share their noise, which biases the correction.
-        A judge's score of itself is excluded, with a note.
+        Each judge's scores for the candidates, on any scale: a mapping by judge, or a table with a
+        column per judge and a row per candidate. They must come from questions other than those of
+        the matrix, because scores for the same responses share their noise, which biases the
+        correction. A judge's score for itself is excluded, and a note is added.
     ci_prob : float, optional
         Probability of the intervals, in (0, 1). Default: as in the analysis.
 
@@ -73,10 +73,10 @@ def judge_agreement(
 
         - ``n_candidates``
         - ``correlation``: correlation of agreement and score
-        - ``partial``: partial correlation given accuracy, noise-corrected, with its interval over
-          candidates and ``p``
+        - ``partial``: noise-corrected partial correlation given accuracy, with ``p`` and an
+          interval that generalizes to new candidates
         - ``partial_raw``: partial correlation without noise correction
-        - ``noise``: fraction of the variance of agreements that is due to the sample of questions
+        - ``noise``: fraction of the variance of agreements that is due to the sampling of questions
         - ``note``
 
     Raises
@@ -84,15 +84,15 @@ def judge_agreement(
     TypeError
         If `scores` has another type.
     ValueError
-        If a judge or candidate is not in the matrix, or given twice.
+        If a judge or candidate is not in the matrix, or is given twice.
         If scores are not finite numbers, or a judge has fewer than 6 candidates.
         If the metric is directed.
 
     Notes
     -----
-    The interval is a jackknife over candidates on Fisher's z scale, with quantiles of Student's t
-    and ``n_candidates - 4`` degrees of freedom. If accuracies of candidates differ, their error
-    consistency is bounded. The partial correlation removes only the linear part of this dependence.
+    The interval is from a jackknife over candidates on Fisher's z scale, with quantiles of
+    Student's t and ``n_candidates - 4`` degrees of freedom. Differences between accuracies limit
+    error consistency. The partial correlation removes only the linear part of this dependence.
 
     Examples
     --------

@@ -228,10 +228,10 @@ def kendall_tau(estimates: ArrayLike, draws: ArrayLike) -> NDArray[np.float64]:
 
 
 def percentile_ranks(draws: ArrayLike, ci_prob: float | None = None) -> NDArray[np.float64]:
-    """Compute percentiles of bootstrap ranks, the usual practice, for comparison only.
+    """Compute percentiles of bootstrap ranks, a common practice, for comparison only.
 
     These are not confidence sets for ranks. They cannot represent ties, because every replicate
-    breaks them. Use `rank_sets`.
+    breaks them. Use `rank_sets` instead.
 
     Parameters
     ----------

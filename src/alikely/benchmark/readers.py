@@ -79,12 +79,12 @@ def reader_study(
     cluster: str | None = None,
     ci_prob: float | None = None,
 ) -> Result:
-    """Estimate mean agreement of readers with an AI or among themselves, by modality.
+    """Estimate mean agreement of readers with an AI or with one another, by modality.
 
-    Readers and cases are both random: intervals generalize to new readers and new cases. Modalities
-    are conditions. A label identifies the same case, or reader, in all modalities. The design can
-    be fully crossed (all readers read all cases in all modalities) or split-plot (readers or cases
-    occur in one modality only).
+    Readers and cases are both treated as random, so intervals generalize to new readers and new
+    cases. Conditions are treated as modalities. A label identifies the same case, or reader, in all
+    modalities. The design can be fully crossed (all readers read all cases in all modalities) or
+    split-plot (readers or cases occur in one modality only).
 
     Parameters
     ----------
@@ -132,15 +132,16 @@ def reader_study(
     ValueError
         If there are several data sets, or no observer named `ai`.
         If there are fewer than two readers (three without `ai`).
-        If the metric is one of margins, or directed without `ai`.
+        If the metric is one of margins, or is directed and there is no `ai`.
 
     Notes
     -----
     The variance accounts for clustering by readers and by cases [CGM11]_:
     ``V_readers + V_cases - V_both``, where ``V_both`` is the variance of single ratings. It is at
-    least ``V_cases``, the variance for fixed readers. ``V_readers`` is the jackknife over readers
-    [ES81]_. For a mean over pairs, each step leaves out all pairs with one reader. Degrees of
-    freedom are Satterthwaite's [H07]_, from ``R - 1`` for R readers and from those of cases.
+    least ``V_cases``, the variance for fixed readers. ``V_readers`` is the jackknife variance over
+    readers [ES81]_. For a mean over pairs, each step leaves out all pairs with one reader. Degrees
+    of freedom are Satterthwaite's [H07]_, computed from ``R - 1`` for R readers and from those for
+    cases.
 
     Examples
     --------

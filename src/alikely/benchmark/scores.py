@@ -90,8 +90,8 @@ def benchmark_scores(
 ) -> Result:
     """Score models by the similarity of their errors to those of humans [G21]_.
 
-    A score is the mean error consistency of a model with all humans. Means are unweighted, over
-    conditions, then humans, then data sets (or levels of conditions, see
+    A score is the mean error consistency of a model with all humans. Unweighted means are taken
+    over conditions, then humans, then data sets (or levels of conditions, see
     `alikely.Trials.with_levels`). The row ``human-human`` is the mean over all pairs of humans.
 
     Parameters
@@ -100,17 +100,18 @@ def benchmark_scores(
         Aligned responses.
     metric : str or Metric
         Any metric of trials, see `alikely.metrics.metrics`. For directed metrics, humans are the
-        reference of models, and the human-human mean averages both directions. Noise ceilings need
+        reference for models, and the human-human mean averages both directions. Noise ceilings need
         a metric of correctness. For error similarity, Gibbs sampling takes 0.05 to 0.1 s per pair
-        and condition. Its quantiles are limits of the scores themselves
+        and condition. Limits are computed for the scores themselves
         (`alikely.errors.limits.mean_draws`), because draws of pairs cannot be averaged.
     models, humans : str
-        Kinds of the observers to score, and of those to score them against.
+        Kinds of the observers to score and of the observers that they are compared with.
     human_ids : {"shared", "per_dataset"}, optional
-        Whether a human label identifies the same person in all data sets, or one in each. Required
-        if a label occurs in several data sets, unless the loader of the trials has set it.
+        Whether a human label identifies the same person in all data sets, or a different one in
+        each. Required if a label occurs in several data sets, unless the loader of the trials has
+        set it.
     item_scope : {"dataset", "label", "condition"}
-        Whether an item label identifies one image within a data set, everywhere, or within a
+        Whether an item label identifies one image within a data set, in all data sets, or within a
         condition.
     no_response : {"error", "drop"}
         Count a missing response as an error, or exclude the trial from that observer's pairs.
@@ -118,8 +119,8 @@ def benchmark_scores(
         Column that defines clusters of dependent items, such as ``"template"``. Clusters are then
         the sampling units instead of items.
     n_resamples : int
-        Number of bootstrap replicates, for the stability of ranks and correlations of data sets.
-        Default 0 (none).
+        Number of bootstrap replicates, for the stability of ranks and correlations between data
+        sets. Default 0 (none).
     n_draws : int
         Number of posterior draws. 0 disables them.
     prior : mapping or sequence of four numbers, optional
@@ -138,31 +139,33 @@ def benchmark_scores(
         If `trials` is not a `Trials`; score a result with `alikely.benchmark.scores_from_result`.
     ValueError
         If the metric is unknown or one of margins, or `human_ids` is required.
-        If there are fewer than two humans in a data set, a model is missing in a data set with
-        models, or as in `alikely.data.joint_correctness`.
-        If a model, a data set or a label has a name that the scores reserve.
+        If there are fewer than two humans in a data set, a model is missing from a data set that
+        has models, or as in `alikely.data.joint_correctness`.
+        If a model, a data set or a label has a reserved name.
 
     Notes
     -----
     Analytic intervals use the influence of each trial on each pair. The variance for new images is
-    the sum of squared influences of each image, over all pairs and conditions that show it. The
-    variance for new humans is the jackknife [ES81]_ over humans, over all their data sets. For
-    both, humans add their variance in excess of trial-level noise, which both components contain
-    [CGM11]_. This is computed for each contrast of scores separately.
+    the sum of the squared influences of images, each over all pairs and conditions in which the
+    image occurs. The variance for new humans is a jackknife variance [ES81]_ that leaves out each
+    human in all data sets. For both, the human variance is added only in excess of trial-level
+    noise, which both components contain [CGM11]_. Variances are computed for each contrast of
+    scores separately.
 
-    Quantiles are Student's t with the degrees of freedom of these components
+    Quantiles are those of Student's t with degrees of freedom from these components
     (`alikely.benchmark.decomposition.crossed_degrees`).
 
     For metrics of correctness, intervals are centered on ``interval_center``, the score with a
     pseudocount in the four cells of each pair. The pseudocount
     (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block and four humans and 0.1
-    for a mean over many. The centers of a mean of levels and of the level ``overall`` therefore
-    differ. For metrics of labels, the center has chance agreement over different joint errors. For
-    other metrics, it is the estimate, and influences are increased where errors are few.
+    for a mean over many blocks. A mean of the centers of levels therefore differs from the center
+    of the level ``overall``. For metrics of labels, chance agreement in the center is computed over
+    pairs of different joint errors. For other metrics, the center is the estimate, and influences
+    are increased if errors are few.
 
     Bootstrap and posterior resample each human and each image, as identified by `human_ids` and
-    `item_scope`, once for all its occurrences. The posterior of errors by class cannot do so for
-    images, and has a note where this matters.
+    `item_scope`, once for all its occurrences. The posterior of errors by class cannot do this for
+    images; a note is added where this matters.
 
     Examples
     --------

@@ -56,7 +56,7 @@ REPRODUCED = 0.5
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Families:
-    """Tree of observers by average linkage, with bootstrap support of its branches.
+    """Tree of observers from average linkage, with bootstrap support for its branches.
 
     Attributes
     ----------
@@ -129,8 +129,8 @@ class Families:
         """Advised number of groups; 1 if groups do not replicate.
 
         It maximizes the point-biserial correlation between estimates and membership in the same
-        group [M81]_. Observers that resemble no others form groups of one, so the number usually
-        exceeds that of families.
+        group [M81]_. Observers that resemble no others form groups of one, so there are usually
+        more groups than families.
         """
         n, families = self._advised()
         return n if families > 1 and not self.reproducibility < REPRODUCED else 1
@@ -167,7 +167,8 @@ class Families:
             One row per observer, in the order of leaves, with columns
 
             - ``family``: numbered from 1, in the order of leaves
-            - ``size``, ``support``: of its branch; support is NaN for families of one
+            - ``size``, ``support``: size and support of the family's branch; support is NaN for
+              families of one
 
         Raises
         ------
@@ -219,8 +220,8 @@ class Families:
 def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = None) -> Families:
     """Cluster observers by agreement, with bootstrap support for each branch.
 
-    Average linkage [SM58]_ of the estimates. The bootstrap resamples trials within each condition,
-    computes the tree, and counts how often a branch has the same members [F85]_.
+    The estimates are clustered by average linkage [SM58]_. The bootstrap resamples trials within
+    each condition, computes the tree, and counts how often a branch has the same members [F85]_.
 
     Parameters
     ----------
@@ -246,12 +247,12 @@ def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = Non
 
     Notes
     -----
-    Support is not the probability that a branch is true, but it is close. In simulated trees of 10
-    to 30 observers (`docs/validation`), branches with support above 0.95 were correct in nearly all
-    cases. Observers with equal agreement form branches in arbitrary order, which have little
-    support. Support is strict: large families have low support even if most of their members stay
-    together. `Families.advised` is the recommended number of groups, and `Families.note` reports
-    whether these replicate.
+    Support is not the probability that a branch is correct, but is close to it. In simulated trees
+    of 10 to 30 observers (`docs/validation`), branches with support above 0.95 were correct in
+    nearly all cases. Observers with equal agreement form branches in arbitrary order, which have
+    little support. Support is strict, so large families have low support even if most of their
+    members stay together. `Families.advised` is the recommended number of groups, and
+    `Families.note` reports whether these replicate.
 
     Examples
     --------
@@ -338,9 +339,10 @@ def block_means(
     Returns
     -------
     pandas.DataFrame
-        One row per pair of groups, ``group_a`` and ``group_b`` (equal for within), with the columns
-        of `alikely.mean`. Standard errors account for shared trials. Intervals generalize to new
-        trials with these observers. Groups of one observer have no row within.
+        One row per pair of groups, ``group_a`` and ``group_b`` (the same group for within-group
+        means), with the columns of `alikely.mean`. Standard errors account for shared trials.
+        Intervals generalize to new trials with these observers. Groups of one observer have no
+        within-group row.
 
     Raises
     ------
