@@ -145,7 +145,12 @@ def analyze(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
         add(kind.beside(table, metric, estimates, design, other_seed))
     if isinstance(trials, Trials):
         groups[DATA_SUMMARY] = data_summary(trials.data)
-        attrs["missing_note"] = _missing_note(trials, table, metric, design)
+        # Of the compared observers, or of all if rows are groups.
+        compared = np.unique([table[f"observer_{side}"].values.astype(str) for side in "ab"])
+        named = compared.tolist() if np.isin(compared, trials.observers).all() else None
+        as_class = design.no_response == "error" and metric.counts == "readings"
+        treated = "class" if as_class else design.no_response
+        attrs["missing_note"] = missing_note_of(trials.data, treated, observers=named)
     remarks = [
         cluster_remarks(table, metric, estimates, cluster),
         unmatched_remarks(table, metric),
@@ -245,15 +250,6 @@ def require_cells(metric: Metric, prior: Prior | None) -> None:
             f"prior is of the four cells of a pair, and the posterior of {metric.name} has none; "
             "leave it out"
         )
-
-
-def _missing_note(trials: Trials, table: xr.Dataset, metric: Metric, design: Design) -> str:
-    """Note on missing responses of the compared observers, or of all if rows are groups."""
-    compared = np.unique([table[f"observer_{side}"].values.astype(str) for side in "ab"])
-    named = compared.tolist() if np.isin(compared, trials.observers).all() else None
-    as_class = design.no_response == "error" and metric.counts == "readings"
-    treated = "class" if as_class else design.no_response
-    return missing_note_of(trials.data, treated, observers=named)
 
 
 def _check_size(trials: Any, metric: Metric, design: Design) -> int:

@@ -925,22 +925,15 @@ def model_means(
     return frame.sort_values("estimate", ascending=False, ignore_index=True)
 
 
-def _compared_observers(result: Result) -> list[str]:
-    """Observers whose means over their entries can be compared."""
-    pairs = result.pairs
-    first, second = pairs["observer_a"], pairs["observer_b"]
-    if (first == second).any():
-        return []  # entries of all readers together
-    alone = second[~second.isin(first)]
-    if alone.nunique() > 1:
-        return [str(name) for name in alone.unique()]
-    counts = pd.concat([first, second]).value_counts(sort=False)
-    return [str(name) for name in counts.index[counts > 1]]
-
-
 def observer_differences(result: Result, most: int = 66) -> pd.DataFrame:
     """Compute differences between the means of observers over their entries."""
-    names, pairs = _compared_observers(result), result.pairs[["observer_a", "observer_b"]]
+    pairs = result.pairs[["observer_a", "observer_b"]]
+    first, second = pairs["observer_a"], pairs["observer_b"]
+    counts = pd.concat([first, second]).value_counts(sort=False)
+    alone = second[~second.isin(first)].unique()
+    # Observers on one side of all pairs, or of several pairs; none if entries are of all readers.
+    names = [str(name) for name in (alone if len(alone) > 1 else counts.index[counts > 1])]
+    names = [] if (first == second).any() else names
     value = pd.Series(result.estimates["estimate"].values)
     means = {name: value[(pairs == name).any(axis=1)].mean() for name in names}
     # Observers without a defined entry come last.
@@ -950,9 +943,9 @@ def observer_differences(result: Result, most: int = 66) -> pd.DataFrame:
         chosen = [(names[0], name) for name in names[1:]]
     rows = []
     for one, other in chosen:
-        first, second = {"observer": one}, {"observer": other}
-        methods = difference(result, first, second)
-        told = difference(result, first, second, intervals=["analytic"]).iloc[0]
+        both = {"observer": one}, {"observer": other}
+        methods = difference(result, *both)
+        told = difference(result, *both, intervals=["analytic"]).iloc[0]
         row = {"observer": one, "other": other, "difference": told["estimate"], "se": told["se"]}
         for method in methods.index:
             ends = [name for name in methods if str(name).endswith(("_lb", "_ub"))]

@@ -445,12 +445,10 @@ def _of_all(table: xr.Dataset) -> xr.Dataset:
             "readers": (("pair", "observer"), np.array(readers)),
         }
     )
-    labels = {name: groups[name].to_numpy(object) for name in groups}
+    labels: dict[Any, Any] = {name: groups[name].to_numpy(object) for name in groups}
     labels |= {"observer_a": label, "observer_b": label}
-    pair = pair_labels(label, label, groups, np.arange(len(every)))
-    return here.assign_coords(
-        {name: ("pair", own) for name, own in {"pair": pair, **labels}.items()}
-    )
+    labels["pair"] = pair_labels(label, label, groups, np.arange(len(every)))
+    return here.assign_coords({name: ("pair", own) for name, own in labels.items()})
 
 
 def _beside_readings(

@@ -174,7 +174,11 @@ def pairwise_matrix(
                     tests and not of_items,
                     ci_prob,
                 )
-                variables["own"] = ("observer", found.value(_own_cells(packed)))
+                # Cells of every observer with itself.
+                own_cells = np.zeros((n, 4))
+                own_cells[:, 0] = np.bitwise_count(packed.right).sum(axis=1)
+                own_cells[:, 3] = packed.n_shown() - own_cells[:, 0]
+                variables["own"] = ("observer", found.value(own_cells))
         made.append(xr.Dataset(variables))
     estimates = made[0] if places is None else xr.concat(made, dim=str(places.name))
     if places is not None:
@@ -263,14 +267,6 @@ def _check_size(metric: Metric, n: int, n_places: int) -> None:
         "select observers with trials.select(observer=[...]), pool with by=None, or analyze sets "
         "of observers separately",
     )
-
-
-def _own_cells(packed: Packed) -> Floats:
-    """Cells of every observer with itself."""
-    own = np.zeros((len(packed.right), 4))
-    own[:, 0] = np.bitwise_count(packed.right).sum(axis=1)
-    own[:, 3] = packed.n_shown() - own[:, 0]
-    return own
 
 
 def _of_matrices(

@@ -299,7 +299,10 @@ def select(result: Result, labels: Mapping[str, Any]) -> xr.DataTree:
             answers = answers.drop_vars("cluster").assign(cluster=("trial", kept))
         answers = answers.isel({place_dim(result): at, "word": words})
     if (observers := labels.get("observer")) is not None:
-        at = [_position(result, name) for name in observers]
+        names = result.observers
+        if lost := [name for name in observers if name not in names]:
+            raise ValueError(f"no observer {lost[0]!r} in this matrix{nearest(lost[0], names)}")
+        at = [names.index(name) for name in observers]
         if len(set(at)) < max(2, len(at)):
             raise ValueError("observer must select at least two different observers")
         i, j = (np.array(at)[k] for k in np.triu_indices(len(at), k=1))
@@ -476,13 +479,6 @@ def _remarks(result: Result, found: Mapping[str, Any], counts: NDArray[np.int64]
 def pair_ends(result: Result) -> NDArray[np.intp]:
     """Return the positions of both observers of every pair, (2, pair)."""
     return np.stack(np.triu_indices(len(result.observers), k=1))
-
-
-def _position(result: Result, name: str) -> int:
-    names = result.observers
-    if name not in names:
-        raise ValueError(f"no observer {name!r} in this matrix{nearest(name, names)}")
-    return names.index(name)
 
 
 def packed_answers(result: Result) -> list[Packed]:

@@ -294,9 +294,11 @@ def _notes(
     estimates = result.estimates
     undefined = estimates["undefined"].values.astype(object)
     defined = undefined == ""
-    remarks = [undefined, _scarcity(result, frame, defined, methods)]
-    if "cells" in result.table:
-        remarks.append(cautions(result.metric, result.table["cells"].values, defined, methods))
+    known = {str(name): frame[name].to_numpy() for name in frame}
+    known |= {"cells": result.table["cells"].values} if "cells" in result.table else {}
+    remarks = [undefined, scarcity(result.metric, known, known["se"], defined, methods)]
+    if "cells" in known:
+        remarks.append(cautions(result.metric, known["cells"], defined, methods))
     if "remark" in estimates:
         remarks.append(estimates["remark"].values)
     if width is not None:
@@ -316,13 +318,3 @@ def _notes(
             remarks.append(np.full(len(frame), note("unreliable", why=reason), dtype=object))
     # An undefined estimate often has no posterior for the same reason: one note is enough.
     return joined(remarks)
-
-
-def _scarcity(
-    result: Result, frame: pd.DataFrame, defined: NDArray[np.bool_], methods: Sequence[str]
-) -> NDArray[Any]:
-    """Notes on entries with too few errors or trials for analytic and bootstrap intervals."""
-    known = {str(name): frame[name].to_numpy() for name in frame}
-    if "cells" in result.table:
-        known["cells"] = result.table["cells"].values
-    return scarcity(result.metric, known, frame["se"].to_numpy(), defined, methods)

@@ -174,13 +174,6 @@ def trial_words(frame: pd.DataFrame, result: Result) -> str:
     return f"{' and '.join(parts)}{' each' if len(frame) > 1 else ''}"
 
 
-def posterior_words(metric: Metric, median: float, digits: int) -> str:
-    """The posterior median, and its quantity if it is not the estimand."""
-    of = metric.posterior_label
-    of = "posterior" if of == "posterior" else f"{of} posterior"
-    return f"{of} median {number(median, digits)}"
-
-
 def cautions(notes: pd.Series, what: str) -> str:
     """The notes of a table in one sentence; empty without notes."""
     remarks = notes.str.split("; ").explode()
@@ -243,7 +236,9 @@ class Phrases:
         median = row.get("posterior_median", np.nan)
         if self.method != "posterior" or np.isnan(median):
             return f"{name} {ends}"
-        return f"{posterior_words(self.metric, median, self.digits)}, {name} {ends}"
+        label = self.metric.posterior_label
+        of = "posterior" if label == "posterior" else f"{label} posterior"
+        return f"{of} median {self.value(median)}, {name} {ends}"
 
     def ranged(
         self, over: str, least: pd.Series, most: pd.Series, median: float, places: Sequence[str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -83,7 +84,9 @@ def parts_of(
         return Lead(*score_findings(result), figure), score_sections(result)
     if result.kind == "matrix":
         return _matrix(result, kinds)
-    apart = None if scored else _differences(result)
+    apart = None
+    with contextlib.suppress(ValueError):  # the notes of the estimates give the reason
+        apart = None if scored else observer_differences(result)
     return _pair_lead(result), pair_sections(result, kinds, apart)
 
 
@@ -127,14 +130,6 @@ def _ends(rows: pd.DataFrame, say: Phrases) -> list[str]:
     center = "posterior_median" if say.method == "posterior" else "estimate"
     center = center if center in rows else "estimate"
     return [center, *((say.lower, say.upper) if say.lower in rows else ("estimate", "estimate"))]
-
-
-def _differences(result: Result) -> pd.DataFrame | None:
-    """Differences of means of observers, where there are any."""
-    try:
-        return observer_differences(result)
-    except ValueError:
-        return None  # the notes of the estimates give the reason
 
 
 def pair_sections(
