@@ -23,6 +23,8 @@ items, images = al.planning.items_for_agreement, al.planning.choose_images
 trials_of = al.Trials.from_table
 report, inputs_of = al.report.make_report, al.papers.representation_similarity
 x = np.random.default_rng(1).normal(size=(12, 3))
+split, own = al.margins.split_half_reliability, al.margins.self_consistency
+aligned, ONE = al.condition_alignment, {"all:clean": "r", "all:noisy": "r"}
 sizes = pd.DataFrame({"size": [1.0, 2.0]}, index=["net_a", "net_b"])
 
 
@@ -42,6 +44,10 @@ def board(change: Callable[[pd.DataFrame], pd.DataFrame], **how: Any) -> pd.Data
     return al.papers.reconstruct_leaderboard(change(whole), t(), rng=1, **how)
 
 
+def part(**chosen: Any) -> Any:
+    return aligned(t(), n_resamples=9, rng=1).isel(**chosen)
+
+
 def drawn(change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
     """A plot as it comes out, with names that are no formulas."""
     al.plot_alignment(change(alike()), "distortions").figure.canvas.draw()
@@ -54,6 +60,25 @@ def once_and_safe(page: al.report.Report) -> bool:
 
 CASES = table(
     r"""
+metric must be one of 'error_consistency', .*got 'no such' => aligned(t(), metrics='no such')
+metrics must name at least one metric => aligned(t(), metrics=[])
+no observer is of kind 'robot' => aligned(t(), models='robot')
+no_response must be one of => aligned(t(), no_response='skip')
+'all:noisy' has no label => al.spectrum.alignment_table(part(), {'all:clean': 'near'})
+alignment needs 'human-human' => al.spectrum.alignment_table(part(system=slice(2)))
+need replicates of the => al.spectrum.regime_alignment(part(resample=slice(0)), ONE)
+at least two metrics, each once => al.spectrum.regime_alignment(part(), ONE,
+    metrics=['error_consistency'])
+no reference condition 'sharp'; cond => al.difficulty_spectrum(t(), 'sharp')
+reference is empty; give at least one => al.difficulty_spectrum(t(), [])
+contain correctness only: give the accuracy => al.difficulty_spectrum(w.correct(), 'clean')
+k must be a whole number or 'auto', got True => al.regimes(al.difficulty_spectrum(t(), 'clean'),
+    k=True)
+at least 0, got 5000 and -1 => al.regimes(al.difficulty_spectrum(t(), 'clean'), n_resamples=-1)
+at least 2 observers => split(np.ones((1, 9)))
+at least 5 items that two => split(np.where(np.arange(18).reshape(2, 9) < 13, 1, nan))
+equally hard => split(np.ones((4, 9)))
+at least 2 repeats => own(np.ones((2, 9, 1)))
 value must be one number or several, got => items('x', 0.2)
 cohen_kappa must be at least 0, .*; got nan => items(nan, 0.2)
 width must lie in \(0, 2\], as agreement => items(0.6, nan)

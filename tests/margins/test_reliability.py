@@ -67,13 +67,6 @@ def test_alpha_is_cronbachs() -> None:
     assert np.isnan(alpha(np.ones((3, 6))))
 
 
-def lone(n_both: int) -> np.ndarray:
-    """Two observers, nine items, of which both answered the first."""
-    x = np.tile([[0.0, 1.0, 0.0], [0.0, 1.0, 1.0]], 3)
-    x[1, n_both:] = np.nan
-    return x
-
-
 def lists(
     rng: np.random.Generator, n: int = 6, n_items: int = 60, ability: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -190,21 +183,3 @@ def test_self_consistency_by_hand() -> None:
     # First and third repeat are the same: one pair of three agrees wholly.
     assert again["r"] == pytest.approx((1 + 2 * table["r"][0]) / 3)
     assert reliability.self_consistency(np.ones((1, 9, 2)))["r"].isna().all()
-
-
-split, own = reliability.split_half_reliability, reliability.self_consistency
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: split(np.ones((1, 9))), "at least 2 observers"),
-        (lambda: split(lone(4)), "at least 5 items that two"),
-        (lambda: split(np.where(np.isnan(lone(8)), np.nan, 1.0)), "all items are equally hard: no"),
-        (lambda: split(np.ones((4, 9))), "equally hard"),
-        (lambda: own(np.ones((2, 9, 1))), "at least 2 repeats"),
-    ],
-)
-def test_bad_input(call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -84,40 +83,13 @@ def test_margins_pass_as_they_are() -> None:
     )
 
 
-def csv_gz(table: pd.DataFrame, folder: Path) -> str:
-    table.to_csv(folder / "scores.csv.gz", index=False)
-    return str(folder / "scores.csv.gz")
-
-
-def parquet(table: pd.DataFrame, folder: Path) -> Path:
-    table.to_parquet(folder / "scores.parquet")
-    return folder / "scores.parquet"
-
-
-@pytest.mark.parametrize(
-    "made",
-    [
-        lambda table, _: pa.Table.from_pandas(table),
-        lambda table, _: table.astype(dict.fromkeys(["observer", "item", "class"], "category")),
-        lambda table, _: pl.from_pandas(table.assign(logit=table["logit"].map(repr))),
-        csv_gz,
-        parquet,
-    ],
-)
-def test_every_kind_of_table(made: Callable[[pd.DataFrame, Path], Any], tmp_path: Path) -> None:
+def test_tables_of_other_libraries_and_files(tmp_path: Path) -> None:
     table = logits()
-    found = decision_margins(made(table, tmp_path))
-    pd.testing.assert_frame_equal(found, decision_margins(table), check_exact=True)
-
-
-def test_several_tables_are_one() -> None:
-    table = logits()
-    apart = [part for _, part in table.groupby("observer", sort=False)]
-    # Text that spells numbers joins numbers.
-    apart[1] = apart[1].assign(logit=apart[1]["logit"].map(" {!r} ".format))
-    pd.testing.assert_frame_equal(
-        decision_margins(*apart), decision_margins(table), check_exact=True
-    )
+    table.to_csv(tmp_path / "scores.csv.gz", index=False)
+    texts = pl.from_pandas(table.assign(logit=table["logit"].map(repr)))
+    for given in (pa.Table.from_pandas(table), texts, str(tmp_path / "scores.csv.gz")):
+        found = decision_margins(given)
+        pd.testing.assert_frame_equal(found, decision_margins(table), check_exact=True)
 
 
 def test_columns_of_other_names() -> None:
@@ -149,6 +121,32 @@ def test_coarse_categories(how: Literal["mean", "mean_probability"], fine_truth:
     np.testing.assert_allclose(found["margin"], expected, atol=1e-12)
     found = decision_margins(probabilities(coarse_table), coarse=GROUPS, how=how)
     np.testing.assert_allclose(found["margin"], expected, atol=1e-12)
+
+
+def test_probabilities_of_0_add_to_others_of_their_category() -> None:
+    table = probabilities(logits(1, 4))
+    p = np.tile([0.7, 0, 0, 0.3], (8, 1))
+    zeros = table.assign(probability=p.ravel(), truth=table["truth"].map(GROUPS))
+    sign = np.where(zeros["truth"][::4] == "animal", 1, -1)
+    found = decision_margins(zeros, coarse=GROUPS, how="mean_probability")
+    np.testing.assert_allclose(found["margin"], sign * np.log(7 / 3) / np.sqrt(2))
+    with pytest.raises(ValueError, match=r"a probability of .* item '0' is 0"):
+        decision_margins(zeros, coarse=GROUPS)
+    p[3] = [1, 0, 0, 0]
+    none = zeros.assign(probability=p.ravel())
+    with pytest.raises(ValueError, match=r"all probabilities of a category of .*'3' are 0"):
+        decision_margins(none, coarse=GROUPS, how="mean_probability")
+
+
+def test_classes_without_a_category_or_with_one_score_are_told() -> None:
+    table = logits(2, 8).query("condition == 'clear'")
+    table.loc[(table["observer"] == "net_1") & (table["class"] == "dog"), "logit"] = 0
+    table["truth"] = "car"
+    some = {"cat": "animal", "dog": "animal", "car": "vehicle"}
+    notes = decision_margins(table, coarse=some, unmapped="ignore").groupby("observer")["note"]
+    left = "1 of 4 classes without a category left out"
+    same = "same score for all items in 1 classes, the first is 'dog'"
+    assert notes.unique().map(list).tolist() == [[left], [f"{left}; {same}"]]
 
 
 def test_a_name_of_both_kinds_is_the_category() -> None:

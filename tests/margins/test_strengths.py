@@ -236,9 +236,3 @@ def assert_equal_to_chains(fit: StrengthFit, model: Any, n_draws: int) -> None:
         assert abs(float(np.quantile(rho, tail)) - strength_limits(fit, tail)) < 4 * error
     error = float(arviz_stats.mcse(rho, method="mean"))
     assert abs(float(rho.mean()) - fit.weights @ np.tanh(fit.eta)) < 4 * error
-
-
-@pytest.mark.parametrize("number", [1, np.nan])
-def test_bad_numbers_of_alternatives(number: Any) -> None:
-    with pytest.raises(ValueError, match="n_alternatives must be a whole number of at least 2"):
-        group_strengths(np.tile([1, 0], (3, 10)), np.ones((3, 20), int), number)

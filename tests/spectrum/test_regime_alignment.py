@@ -376,21 +376,6 @@ def test_family_contrasts_by_hand(alignment: xr.Dataset) -> None:
 KINDS = ["human", "human", "model"]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"metrics": "no such"}, "metric must be one of 'error_consistency', .*got 'no such'"),
-        ({"metrics": []}, "metrics must name at least one metric"),
-        ({"models": "robot"}, "no observer is of kind 'robot'"),
-        ({"metrics": EC, "no_response": "skip"}, "no_response must be one of"),
-    ],
-)
-def test_bad_input_of_the_alignment(change: dict[str, Any], message: str) -> None:
-    trials = Trials.from_correct(np.random.default_rng(0).integers(0, 2, (3, 50)), kind=KINDS)
-    with pytest.raises(ValueError, match=message):
-        al.condition_alignment(trials, **change)
-
-
 def test_a_condition_needs_two_humans() -> None:
     correct = np.ma.masked_array(np.random.default_rng(0).integers(0, 2, (4, 80)))
     correct[0, :40] = np.ma.masked
@@ -406,25 +391,6 @@ def test_a_condition_needs_two_humans() -> None:
     )
     with pytest.raises(ValueError, match=r"'y:y' has fewer; leave it out"):
         al.condition_alignment(apart, metrics=EC)
-
-
-table_of, regimes = al.spectrum.alignment_table, al.spectrum.regime_alignment
-contrasts = al.papers.regime_family_contrasts
-ONE = dict.fromkeys(PLACES, "r")
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda a: table_of(a, {"one:low": "near"}), ValueError, "'one:high' has no label"),
-        (lambda a: table_of(a.sel(system=["a", "b"])), ValueError, "alignment needs 'human-human'"),
-        (lambda a: regimes(a.isel(resample=slice(0)), ONE), ValueError, "need replicates of the"),
-        (lambda a: regimes(a, ONE, metrics=[EC]), ValueError, "at least two metrics, each once"),
-    ],
-)  # fmt: skip
-def test_bad_input(alignment: xr.Dataset, call: Any, error: Any, message: str) -> None:
-    with pytest.raises(error, match=message):
-        call(alignment)
 
 
 @pytest.fixture(scope="module")

@@ -241,22 +241,6 @@ def test_replicates_without_a_delta_are_counted_out() -> None:
     assert np.isnan(none).all()
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: al.regimes(on_a_line([1, 2, 3]), 0), "number of conditions, 3; got 0"),
-        (lambda: al.regimes(on_a_line([1, 2, 3]), True), "whole number or 'auto', got True"),
-        (lambda: al.regimes(on_a_line([1, np.nan, 3])), r"condition 'a:1' has no delta \(infinite"),
-        (lambda: al.regimes(on_a_line([1.0])), "a spectrum of at least 2 conditions, got 1"),
-        (lambda: al.regimes(on_a_line([1, 2, 3]), n_resamples=-1), "at least 0, got 5000 and -1"),
-    ],
-)
-def test_bad_input(call: Callable[[], Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message) as error:
-        call()
-    assert "\n" not in str(error.value)
-
-
 @pytest.mark.slow
 def test_printed_regimes(shared_data: Path, figure: Callable[[str], None]) -> None:
     """Four regimes of 72 conditions, whatever the seed."""

@@ -251,29 +251,6 @@ def test_normality_checks_of_too_few_or_equal_values() -> None:
     assert notes.to_dict() == {"accuracy": "all values are equal", "logit": ""}
 
 
-LONELY = {"a:clean": [19, 18, 17], "a:noise": [None, 3, None]}
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: spectrum_of(reference="a:sharp"), "no reference condition 'a:sharp'; cond"),
-        (lambda: spectrum_of(reference=[]), "reference is empty; give at least one"),
-        (lambda: spectrum_of(LONELY, "clean"), "in each condition, 'a:noise' has 1"),
-        (
-            lambda: spectrum_of(chance=None),
-            "contain correctness only: give the accuracy",
-        ),
-        (lambda: spectrum_of(correction=float("inf")), "correction must be finite, .* got inf"),
-        (lambda: spectrum_of(no_response="skip"), "no_response"),
-    ],
-)
-def test_bad_input(call: Callable[[], Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message) as error:
-        call()
-    assert "\n" not in str(error.value)
-
-
 REAL_REFERENCE = [
     "contrast:c100",
     "high-pass:inf",
