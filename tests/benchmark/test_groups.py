@@ -37,7 +37,9 @@ def test_means_by_hand() -> None:
     ):
         i, j = trials.observers.index(a), trials.observers.index(b)
         value[i, j] = value[j, i] = ec
-    table = found.summary().query("method == 'analytic'").set_index(["contrast", "group", "other"])
+    table = (
+        found.summary().query("method == 'analytic'").set_index(["contrast", "group", "group_b"])
+    )
     same = FAMILIES[:, None] == FAMILIES
     within = [np.nanmean(value[np.ix_(f == FAMILIES, f == FAMILIES)]) for f in ["ant", "bee"]]
     assert table.loc[("within", "ant", "ant"), "estimate"] == pytest.approx(within[0])
@@ -110,7 +112,9 @@ def test_groups_on_two_lists_do_not_depend_on_kinds(kinds: list[str]) -> None:
     """Who answered both lists shows that labels match: pairs across lists are missing alone."""
     group = dict(zip("pPqQr", "aabbc", strict=True))
     found = al.benchmark.group_scores(on_two_lists(True, kinds), group, **POINT)
-    table = found.summary().query("method == 'analytic'").set_index(["contrast", "group", "other"])
+    table = (
+        found.summary().query("method == 'analytic'").set_index(["contrast", "group", "group_b"])
+    )
     between = table.loc[("between", "a", "b")]
     assert (between["n_pairs"], between["n_pairs_no_overlap"]) == (4, 2)
     pairs = of_pairs(found).summary()

@@ -279,7 +279,7 @@ def test_power_is_what_is_promised(
     pilots = [studied(*answers(rng, 1, n, n_cases, spread)) for _ in range(40)]
     by_readers, by_cases, by_both, df_cases = np.mean(pilots, axis=0)[1:, 0]
     row = {
-        "modality": "A", "other": "B", "n_readers": n, "n_cases": n_cases,
+        "modality": "A", "modality_b": "B", "n_readers": n, "n_cases": n_cases,
         "se_readers": np.sqrt(by_readers), "var_reader": n * (by_readers - by_both),
         "var_case": n_cases * (by_cases - by_both), "var_residual": n * n_cases * by_both,
         "df_cases": df_cases,

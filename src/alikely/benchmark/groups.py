@@ -84,7 +84,7 @@ def group_scores(
     -------
     Result
         ``summary()`` has one row per ``contrast`` (``"within"``, ``"between"``, ``"within -
-        between"``), ``group``, ``other`` and ``method``, with columns
+        between"``), ``group``, ``group_b`` and ``method``, with columns
 
         - ``n_pairs``: number of pairs
         - ``n_pairs_no_overlap``: number of pairs without a common trial in some condition, from
@@ -191,7 +191,7 @@ def summary(
         )
         known = [[weights[k] for k in keys if k in weights] for keys in (inside, outside)]
         means = [np.mean(each, axis=0) for each in known if each]
-        row: dict[str, Any] = {"contrast": statement, "group": one, "other": other}
+        row: dict[str, Any] = {"contrast": statement, "group": one, "group_b": other}
         row |= {"n_pairs": n_pairs, "n_pairs_no_overlap": n_pairs_no_overlap}
         if len(means) < (2 if statement == EXCESS else 1):
             note = APART if n_pairs else ALONE
@@ -243,7 +243,7 @@ def method(result: Result, interval: str | None = None) -> str:
 def page_columns(_: Result, frame: pd.DataFrame, __: Sequence[str]) -> list[str]:
     """Choose the columns of a summary that a page shows."""
     bounds = [str(name) for name in frame if str(name).endswith(("_lb", "_ub"))]
-    return ["contrast", "group", "other", "n_pairs", "estimate", *bounds]
+    return ["contrast", "group", "group_b", "n_pairs", "estimate", *bounds]
 
 
 def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:

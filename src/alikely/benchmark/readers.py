@@ -149,7 +149,7 @@ def reader_study(
     >>> trials, truth = al.simulate.reader_study(6, 150, rng=1)
     >>> found = al.benchmark.reader_study(trials, "AI")
     >>> apart = al.benchmark.differences(found)
-    >>> apart[["modality", "other", "n_readers", "n_cases"]].values.tolist()
+    >>> apart[["modality", "modality_b", "n_readers", "n_cases"]].values.tolist()
     [['A', 'B', 6, 150]]
     >>> among = al.benchmark.reader_study(trials).summary()
     >>> bool(among["estimate"][0] > among["estimate"][1])
@@ -222,7 +222,7 @@ def differences(
     one, other = np.triu_indices(len(names), 1)
     frame = _table(result, pair_contrasts(len(names)), ci_prob, intervals)
     frame.insert(0, "modality", names[one])
-    frame.insert(1, "other", names[other])
+    frame.insert(1, "modality_b", names[other])
     t = frame["estimate"] / frame["se"].where(frame["se"] > 0)
     frame["p_value"] = 2 * special.stdtr(frame["df"], -t.abs())
     return with_columns(frame, list(frame), columns)
@@ -269,8 +269,8 @@ def sentence(result: Result, *, ci_prob: float, digits: int) -> str:
 def _said(label: str, row: pd.Series, ci_prob: float, digits: int) -> str:
     lower, upper = bound_names("analytic", "ci", ci_prob)
     what, p = f"in {row['modality']}", ""
-    if "other" in row:
-        what += f" minus that in {row['other']}"
+    if "modality_b" in row:
+        what += f" minus that in {row['modality_b']}"
         p = f", {p_words('p', row['p_value'])}"
     value = number(row["estimate"], digits)
     return (

@@ -495,7 +495,7 @@ def plan_reader_study(
         One row per contrast of the pilot (each pair of modalities, or the mean of a single
         modality) and design, with columns
 
-        - ``modality``, ``other``: the modalities
+        - ``modality``, ``modality_b``: the modalities
         - ``n_readers``, ``n_cases``: the design
         - ``se``, ``width``: standard error, expected width of the interval
         - ``power``: probability to detect `difference`
@@ -539,7 +539,8 @@ def plan_reader_study(
     tables = []
     for row in pilot.to_dict("records"):
         se, half = _half_widths(row["var_reader"], row["var_case"], row, r, n, ci_prob)
-        columns = {"modality": row["modality"], "other": row.get("other", ""), "n_readers": r}
+        columns = {"modality": row["modality"], "modality_b": row.get("modality_b", "")}
+        columns["n_readers"] = r
         columns |= {"n_cases": n, "se": se, "width": 2 * half.mean(axis=0)}
         if difference is not None:
             columns["power"] = _power(difference, se, half)

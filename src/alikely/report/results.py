@@ -57,7 +57,7 @@ MOST_IN_MAP = 120
 MOST_IN_LEAD = 15
 TREE = "Observers are joined by average linkage of the estimates."
 MODALITIES = {
-    "modality": "condition", "other": "other condition", "p_value": "p", "observer": "reader",
+    "modality": "condition", "modality_b": "second condition", "p_value": "p", "observer": "reader",
 }  # fmt: skip
 TESTED = (
     "Tests against observers with independent errors: p (simulated) is based on {n} tables "
@@ -441,12 +441,12 @@ def _study(study: Result) -> tuple[Lead, list[Section]]:
     ]
     panels = {label: modalities.set_index("modality")[["estimate", *ends]]}
     if len(apart):
-        own = apart[["modality", "other", *names, "p_value", "note"]]
+        own = apart[["modality", "modality_b", *names, "p_value", "note"]]
         blocks.append(
             table_of(own, "Differences, smallest p values first.", sort="p_value",
                      headings=MODALITIES)
         )  # fmt: skip
-        between = apart["modality"] + " minus " + apart["other"]
+        between = apart["modality"] + " minus " + apart["modality_b"]
         panels["difference"] = apart[["estimate", *ends]].set_axis(between).head(MOST_IN_LEAD)
     blocks.append(table_of(reader_means(study), "Readers.", headings=MODALITIES, folded=True))
     figure = figure_of(
