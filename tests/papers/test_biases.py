@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -99,18 +98,6 @@ def test_intervals_cover(sets: Callable[..., int], figure: Callable[[str], None]
     assert alone["posterior"] >= least
     # Percentiles of 80 items are known to be somewhat narrow.
     assert alone["bootstrap"] >= stats.binom.ppf(1e-4, n_sets, 0.92) / n_sets
-
-
-def test_people_go_by_shape(shared_data: Path) -> None:
-    trials = al.datasets.model_vs_human(shared_data / "model_vs_human", datasets="cue-conflict")
-    bias = cue_bias(trials)
-    # 80 of the 1,280 images have shape and texture of one class.
-    assert (bias["n_items"] == 1_200).all()
-    assert bias["estimate"].max() < 0.1
-    printed = pd.read_csv(shared_data / "published" / "geirhos2020_accuracies.csv", index_col=0)
-    accuracy = trials.summary().set_index("observer")["accuracy"].round(2)
-    people = [name for name in printed.index if name.startswith("subject")]
-    assert (accuracy[people] == printed.loc[people, "cue_conflict"]).all()
 
 
 def test_items_by_hand() -> None:

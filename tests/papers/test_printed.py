@@ -45,12 +45,6 @@ def test_estimates_are_those_of_the_benchmark(trials: al.Trials) -> None:
         assert (own["rank"] <= own["rank_ub"]).all()
 
 
-def test_ties_share_the_better_rank(trials: al.Trials) -> None:
-    table = pd.DataFrame({"system": list("abc"), "dataset": "all", "score": [0.5, 0.7, 0.5]})
-    found = reconstruct_leaderboard(table, trials.select(condition="noise"), n_samples=100, rng=1)
-    assert found.groupby("scheme")["rank"].apply(list).tolist() == [[1, 2, 2]] * 3
-
-
 def test_widths_are_those_of_single_reconstructions(trials: al.Trials) -> None:
     table = printed_scores(trials)
     name = table["system"].iloc[0]

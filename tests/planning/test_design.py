@@ -106,14 +106,6 @@ def test_bias_from_every_possible_table(pair: tuple[float, float, float], figure
     assert row.bias == pytest.approx(stated / 500)
 
 
-def test_a_difference_of_proportions_has_no_bias() -> None:
-    """Copy probability: both are unbiased, whatever the number of trials of either."""
-    a, b, ec = np.array(PAIRS).T
-    setting = plans.one_pair(simulate.cell_probabilities(a, b, ec), COPY_PROBABILITY)
-    # Rounding over a step of 1e-5.
-    np.testing.assert_allclose(plans.second_order_bias(setting), 0, atol=1e-8)
-
-
 THREE = plans.Setting(
     pattern_probabilities(0.75, 0.8, 0.65, 0.5, 0.3, 0.4),
     np.array([pattern_cells(3, 0, 1), pattern_cells(3, 0, 2)]),

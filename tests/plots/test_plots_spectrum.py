@@ -70,10 +70,6 @@ def test_levels_have_a_line_for_each_model(alignment: xr.Dataset) -> None:
     for _, rows in own.groupby("system"):
         assert tuple(rows["estimate"].fillna(9).round(6)) in lines
     assert {"easy", "hard"} <= {text.get_text() for text in ax.texts}
-    families = al.load_example().data["family"]
-    assert {"convnet", "transformer"} <= set(
-        legend(al.plot_alignment(table, "levels", dataset="all", families=families))
-    )
 
 
 def test_distortions_have_a_dot_for_each_condition(alignment: xr.Dataset) -> None:
@@ -90,6 +86,3 @@ def test_distortions_have_a_dot_for_each_condition(alignment: xr.Dataset) -> Non
     bars = [c for c in ax.collections if type(c).__name__ == "LineCollection"]
     ends = [segment[:, 0] for c in bars for segment in c.get_segments()]
     np.testing.assert_allclose(ends, known[["bootstrap_eti95_lb", "bootstrap_eti95_ub"]])
-    assert ("undefined, not drawn: 1 of 3" in legend(ax)) == (len(known) == 2)
-    # Of three conditions a density would be of its kernel.
-    assert "density of conditions" not in legend(ax)
