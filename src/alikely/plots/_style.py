@@ -204,7 +204,7 @@ def new_axes(
 
 
 def rows_shown(
-    n: int, top: int | None, height: float, most: int | None = None, panels: int = 1
+    n: int, top: int | None, height: float, most: int | None = None
 ) -> tuple[int, float]:
     """Number of rows to draw, best first, and their height in inches."""
     if top is not None and not (isinstance(top, int | np.integer) and top >= 1):
@@ -213,7 +213,7 @@ def rows_shown(
     if not in_column():
         return shown, height
     height = max(0.5 * height, LEAST_ROW)
-    fit = max(int((PAGE / panels - 1.0) / height), 1)
+    fit = max(int((PAGE - 1.0) / height), 1)
     if top is not None and shown > fit:
         raise ValueError(
             f"{shown} rows are too many for a page, the limit is {fit}; use top={fit} or fewer"
