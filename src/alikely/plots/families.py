@@ -106,9 +106,9 @@ def plot_families(
     keys = _tree(axes[0], tree)
     if by is not None:
         keys += _strip(axes[1], order, by)
-    image, label = _map(axes[-1], matrix, order, named)
+    image = _map(axes[-1], matrix, order, named)
     # Attached to all panels, so that leaves are above their columns.
-    color_key(axes, image, label, location="bottom", aspect=40, shrink=0.6)
+    color_key(axes, image, matrix.metric.label, location="bottom", aspect=40, shrink=0.6)
     legend(axes[-1], keys)
     return axes
 
@@ -164,8 +164,8 @@ def _strip(ax: Axes, order: list[str], by: Mapping[str, str]) -> list[Any]:
     return [Patch(color=color, label=name) for name, color in colors.items()]
 
 
-def _map(ax: Axes, matrix: Result, order: list[str], named: bool) -> tuple[AxesImage, str]:
-    """Draw the matrix in the order of the leaves; return the image and its label."""
+def _map(ax: Axes, matrix: Result, order: list[str], named: bool) -> AxesImage:
+    """Draw the matrix in the order of the leaves."""
     square = square_matrix(matrix, "estimate")
     if place := place_dim(matrix):
         square = square.mean(place)
@@ -182,4 +182,4 @@ def _map(ax: Axes, matrix: Result, order: list[str], named: bool) -> tuple[AxesI
         ax.set_xticks([])
         ax.set_yticks([])
         ax.set_ylabel(f"{len(order):,} observers")
-    return image, matrix.metric.label
+    return image
