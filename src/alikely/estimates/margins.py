@@ -50,7 +50,10 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
     asked = DEFAULTS | dict(design.options)
     n_alternatives = asked["n_alternatives"]
     check_task(2 if n_alternatives is None else n_alternatives)
-    margins = _margins(asked["margins"], trials)
+    margins = asked["margins"]
+    if margins is not None:
+        several = margins if isinstance(margins, list | tuple) else [margins]
+        margins = decision_margins(*several, trials=trials)
     table = margin_table(
         trials, margins, design.pairs, design.by, design.no_response,
         group=asked["group"], unmatched=asked["unmatched"], cluster=design.cluster,
@@ -113,13 +116,6 @@ def _draw(
         **{name: found[name].values for name in CHECKED[model]},
     }
     return groups | of_pairs(variables)
-
-
-def _margins(margins: Any, trials: Trials) -> pd.DataFrame | None:
-    if margins is None:
-        return None
-    several = isinstance(margins, (list, tuple))
-    return decision_margins(*(margins if several else [margins]), trials=trials)
 
 
 def _ceilings(table: xr.Dataset, design: Design, seed: np.random.SeedSequence) -> xr.Dataset:

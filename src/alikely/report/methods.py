@@ -117,7 +117,12 @@ def software() -> Reference:
 def methods_section(results: list[Result], advice: Sequence[str]) -> Section:
     """How the numbers were computed, and what the notes advise to do in Python."""
     blocks: list[Block] = [Text(_methods(result)) for result in results]
-    blocks.append(Text(_seeds(results)))
+    seeds = dict.fromkeys(str(r.data.attrs["seed"]) for r in results if "seed" in r.data.attrs)
+    said = "The analysis uses no random numbers."
+    if seeds:
+        said = f"Seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}: the same seed gives the same "
+        said += "numbers with any number of workers."
+    blocks.append(Text(said))
     if advice:
         blocks += [Text("What to do about the notes, in Python:"), Items(advice)]
     return Section("How it was computed", blocks)
@@ -237,17 +242,6 @@ def _of_matrix(matrix: Result) -> str:
         f"{capital(matrix.metric.label)} of all {counted(n * (n - 1) // 2, 'pair')} of {n:,} "
         f"observers was computed{where}.{_missing(matrix.data.attrs)} Standard errors are "
         f"based on influence functions{limits}."
-    )
-
-
-def _seeds(results: list[Result]) -> str:
-    seeds = dict.fromkeys(str(r.data.attrs["seed"]) for r in results if "seed" in r.data.attrs)
-    if not seeds:
-        return "The analysis uses no random numbers."
-    many = "s" if len(seeds) > 1 else ""
-    return (
-        f"Seed{many} {', '.join(seeds)}: the same seed gives the same numbers with any number of "
-        "workers."
     )
 
 
