@@ -16,12 +16,7 @@ from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.tables import By, joint_correctness
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.errors.posteriors import chained
-from alikely.estimates.analysis import (
-    Design,
-    Groups,
-    Kind,
-    sampling_unit,
-)
+from alikely.estimates.analysis import Design, Groups, Kind, sampling_unit
 from alikely.estimates.kinds import of_pairs
 from alikely.estimates.result import Result
 from alikely.inference.influence import covariance_of, estimate, of_items, of_sums

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special, stats
 
 from alikely._base.arrays import Floats, normal_nodes, within
-from alikely.margins.moments import Side, group_side, lists_of_items, model_side
+from alikely.margins.moments import Side, centred, group_side, lists_of_items, model_side
 from alikely.margins.strengths import GroupStrengths, group_strengths, skew_check
 from alikely.margins.tables import answers_of_group
 from alikely.metrics.alternatives import distractor_nodes
@@ -74,8 +74,6 @@ def strength_line(share: ArrayLike, margins: ArrayLike, noise: float, n_alternat
 def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, n_alternatives: int) -> float:
     """Test a quadratic term of margins in strengths [W80]_."""
     s, y = np.asarray(share, dtype=np.float64), np.asarray(margins, dtype=np.float64)
-    if not np.isfinite(side.square).any() or y.std() == 0:
-        return np.nan
     noise = float((side.ease**2).mean() - np.nanmean(side.square))
     line = strength_line(s, y, max(noise, 0.0), n_alternatives)
     left = s - line.expected
@@ -90,15 +88,10 @@ def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, n_alternatives:
     return float(2 * stats.t.sf(abs(bend @ left) / error, len(s) - 3)) if error > 0 else np.nan
 
 
-def raw_consistency(side: Side, margins: ArrayLike, strata: NDArray[np.intp]) -> float:
+def raw_consistency(side: Side, margins: Floats, strata: NDArray[np.intp]) -> float:
     """Compute the noise-corrected correlation of proportions correct with raw margins."""
-    if not np.isfinite(side.square).any():
-        return np.nan
-    values = np.asarray(margins, dtype=np.float64)
-    apart = values - (np.bincount(strata, values) / np.bincount(strata))[strata]
+    apart = centred(margins, strata)
     variance = np.nanmean(side.square) * (apart @ apart)
-    if not variance > 0:
-        return np.nan
     return float(side.ease @ apart / np.sqrt(variance * len(apart)))
 
 

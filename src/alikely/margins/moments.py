@@ -203,8 +203,7 @@ def _of_people(cells: Floats, weights: Floats, groups: NDArray[np.intp], rho: fl
     of_person = weights.sum(axis=1) / n
     group_sum = tables.sum(axis=1)
     person = tables.sum(axis=2) - of_person * group_sum.sum(axis=1)[:, None]
-    alone = np.divide(share, share.sum(axis=1, keepdims=True), where=share > 0,
-                      out=np.zeros_like(share))  # fmt: skip
+    alone = share / share.sum(axis=1, keepdims=True)
     left = tables - share * group_sum[:, None] - alone * person[:, :, None]
     by_people = n_humans / (n_humans - 1) * person @ person.T
     flat = left.reshape(2, -1)
@@ -249,7 +248,7 @@ def lists_of_items(shown: ArrayLike, classes: ArrayLike | None = None) -> NDArra
 def model_side(margins: ArrayLike, strata: NDArray[np.intp]) -> Side:
     """Prepare normal scores of a model's margins for a comparison."""
     scores = normal_scores(margins)
-    ease = _centred(scores, strata)
+    ease = centred(scores, strata)
     none = np.zeros((0, len(ease)))
     slopes = 1 / stats.norm.pdf(scores)
     return Side(ease, ease**2, none, none, none, slopes, np.asarray(margins, dtype=np.float64))
@@ -262,7 +261,7 @@ def group_side(right: ArrayLike, shown: ArrayLike, strata: NDArray[np.intp]) -> 
     weight = n / n.sum(axis=0)
     y = np.where(n > 0, x - _levels(x, n, strata), 0.0)
     mean = (weight * y).sum(axis=0)
-    shift = mean - _centred(mean, strata)
+    shift = mean - centred(mean, strata)
     y = np.where(n > 0, y - shift, 0.0)
     cells = weight * y
     ease = cells.sum(axis=0)
@@ -273,7 +272,8 @@ def group_side(right: ArrayLike, shown: ArrayLike, strata: NDArray[np.intp]) -> 
     return Side(ease, square_cells.sum(axis=0), cells, square_cells, weight, None, ease)
 
 
-def _centred(x: Floats, strata: NDArray[np.intp]) -> Floats:
+def centred(x: Floats, strata: NDArray[np.intp]) -> Floats:
+    """Deviations from the means of strata."""
     means = np.bincount(strata, x) / np.bincount(strata)
     return np.asarray(x - means[strata])
 

@@ -42,11 +42,7 @@ from alikely.margins.strengths import (
     strength_limits,
 )
 from alikely.margins.tables import answers_of_group, common_items
-from alikely.metrics.margins import (
-    CONSTANT,
-    FEWEST_ITEMS,
-    normal_scores,
-)
+from alikely.metrics.margins import CONSTANT, FEWEST_ITEMS, normal_scores
 
 MarginModel = Literal["moments", "strengths"]
 # With fewer items per class on average, intervals within classes are uninformative.
