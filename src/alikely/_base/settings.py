@@ -58,8 +58,8 @@ class Settings:
         Number of data sets, simulated or permuted, for tests of pairs against independent
         observers; at most 999 for tests of equal error rows. 0 disables them. Default 10,000.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness. With an integer each call has this seed. Default: a new seed for each
-        call.
+        Source of randomness. With an integer, each call uses this seed. Default: a new seed for
+        each call.
     progressbar : bool, optional
         Whether to show progress. Default: on a terminal and in notebooks.
 

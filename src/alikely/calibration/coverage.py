@@ -146,7 +146,8 @@ def coverage_study(
           interval counts as not covered
         - ``width``, ``width_mcse``: mean width and its Monte Carlo error
         - ``no_interval``: fraction of data sets without an interval
-        - ``bias``, ``bias_mcse``, ``frac_undefined``: of the estimate
+        - ``bias``, ``bias_mcse``: bias of the estimate and its Monte Carlo error
+        - ``frac_undefined``: fraction of undefined estimates
 
     Raises
     ------
@@ -265,15 +266,15 @@ def estimate_coverage(
     Incorrect responses are ordered, and each is ``1 - peakedness`` times as likely as the one
     before. True classes are equally frequent among errors. The true values are:
 
-    - Labels [X25]_: kappa of the joint distribution of both incorrect labels, of which the second
-      is copied or independent. All data sets have the same rows and copy probability. Each has an
-      equal number of further trials that both observers get right.
+    - Labels [X25]_: kappa of the joint distribution of both incorrect labels, where the second is
+      copied or independent. All data sets have the same error rows and copy probability. Each has
+      an equal number of further trials that both observers get right.
     - Ratings: readers are exchangeable and err independently given the true class. The true value
-      is that for infinitely many items.
+      is the value for infinitely many items.
     - Options: one of two equally accurate systems copies the other, and ``peakedness`` is the
       proportion of errors with the same popular option.
-    - Probabilities: softmax of normal logits, one standard deviation higher for the correct option.
-      The true value is that for 500,000 questions.
+    - Probabilities: softmax of normal logits, whose mean is one standard deviation higher for the
+      correct option. The true value is the value for 500,000 questions.
 
     The data sets of a setting are the conditions of a single call of the function.
 
@@ -341,7 +342,7 @@ def coverage_summary(study: pd.DataFrame, ci_prob: float | None = None) -> pd.Da
           coverage
         - ``least_coverage``: lowest coverage
         - ``n_close``, ``n_settings``: number of settings with a coverage of at least `ci_prob` -
-          0.02, and of all settings
+          0.02, and number of all settings
         - ``mean_width``: mean width
 
     Raises

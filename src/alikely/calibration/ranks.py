@@ -79,22 +79,23 @@ def sbc(
         Generative model, with its data in `pymc.Data`. Or a function without arguments that builds
         it, which is required for processes and clusters.
     n : int
-        Number of simulations, at least 2. Below 100 the band is hardly informative.
+        Number of simulations, at least 2. With fewer than 100 simulations, the band is hardly
+        informative.
     simulate : callable, optional
-        Function of the true values by name (of free and deterministic variables) and a
+        Function of the true values by name (of free and deterministic variables) and of a
         `numpy.random.Generator`. It returns data by name. A simulator that is written independently
         of the model also tests the likelihood. Default: the model simulates its data.
     source : pymc.Model or callable, optional
         Prior of the true parameters, with the same free variables. Default: `model`.
     quantities : sequence of str, optional
-        Free and deterministic variables to rank. Of a variable with several elements, each
-        simulation ranks one at random. Default: all free variables.
+        Free and deterministic variables to rank. Each simulation ranks one random element of a
+        variable with several elements. Default: all free variables.
     likelihood : callable, optional
         Function of draws by name (draw, ...) and data. It returns the log likelihood of each draw,
         up to a constant. Default: it is computed from the free variables of `source`, whose meaning
         must not depend on the data.
     thin, tune : int
-        Thinning interval, and number of warm-up draws over 2 chains. Thinning leaves 100 draws,
+        Thinning interval, and number of warm-up draws over 2 chains. Draws are thinned to 100,
         because ranks among autocorrelated draws are not uniform.
     target_accept : float
         As in `alikely.inference.nuts`.
@@ -112,12 +113,12 @@ def sbc(
         - ``rank``: relative rank of the true value among the draws, in (0, 1); ties are resolved at
           random; NaN if the true value or all draws are undefined
         - ``draw``: one of the draws
-        - ``mean``, ``sd``: of all draws
+        - ``mean``, ``sd``: mean and standard deviation of all draws
         - ``divergent``: number of divergences
         - ``r_hat``, ``ess``: worst values over the free variables, before thinning
 
-        The quantity ``log_likelihood`` is that of the data under `source`. Without it, a sampler
-        that ignores the data would pass the test [M23]_.
+        The quantity ``log_likelihood`` is the log likelihood of the data under `source`. Without
+        it, a sampler that ignores the data would pass the test [M23]_.
 
     Raises
     ------
@@ -177,11 +178,11 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFra
         - ``method``, ``quantity``, ``n``: labels, number of simulations
         - ``p_value``: test of uniform ranks (`alikely.inference.intervals.uniformity`)
         - ``inside``: whether the distribution of ranks is inside the simultaneous band of `ci_prob`
-        - ``inside_all``: the same for the wider band of all quantities (Bonferroni)
+        - ``inside_all``: the same for the wider simultaneous band for all quantities (Bonferroni)
         - ``data_averaged_p``: Kolmogorov-Smirnov test that true values and single posterior draws
           have the same distribution; NaN if draws were not saved
         - ``coverage_50``, ``coverage_80``, ``coverage_95``: coverage of central intervals; an
-          undefined interval does not cover
+          undefined interval counts as not covering
         - ``coverage_50_mcse``, ...: their Monte Carlo errors
 
     Raises

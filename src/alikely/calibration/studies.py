@@ -51,7 +51,7 @@ def run_study(
         function, the values and the seed. The same call resumes a study that was interrupted.
         Damaged files are computed again; other files are not changed.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness. With None, the seed saved in the folder is used again.
+        Source of randomness. With None, the seed saved in the folder is reused.
 
     Returns
     -------

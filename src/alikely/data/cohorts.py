@@ -24,7 +24,7 @@ def cohort_counts(
     no_response: Literal["error", "drop"] = "error",
     who_was_right: bool = False,
 ) -> xr.Dataset:
-    """Count trials by the number of correct humans, with correct responses of each model.
+    """Count trials by how many humans were correct, and the correct responses of each model.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def cohort_counts(
     no_response : {"error", "drop"}
         As in `joint_correctness`. A dropped human is not counted on that trial.
     who_was_right : bool
-        Count by which humans were correct, for models in which humans differ.
+        Whether to also count by which humans were correct, for models in which humans differ.
 
     Returns
     -------
@@ -52,8 +52,8 @@ def cohort_counts(
           human of each data set, ``dataset | observer``
         - ``answers`` (stratum, person), with `who_was_right`: 1 correct, 0 incorrect, -1 not
           answered. Strata then also differ in which humans were correct. For humans who responded
-          to the same trials, all patterns are included if they are not more than these trials;
-          otherwise those that occurred.
+          to the same trials, all patterns are included if there are no more patterns than trials.
+          Otherwise, only the patterns that occurred are included.
 
     Raises
     ------

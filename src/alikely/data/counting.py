@@ -23,20 +23,21 @@ SLICE = 50_000_000
 def joint_counts(correct: xr.DataArray) -> xr.Dataset:
     """Count the correctness cells of all pairs without loading all trials.
 
-    For data that do not fit in memory. `correct` may be backed by a chunked array (dask, zarr,
-    netCDF), which is read and counted slice by slice.
+    Use it for data that do not fit in memory. `correct` may be backed by a chunked array (dask,
+    zarr, netCDF), which is read and counted slice by slice.
 
     Parameters
     ----------
     correct : xarray.DataArray, dims (observer, trial)
-        1 correct, 0 incorrect, -1 not shown or left out; any numeric type, any backend.
+        1 (correct), 0 (incorrect) or -1 (not shown or excluded), of any numeric type and backend.
 
     Returns
     -------
     xarray.Dataset
         ``cells`` (pair, cell) int64, with coords ``observer_a, observer_b`` and ``cell``. Pairs are
-        in the order of the upper triangle. Functions that take counts of pairs accept ``cells``,
-        for example `alikely.inference.pairwise_draws` and `alikely.data.from_counts`.
+        in the order of the upper triangle of the matrix of observers. Functions that take counts of
+        pairs accept ``cells``, for example `alikely.inference.pairwise_draws` and
+        `alikely.data.from_counts`.
 
     Raises
     ------

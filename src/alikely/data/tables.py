@@ -60,31 +60,33 @@ def joint_correctness(
     trials : Trials
         Aligned responses.
     pairs : str, sequence of str, or sequence of (str, str)
-        ``"all"``, two kinds joined by a hyphen such as ``"human-model"``, several of these, or a
-        list of observer pairs. The first of a pair is the reference ``a``; in ``"all"`` humans
-        come first.
+        ``"all"``, two kinds joined by a hyphen, such as ``"human-model"``, several of these, or a
+        list of observer pairs. The first observer of a pair is the reference ``a``; with ``"all"``,
+        humans come first.
     by : {"condition", "dataset"} or None
-        Groups in which to count. A condition is nested in its data set; ``None`` pools all trials.
+        Groups of trials in which to count. A condition is nested in its data set; ``None`` pools
+        all trials.
     no_response : {"error", "drop"}
-        Whether a shown trial without a response is an error (the convention of the model-vs-human
-        benchmark) or is left out of the observer's pairs.
+        Count a missing response as an error (the convention of the model-vs-human benchmark), or
+        drop the trial from that observer's pairs.
     labels : bool, "options", "any" or "readings"
         Whether to keep responses, for metrics of labels. A missing response that counts as an error
         is then an additional class, ``(no response)``.
 
-        - ``"any"``: keep them if there are some
-        - ``"readings"``: also where no truth is known
+        - ``"any"``: keep responses if there are any
+        - ``"readings"``: keep responses even where the truth is unknown
         - ``"options"``: also keep options and their probabilities (`alikely.Trials.with_options`,
           `alikely.Trials.with_probabilities`)
     disjoint : bool
-        Admit pairs without a common trial, for metrics that need none.
+        Whether to allow pairs without a common trial, for metrics that need no common trials.
     directed : bool
-        Count pairs of one kind in both orders, for metrics that are not symmetric. Listed pairs
-        keep their order.
+        Whether to count pairs of one kind in both orders, for metrics that are not symmetric.
+        Listed pairs keep their order.
     repeats : {"paired", "crossed"}
         How to pair responses to items repeated within a condition. ``"paired"``: by repeat (first
-        with first, second with second), each a trial. ``"crossed"``: each response of one observer
-        with each response of the other; items have equal weight, whatever their number of repeats.
+        with first, second with second); each pair of responses is a trial. ``"crossed"``: each
+        response of one observer with each response of the other; items have equal weight,
+        regardless of their number of repeats.
 
     Returns
     -------
@@ -94,12 +96,12 @@ def joint_correctness(
         ``correct`` (observer, trial) int8 (1, 0, -1 left out); ``trial_group`` (trial).
         A pair has an entry in each group in which both its observers were shown a trial.
 
-        - With `labels` also ``response`` (observer, trial) and ``truth`` (trial): positions on the
-          dim ``class``; responses are -1 where left out.
-        - With crossed repeats ``trial`` are items, ``correct`` is the proportion correct of
+        - With `labels`, also ``response`` (observer, trial) and ``truth`` (trial): positions on the
+          dim ``class``, with -1 for excluded responses.
+        - With crossed repeats, each ``trial`` is an item, ``correct`` is the proportion correct of
           ``answers`` (observer, trial), ``cells`` are sums of proportions (float64), and
           ``response`` has the dim ``repeat``.
-        - For images chosen by a plan (`alikely.Trials.with_inclusion`) also ``inclusion`` (trial)
+        - For images chosen by a plan (`alikely.Trials.with_inclusion`), also ``inclusion`` (trial)
           and its strata; ``cells`` are then weighted (float64) and sum to the number of trials.
 
     Raises
@@ -251,7 +253,7 @@ def from_counts(cells: ArrayLike) -> xr.Dataset:
     Raises
     ------
     ValueError
-        If the counts are not four non-negative whole numbers each.
+        If an entry does not have four counts that are non-negative whole numbers.
 
     Examples
     --------

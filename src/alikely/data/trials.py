@@ -116,7 +116,8 @@ class Trials:
             define the clusters of an analysis, for example ``cluster="patient"``.
         classes : sequence or "seen", optional
             All admissible responses; ``"seen"`` admits all that occur. Default: the classes that
-            occur as truth. Other responses are added, with a note, if they are at most 2% of all.
+            occur as truth. Other responses are added, with a note, if they make up at most 2% of
+            all responses.
 
         Returns
         -------
@@ -132,8 +133,8 @@ class Trials:
             If an observer has two rows for one trial.
             If rows of one trial have different truths.
             If a response is not one of the classes, or correctness is not 0 or 1.
-            If a label has a name that `Trials` uses itself.
-            The message names the row.
+            If a label has a name that `Trials` reserves.
+            The error message gives the row.
         """
         columns = {
             "observer": observer, "item": item, "response": response, "truth": truth,
@@ -166,10 +167,10 @@ class Trials:
         path : str, path or sequence of these
             One or several files, globs, folders or zip archives. Files: ``.csv, .tsv`` (separated
             by commas, semicolons, tabs or bars), ``.parquet, .feather, .json, .jsonl``, also
-            ``.gz``. In text files labels stay as printed (``0.10`` is not ``0.1``), except whole
-            numbers printed as floats (``1.0``). Tables in memory are read as by `from_table`.
+            ``.gz``. In text files, labels are kept as printed (``0.10`` is not ``0.1``), except
+            whole numbers printed as floats (``1.0``). Tables in memory are read as in `from_table`.
         format : str
-            ``"auto"`` recognizes logs by their names and fields; ``"table"``; or
+            ``"auto"`` (recognizes logs by their names and fields), ``"table"``, or one of
             ``"counts", "crowd-kit", "doccano", "evalplus", "every-eval-ever", "helm", "imrmc",
             "inspect", "jspsych", "label-studio", "leaderboard", "lighteval", "lm-eval",
             "model-vs-human", "opencompass", "psychopy", "qualtrics", "swe-bench"``.
@@ -178,9 +179,10 @@ class Trials:
             ``"{dataset}/{observer}_{session}.csv"``. ``{session:d}`` matches digits; ``*`` matches
             anything and is ignored.
         na_values : collection of str, optional
-            Texts that mean missing, in addition to empty fields. Default: NA, NaN, nan, null and
-            NULL in tables, none in logs. A missing response means shown but not answered; a missing
-            value in another column raises an error. Values listed in `classes` are classes.
+            Texts that denote missing values, in addition to empty fields. Default: NA, NaN, nan,
+            null and NULL in tables, none in logs. A missing response means that the trial was shown
+            but not answered; a missing value in another column raises an error. Values listed in
+            `classes` are classes.
         sep, encoding : str, optional
             Separator and encoding of text files. Default: detected, with a note.
         wide : bool, "rows" or sequence of str
@@ -364,8 +366,8 @@ class Trials:
         Parameters
         ----------
         correct : array_like, shape (observer, trial)
-            1 correct, 0 incorrect, NaN no response. Masked (`numpy.ma`) where the trial was not
-            shown.
+            1 if correct, 0 if incorrect, NaN if no response was given; masked (`numpy.ma`) where
+            the trial was not shown.
         observers, kind : sequence of str, optional
             One per observer.
         condition, item, dataset, repeat : sequence, optional
@@ -489,7 +491,7 @@ class Trials:
         Raises
         ------
         ValueError
-            If shapes or labels do not match, an option is unknown, or a question has only one.
+            If shapes or labels do not match, an option is unknown, or a question has one option.
             If values are negative, partly NaN, or do not sum to 1 (tolerance 1e-6; 1e-3 below
             double precision).
 
@@ -505,22 +507,22 @@ class Trials:
     def with_inclusion(
         self, plan: Any, *, generalize_to: Literal["pool", "images"], humans: str = "human"
     ) -> Trials:
-        """Set the plan by which the images were chosen, so that estimates weight the images.
+        """Set the plan by which the images were chosen, so that estimates weight these images.
 
         Parameters
         ----------
         plan : StimulusPlan or table
             As returned by `alikely.planning.choose_images`, or its table.
         generalize_to : {"pool", "images"}
-            Target population of the estimates: the pool that the plan chose from, or the images
-            that this pool is a sample of.
+            Target population of the estimates: the pool from which the plan chose, or the images
+            from which this pool was sampled.
         humans : str
             Kind of the observers that the plan was made for.
 
         Returns
         -------
         Trials
-            Only the images of the plan. Notes list what was left out.
+            Trials with the images of the plan only. Notes list what was excluded.
 
         Raises
         ------
@@ -594,7 +596,7 @@ class Trials:
             What to keep. Default: all. A condition is kept in every data set that has it.
         repeat : int or sequence of int, optional
             Repeats to keep, as numbered by the coordinate ``repeat``. Default: all. A single number
-            leaves one response to each item.
+            keeps one response to each item.
 
         Returns
         -------
@@ -643,7 +645,7 @@ class Trials:
         return sorted({*self.data.attrs.get(ELSEWHERE, ()), *map(str, names[gone])})
 
     def to_table(self) -> pd.DataFrame:
-        """Return a long table that `from_table` reads.
+        """Return a long table that `from_table` can read.
 
         Returns
         -------
@@ -667,7 +669,7 @@ class Trials:
             - ``dataset``, ``observer``, ``kind``
             - ``n_trials``: number of trials shown
             - ``accuracy``: proportion correct; a missing response counts as an error
-            - ``no_response``, ``not_shown``: numbers of trials of the data set
+            - ``no_response``, ``not_shown``: numbers of such trials in the data set
         """
         return summary_table(data_summary(self.data))
 

@@ -74,9 +74,9 @@ def model_vs_human(
     Parameters
     ----------
     cache_dir : str or path, optional
-        Path of a local copy. It can be the public toolbox, or its ``raw-data`` folder with one
-        folder of csv files per data set. It can also be a table of trials, or a folder with a file
-        ``trials.parquet``. Default: the public release is downloaded once.
+        Path of a local copy of the public toolbox, or of its ``raw-data`` folder with one folder of
+        csv files per data set. Or a table of trials, or a folder with a file ``trials.parquet``.
+        Default: the public release is downloaded once.
     datasets : str or sequence of str, optional
         Data sets to load, such as ``"sketch"``. Default: all.
     cache : str or path, optional
@@ -85,9 +85,10 @@ def model_vs_human(
     Returns
     -------
     Trials
-        Responses of observers of kind human and model, in conditions named by
-        `normalize_condition`. Each data set has separate humans, so that ``subject-01`` denotes two
-        people in two data sets. The trials record this (``human_ids="per_dataset"`` in benchmarks).
+        Responses of observers of the kinds human and model, in conditions named by
+        `normalize_condition`. Each data set has separate humans, so ``subject-01`` denotes
+        different people in different data sets. The trials record this (``human_ids="per_dataset"``
+        in benchmarks).
 
     Raises
     ------
@@ -225,7 +226,7 @@ def sixteen_categories(
     dict of str to str
         Category of each identifier, in the order of the file, for
         ``alikely.margins.decision_margins(..., coarse=..., unmapped="ignore")``. Most of the 1,000
-        classes have no category. A few identifiers are not among the 1,000.
+        classes have no category. A few identifiers are not among the 1,000 classes.
 
     Raises
     ------

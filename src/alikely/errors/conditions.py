@@ -64,11 +64,11 @@ def condition_divergences(
     xarray.Dataset
         Conditions are named ``dataset:condition``, with the coordinate ``dataset``.
 
-        - ``divergence`` (condition, condition_other): at least 0; with ``"mean"`` and bits at most
-          1
-        - ``expected``: divergence of two samples from one distribution with as many errors of each
-          class, at least 0. It needs whole errors, so it is undefined if responses to repeated
-          items differ.
+        - ``divergence`` (condition, condition_other): at least 0; with ``mixture="mean"`` and bits,
+          at most 1
+        - ``expected``: expected divergence of two samples from one distribution, with as many
+          errors of each class; at least 0. It needs whole numbers of errors, so it is undefined if
+          responses to repeated items differ.
         - ``excess``: ``divergence`` minus ``expected``
         - ``undefined``: why values are NaN, or empty
         - ``n_errors`` (condition): number of errors; fractional for repeated items
@@ -76,16 +76,16 @@ def condition_divergences(
     Raises
     ------
     ValueError
-        If no observer has that kind or saw a condition, there are fewer than two conditions, only
-        correctness is known, or an option is out of range.
+        If no observer has that kind or was shown one of the conditions. If there are fewer than two
+        conditions, only correctness is known, or an option is out of range.
 
     Notes
     -----
     Divergences also depend on the number of errors. ``excess`` is the part that chance does not
     explain, so use it if conditions differ in difficulty. For a class without errors in one of two
-    conditions, divergence and expected divergence are equal. A class without errors in both has
-    weight 0. ``expected`` is undefined on the diagonal, where ``divergence`` is 0. Conditions of
-    one data set often share participants, and may be similar for that reason.
+    conditions, divergence and expected divergence are equal. A class without errors in both
+    conditions has weight 0. ``expected`` is undefined on the diagonal, where ``divergence`` is 0.
+    Conditions of one data set often share participants, and may be similar for that reason.
 
     Examples
     --------

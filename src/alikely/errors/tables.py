@@ -110,7 +110,7 @@ def dense(counts: xr.Dataset, dims: tuple[str, ...]) -> xr.DataArray:
         As returned by `error_rows`.
     dims : tuple of str
         Coordinates that become dimensions, such as ``("observer", "true_class",
-        "response_class")``. Counts are summed over all others. Dimensions of classes have all
+        "response_class")``. Counts are summed over all others. Dimensions of classes include all
         classes.
 
     Returns

@@ -28,8 +28,9 @@ def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer")
     Returns
     -------
     xarray.DataArray, dims (group, truth, response)
-        Counts of trials shown. The last response is ``"no response"``. Proportions by true class
-        are ``counts / counts.sum("response")``, NaN for a class that is never true.
+        Counts of trials shown. The last response is ``"no response"``.
+        ``counts / counts.sum("response")`` gives the proportions by true class, with NaN for a
+        class that is never the truth.
 
     Raises
     ------

@@ -115,7 +115,7 @@ def difference(
     ci_kind: CiKind | None = None,
     intervals: Intervals = None,
 ) -> pd.DataFrame:
-    """Compute the difference between two entries of a result, or between means of two sets.
+    """Compute the difference between two entries of a result, or between the means of two sets.
 
     Parameters
     ----------
@@ -126,9 +126,10 @@ def difference(
 
         - Labels of entries.
         - A mapping from ``dataset, condition, observer_a, observer_b`` or ``observer`` (either of
-          the two) to labels, such as ``{"observer_b": "resnet50"}``, for all entries that match.
-        - For a matrix: a mapping, a tuple of two observers, or a list of observers for all their
-          pairs.
+          the two) to labels, such as ``{"observer_b": "resnet50"}``, which selects all entries that
+          match.
+        - For a matrix: a mapping, a tuple of two observers, or a list of observers, which selects
+          all their pairs.
         - For scores: names of systems.
 
         If the metric is symmetric, the order within a pair does not matter: ``"a x b"`` also
@@ -142,13 +143,13 @@ def difference(
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Rows of the table: the recommended method, every valid one, or those that are named.
+        Methods to show, one per row: the recommended one (None), all valid ones, or those named.
 
     Returns
     -------
     pandas.DataFrame
-        As returned by `contrast`, for ``first - second``. For a matrix only the analytic row:
-        the mean, with equal weights, over the ``n_places`` conditions or data sets in which all
+        As returned by `contrast`, for ``first - second``. A matrix has only the analytic row. Its
+        estimate is the unweighted mean over the ``n_places`` conditions or data sets in which all
         entries are defined.
 
     Raises
@@ -156,7 +157,7 @@ def difference(
     TypeError
         If `result` is not a Result of these kinds.
     ValueError
-        If a selection matches nothing, or both match the same entries.
+        If a selection matches nothing, or both selections match the same entries.
 
     Examples
     --------
@@ -197,14 +198,14 @@ def mean(
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Rows of the table: the recommended method, every valid one, or those that are named.
+        Methods to show, one per row: the recommended one (None), all valid ones, or those named.
 
     Returns
     -------
     pandas.DataFrame
-        As returned by `contrast`. For a matrix only the analytic row: the mean of the defined
-        pairs, over ``n_places`` conditions or data sets with equal weights. ``n_pairs`` is the
-        smallest number of pairs in one of them.
+        As returned by `contrast`. A matrix has only the analytic row. Its estimate is the mean of
+        the defined pairs, averaged with equal weights over ``n_places`` conditions or data sets.
+        ``n_pairs`` is the smallest number of pairs in any of them.
 
     Raises
     ------
@@ -217,7 +218,7 @@ def mean(
     -----
     The analytic interval of a mean is computed on the scale of the metric, as in
     `alikely.Result.summary`. For error similarity, posterior limits are computed for the mean
-    itself, because averages of limits of pairs are not limits of the mean
+    itself, because averaging the limits of pairs does not give the limits of the mean
     (`alikely.errors.limits.mean_draws`).
 
     Examples
@@ -282,7 +283,7 @@ def nearest_observers(matrix: Result, observer: str, k: int = 10) -> pd.DataFram
     matrix : Result
         As returned by `alikely.pairwise_matrix`.
     observer : str
-        Name of the observer; the reference if the metric is not symmetric.
+        Name of the observer, which is the reference if the metric is not symmetric.
     k : int
         Number of observers. Default 10.
 
@@ -431,17 +432,18 @@ def contrast(
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Rows of the table: the recommended method, every valid one, or those that are named.
+        Methods to show, one per row: the recommended one (None), all valid ones, or those named.
 
     Returns
     -------
     pandas.DataFrame
         One row per method: ``analytic`` (influence functions, with the covariance over shared
         trials), ``bootstrap`` (the same resampled trials for all entries), ``posterior`` (joint
-        draws). The analytic method is recommended for several tables of correctness, otherwise the
-        method of `alikely.Result.summary`. `rope` adds the posterior row. Columns:
+        draws). If several correctness tables are combined, the analytic method is recommended;
+        otherwise, the method of `alikely.Result.summary` is. `rope` adds the posterior row.
+        Columns:
 
-        - ``estimate`` (for the posterior its median), ``se`` and the limits of the interval
+        - ``estimate`` (the median for the posterior), ``se`` and the limits of the interval
         - ``p_value``: analytic, two-sided test of 0
         - ``prob_positive``: proportion of draws above 0
         - ``rope_mass``: proportion of draws in `rope`
@@ -454,18 +456,18 @@ def contrast(
     TypeError
         If the result is of another kind.
     ValueError
-        If the weights are not one finite number per entry or all are 0, or if the region, the
+        If the weights are not one finite number per entry, or are all 0, or if the region, the
         interval or a method is invalid.
 
     Notes
     -----
-    Near perfect accuracy, estimates are biased and their standard errors too small. The analytic
-    interval of several tables of correctness is therefore centered on a sum with pseudo-trials in
-    each entry. These have the accuracies of the entry and the error consistency of all entries with
-    weights of the same sign. The interval includes the sum of the estimates. If entries have few
-    errors, the posterior is biased, because its prior expects independence in each entry, and
-    bootstrap intervals are too narrow. These rows are then omitted unless they are named in
-    `intervals`.
+    Near perfect accuracy, estimates are biased and their standard errors are too small. For several
+    correctness tables, the analytic interval is therefore centered on the sum after pseudo-trials
+    are added to each entry. Pseudo-trials have the accuracies of the entry and the error
+    consistency of all entries with weights of the same sign. The interval includes the sum of the
+    estimates. If entries have few errors, the posterior is biased, because its prior assumes
+    independence in each entry, and bootstrap intervals are too narrow. These rows are then omitted
+    unless they are named in `intervals`.
 
     Examples
     --------
@@ -775,15 +777,15 @@ def contrast_sentence(
     *,
     interval: str | None = None,
 ) -> str:
-    """Describe a mean of entries, or a difference, in sentences, as reported in papers.
+    """Describe a mean of entries or a difference in sentences, as reported in papers.
 
     Parameters
     ----------
     result : Result
         An analysis of pairs.
     first, second : str, sequence of str, or mapping
-        As in `alikely.difference`. Without `second`, the mean of `first`, as returned by
-        `alikely.mean`.
+        As in `alikely.difference`. Without `second`, the mean of `first` is described, as returned
+        by `alikely.mean`.
     interval : {"analytic", "bootstrap", "posterior"}, optional
         Method of the interval, as in `alikely.Result.sentence`.
 
@@ -791,7 +793,7 @@ def contrast_sentence(
     -------
     str
         The mean or difference, its interval, the method, what the interval generalizes to, and
-        whether it excludes 0.
+        whether the interval excludes 0.
 
     Raises
     ------

@@ -44,7 +44,7 @@ def metric_correlations(
     ci_kind: CiKind | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Compute rank correlations between metrics, over pairs of systems.
+    """Compute rank correlations between metrics across pairs of systems.
 
     The correlations are Spearman's [S04]_, as in [X25]_. Pairs that share a system are dependent.
     The bootstrap intervals therefore resample systems together with all their pairs [SB99]_.
@@ -53,10 +53,11 @@ def metric_correlations(
     ----------
     results : sequence of Result or pandas.DataFrame
         At least two, of different metrics and the same trials. Entries are matched by ``dataset,
-        condition, observer_a, observer_b``. A table gives another measure of pairs, for example
-        from `alikely.papers.representation_similarity`. Its columns are ``observer_a,
-        observer_b`` (in either order), optionally ``dataset`` and ``condition``, and one column of
-        values, named after the measure. Without ``dataset`` or ``condition`` it applies to all.
+        condition, observer_a, observer_b``. A table contains another measure of pairs, for example
+        from `alikely.papers.representation_similarity`. Its columns are ``observer_a, observer_b``
+        (in either order), optionally ``dataset`` and ``condition``, and one column of values, named
+        after the measure. Without ``dataset`` or ``condition``, the values apply to all data sets
+        or conditions.
     n_resamples : int
         Number of bootstrap replicates of systems, at least 1.
     ci_prob, ci_kind : float and {"eti", "hdi"}
@@ -67,7 +68,7 @@ def metric_correlations(
     Returns
     -------
     pandas.DataFrame
-        For each two metrics, one row per domain (data set and condition), one for the mean over
+        For every two metrics, one row per domain (data set and condition), one for the mean over
         domains (``domain`` is ``"mean"``) and one for all pairs together (``"global"``). Columns:
         ``metric, other, domain, n_pairs, n_undefined, correlation``, the interval, and ``note``.
         Pairs with an undefined value in either metric are excluded and counted in ``n_undefined``.

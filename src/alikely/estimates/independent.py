@@ -57,10 +57,10 @@ def independent_observers(
     n_resamples: int = 0,
     log_likelihood: bool = False,
 ) -> xr.DataTree:
-    """Sample the posterior of independent observers, and replicates of the data.
+    """Sample the posterior of independent observers and replicates of the data.
 
-    The replicates of the estimand are its null distribution [K25]_ [GMS96]_. They are drawn exactly
-    or by MCMC; the tree includes the chains.
+    The replicates of the estimand form its null distribution [K25]_ [GMS96]_. They are drawn
+    exactly or by MCMC, and the returned tree includes the chains.
 
     Parameters
     ----------
@@ -72,10 +72,10 @@ def independent_observers(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     sampler : {"auto", "exact", "nuts"}
-        How to draw, see `alikely.inference.independent.independent_posterior`.
+        Sampling method; see `alikely.inference.independent.independent_posterior`.
     priors : mapping, optional
-        Priors of ``p_a`` and ``p_b``: Beta parameters such as ``(2, 1)``, or with MCMC any
-        distribution, see `alikely.models.with_priors`. Default: uniform.
+        Priors of ``p_a`` and ``p_b``: Beta parameters such as ``(2, 1)``, or, with MCMC, any
+        distribution (see `alikely.models.with_priors`). Default: uniform.
     n_resamples : int
         Number of bootstrap replicates of independent observers. 0 disables them.
     log_likelihood : bool
@@ -85,9 +85,9 @@ def independent_observers(
     -------
     xarray.DataTree
         ``posterior`` (``p_a, p_b``), ``posterior_predictive`` and ``observed_data``
-        (``observed_cells`` and the estimand); with NUTS ``sample_stats``; on request ``bootstrap``
-        (resample, pair) and ``log_likelihood`` (chain, draw, observation), in the order of
-        `alikely.inference.posterior`.
+        (``observed_cells`` and the estimand); with NUTS, also ``sample_stats``; on request,
+        ``bootstrap`` (resample, pair) and ``log_likelihood`` (chain, draw, observation), in the
+        order of `alikely.inference.posterior`.
 
     Raises
     ------
@@ -98,11 +98,11 @@ def independent_observers(
     Warns
     -----
     SamplingWarning
-        If the chains did not converge, see `alikely.inference.nuts`.
+        If the chains did not converge (see `alikely.inference.nuts`).
 
     See Also
     --------
-    null_table : intervals and p-values of the null distribution.
+    null_table : intervals and p-values from the null distribution.
 
     Examples
     --------
@@ -163,7 +163,8 @@ def null_table(
     *trees : xarray.DataTree
         As returned by `independent_observers` for that result: exact draws, MCMC, or both.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
-        Probability and kind of the intervals. Default: as in the analysis, and both kinds.
+        Probability and kind of the intervals. Default: the probability of the analysis, and both
+        kinds.
 
     Returns
     -------
@@ -172,14 +173,14 @@ def null_table(
 
         - labels and ``estimate``
         - ``null_mean``, ``null_sd`` and bounds of the defined replicates
-        - ``p_value``: two-sided, around the value of independent observers; never 0
+        - ``p_value``: two-sided p-value around the value for independent observers; never 0
         - ``n_replicates``, ``n_undefined`` and ``note``
 
     Raises
     ------
     ValueError
         If there is no tree, a tree belongs to another result or has no replicates, two trees have
-        the same way, or an option is invalid.
+        the same ``way``, or an option is invalid.
 
     Examples
     --------
@@ -286,10 +287,10 @@ def _of_one_way(
 def test_copy_model(result: Result) -> pd.DataFrame:
     """Test whether the copy model predicts better than independent observers.
 
-    The statistic is the difference of expected log predictive densities (ELPD) by leave-one-trial-
+    The statistic is the difference in expected log predictive density (ELPD) by leave-one-trial-
     out cross-validation [VGG17]_. Its p-value is the probability of such a difference for
-    independent observers with the same numbers of correct responses. It is exact, because the
-    difference depends only on the overlap of correct responses. Do not use the
+    independent observers with the same numbers of correct responses. This probability is exact,
+    because the difference depends only on the overlap of correct responses. Do not use the
     two-standard-error rule instead (see Notes).
 
     Parameters
@@ -301,16 +302,16 @@ def test_copy_model(result: Result) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per entry, with its labels and
+        One row per entry, with its labels and these columns:
 
         - ``elpd_copying``, ``elpd_independence``: sums of log predictive densities over trials, in
           nats
         - ``elpd_difference``: positive if copying predicts better; ``se_difference``: its standard
           error
         - ``mid_p``: exact mid-p-value (see `elpd_mid_p`)
-        - ``preferred_model``: ``"copy"`` if the difference is positive and ``mid_p`` at most 0.05;
-          ``"anti-copy"`` if there are also fewer joint errors than expected by chance; otherwise
-          ``"undecided"``
+        - ``preferred_model``: ``"copy"`` if the difference is positive and ``mid_p`` is at most
+          0.05, but ``"anti-copy"`` if there are also fewer joint errors than expected by chance;
+          otherwise ``"undecided"``
         - ``log_bf10``: log Bayes factor of association against independence
         - ``note``: why values are undefined. If an observer is always correct or always incorrect,
           ``elpd_difference`` and ``mid_p`` are NaN and ``preferred_model`` is empty.
@@ -321,9 +322,9 @@ def test_copy_model(result: Result) -> pd.DataFrame:
 
     Notes
     -----
-    The two-standard-error rule for ELPD differences has false-positive rates of up to 0.45. The
-    table has exact probabilities of ``"copy"`` (in either direction for the two-standard-error
-    rule), for two observers of equal accuracy:
+    The two-standard-error rule for ELPD differences has false-positive rates of up to 0.45. For two
+    observers of equal accuracy, the table lists exact probabilities of concluding ``"copy"`` (for
+    the two-standard-error rule, in either direction):
 
     ====== ======== ================ ================= ==============
     trials accuracy copy probability 2 standard errors ``mid_p``
@@ -334,8 +335,8 @@ def test_copy_model(result: Result) -> pd.DataFrame:
     160    0.75     0.2              0.021             0.676
     ====== ======== ================ ================= ==============
 
-    Near perfect accuracy there is often no joint error. Then copying predicts every trial well, so
-    single trials add little to the difference and nothing to its standard error.
+    Near perfect accuracy, there are often no joint errors. The copy model then predicts every trial
+    well, so single trials add little to the difference and nothing to its standard error.
 
     Examples
     --------

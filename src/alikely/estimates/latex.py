@@ -65,21 +65,21 @@ def latex_table(
     digits : int
         Number of decimals, from 0 to 10.
     caption, label : str, optional
-        Caption and label, in LaTeX. Either makes the table float.
+        Caption and label, in LaTeX. Either one turns the table into a float.
     environment : {"tabular", "table", "longtable"}, optional
         Default: ``"table"`` with caption or label, otherwise ``"tabular"``. ``"longtable"`` may
         span pages and needs the LaTeX package longtable.
     headings : mapping of str to str, optional
         Column headings that replace the names of columns.
     leading_zero : bool, default True
-        Whether 0 is written before the point. False gives APA style, such as ``.43``.
+        Whether to write 0 before the decimal point. False gives APA style, such as ``.43``.
 
     Returns
     -------
     str
         Table in booktabs style. An estimate and its bounds share a column, such as
-        ``0.164 [0.150, 0.181]``. Text is escaped, and missing numbers are dashes. Letters mark the
-        notes, which follow the table.
+        ``0.164 [0.150, 0.181]``. Text is escaped, and missing numbers are shown as dashes. Notes
+        are marked by letters and follow the table.
 
     Raises
     ------

@@ -199,26 +199,27 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
 
         - ``dataset, condition, observer_a, observer_b, n_trials, accuracy_a, accuracy_b``
         - ``n_models``: number of systems with margins, 0 to 2
-        - ``group`` and ``model``: names of the group and of the model. For two models ``model`` is
-          the second, for two groups ``group`` is the first; the other one is empty.
-        - ``accuracy_model``: accuracy of the model; for two groups of the second
+        - ``group`` and ``model``: names of the group and of the model. For two models, ``model`` is
+          the second one and ``group`` is empty. For two groups, ``group`` is the first one and
+          ``model`` is empty.
+        - ``accuracy_model``: accuracy of the model, or of the second of two groups
         - ``margin_consistency`` with its analytic interval (``_lb, _ub``)
         - ``noise_corrected`` (posterior median) with its interval
-        - ``error_consistency``: mean over pairs of members of both systems, with its analytic
-          interval over trials
+        - ``error_consistency``: mean over pairs with one member of each system, with its analytic
+          interval, which generalizes to new trials
 
         For each group, with intervals (NaN for two models):
 
         - ``group_error_consistency``: mean over pairs of its members. It is not a ceiling for a
           model without response noise.
         - ``group_margin_consistency``: expected correlation with a similar group (split-half
-          reliability; interval over observers and items)
+          reliability; its interval generalizes to new observers and items)
         - ``margin_ceiling``: square root of the product of the reliabilities of both systems (1 for
-          a model, 0 for negative values). It is the expected correlation if the noise-corrected
-          correlation is 1.
+          a model; negative values count as 0). It is the expected correlation if the
+          noise-corrected correlation is 1.
 
-        Means over all rows of the data set and condition with the same ``n_models``, with analytic
-        intervals over items for these models and observers:
+        Means over all rows of the data set and condition with the same ``n_models``. Their analytic
+        intervals generalize to new items with these models and observers:
 
         - ``mean_error_consistency`` and ``mean_margin_consistency``
 

@@ -61,9 +61,9 @@ def pairwise_matrix(
 ) -> Result:
     """Compare all pairs of many observers.
 
-    Counts use bit operations, standard errors influence functions; posterior limits and exact tests
-    need no draws. Ten million pairs take about a minute. For fewer pairs, `alikely.compare` gives
-    more results.
+    Pairs are counted with bit operations, and standard errors use influence functions. Posterior
+    limits and exact tests need no draws. Ten million pairs take about a minute. For fewer pairs,
+    `alikely.compare` gives more results.
 
     Parameters
     ----------
@@ -72,21 +72,21 @@ def pairwise_matrix(
         A chunked array (dask, zarr, netCDF) is read slice by slice.
     metric : str or Metric
         A metric of correctness, or a metric that supports all pairs, such as
-        ``"misclassification_agreement"`` or ``"kappa_p"``. The latter have no test, and no
-        posterior limits except for ``"kappa_p_discrete"``.
+        ``"misclassification_agreement"`` or ``"kappa_p"``. Metrics of the second kind have no test,
+        and only ``"kappa_p_discrete"`` has posterior limits.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. None pools all trials. A chunked array
         is always pooled.
     intervals : sequence of {"analytic", "posterior"}, optional
-        ``"posterior"`` stores posterior limits, for metrics that have them without draws. Analytic
-        limits are computed from the standard errors and are always available. Default: both; for
-        clusters of items only ``"analytic"``.
+        ``"posterior"`` stores posterior limits if the metric has limits that need no draws.
+        Analytic limits are computed from the standard errors and are always available. Default:
+        both, but only ``"analytic"`` for clusters of items.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior on the cells of each pair, as in `alikely.error_consistency`.
     tests : bool
         Whether to compute Fisher's exact test for every pair, with p-values adjusted over all
-        entries (Benjamini-Hochberg). Not computed for clusters of items, because it assumes
-        independent items.
+        entries (Benjamini-Hochberg). The test assumes independent items and is not computed for
+        clusters of items.
     no_response : {"error", "drop"}
         Count a missing response as an error, or drop the trial from that observer's pairs.
     cluster : str, optional
@@ -99,7 +99,7 @@ def pairwise_matrix(
     Returns
     -------
     Result
-        A matrix; see `alikely.Result`.
+        Result of kind ``"matrix"``; see `alikely.Result`.
 
     Raises
     ------

@@ -89,7 +89,7 @@ def with_trials(result: Result, trials: Trials) -> Result:
     Parameters
     ----------
     result : Result
-        As returned by `alikely.pairwise_matrix`, saved and loaded.
+        Result of `alikely.pairwise_matrix` that was saved and loaded.
     trials : Trials
         The trials that were passed to `alikely.pairwise_matrix`; additional observers are ignored.
 
@@ -103,7 +103,7 @@ def with_trials(result: Result, trials: Trials) -> Result:
     TypeError
         If the result is of another kind, or `trials` is not a `Trials`.
     ValueError
-        If the trials differ: observers are missing, or correctness is different.
+        If observers are missing from the trials, or their correctness differs.
     """
     of_kind(result, "matrix")
     of_type(trials, Trials, "read them with Trials.read or Trials.from_table")
@@ -147,8 +147,8 @@ def square_matrix(result: Result, name: str) -> xr.DataArray:
     Returns
     -------
     xarray.DataArray
-        Dimensions ``observer`` and ``observer_other``, after ``condition`` or ``dataset`` if trials
-        are grouped.
+        Dimensions ``observer`` and ``observer_other``, preceded by ``condition`` or ``dataset`` if
+        trials are grouped.
 
     Raises
     ------

@@ -37,10 +37,10 @@ def response_noise(
     no_response: Literal["error", "drop"] = "error",
     ci_prob: float | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Estimate the part of errors due to response noise, and noise-corrected correlations.
+    """Estimate the proportion of errors due to response noise, and noise-corrected correlations.
 
-    For observers that answered the same items several times, such as repeatedly sampled language
-    models.
+    Use it for observers that answered the same items several times, such as repeatedly sampled
+    language models.
 
     Parameters
     ----------
@@ -56,18 +56,18 @@ def response_noise(
     observers : pandas.DataFrame
         One row per observer and group of trials:
 
-        - ``n_items``, number of items answered at least twice; ``n_answers``, responses to them;
-          ``accuracy``
+        - ``n_items``, the number of items answered at least twice; ``n_answers``, the number of
+          responses to these items; ``accuracy``
         - ``noise_share`` with ``se`` and bounds: proportion of errors due to response noise, which
-          another response to the same item would not repeat
+          would not be repeated in another response to the same item
         - ``note``
     pairs : pandas.DataFrame
         One row per pair and group, with standard errors (``_se``):
 
         - ``single``: error consistency of single responses
-        - ``majority``: error consistency of majority votes (a tie is half correct)
-        - ``noise_corrected`` with bounds: correlation over items of the observers' proportions
-          correct, corrected for response noise [S04]_
+        - ``majority``: error consistency of majority votes (a tie counts as half correct)
+        - ``noise_corrected`` with bounds: correlation across items between the observers'
+          proportions correct, corrected for response noise [S04]_
         - ``note``
 
     Raises
@@ -82,10 +82,10 @@ def response_noise(
     Let ``p`` be the proportion correct among ``R`` responses. ``p (1 - p) R / (R - 1)`` is an
     unbiased estimate of the probability that one response is incorrect and another one correct.
     ``noise_share`` is its mean divided by the mean of ``1 - p``. The variance of ``p`` due to noise
-    is ``p (1 - p) / (R - 1)``; it is subtracted from the variances of the correlation. Standard
-    errors use influences of items [H74]_, and for the correlation the jackknife over items [M74]_.
-    The interval of ``noise_share`` is computed on the logit scale, that of the correlation with
-    Student's t.
+    is ``p (1 - p) / (R - 1)``; it is subtracted from the variances in the correlation. Standard
+    errors use influences of items [H74]_; for the correlation, they use the jackknife over items
+    [M74]_. The interval of ``noise_share`` is computed on the logit scale, and the interval of the
+    correlation uses Student's t.
 
     Examples
     --------

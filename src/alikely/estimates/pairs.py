@@ -87,7 +87,7 @@ def compare(
     """Compare pairs of observers by any metric, with analytic, bootstrap and posterior intervals.
 
     `error_consistency`, `misclassification_agreement`, `error_similarity`, `agreement` and
-    `decision_margin_consistency` do this for one metric each, with further options.
+    `decision_margin_consistency` each do this for one metric, with further options.
 
     Parameters
     ----------
@@ -100,10 +100,10 @@ def compare(
         As in `error_consistency`. If the metric is not symmetric, such as ``"copy_probability"``,
         the first observer of a pair is the reference, and pairs of one kind appear in both orders.
     n_resamples : int, optional
-        Number of bootstrap replicates. 0 disables them. Default: 10,000, or 0 if the bootstrap of
-        the metric is known to be invalid (error similarity).
+        Number of bootstrap replicates. 0 disables them. Default: 10,000, or 0 if the bootstrap is
+        known to be invalid for the metric (error similarity).
     sampler : {"auto", "exact", "nuts"}
-        As in the function for that kind of metric. For margins only ``"auto"``.
+        As in the function for that kind of metric. For margins, only ``"auto"`` is available.
     prior : mapping or sequence of four numbers, optional
         As in `error_consistency` for metrics of correctness and of options; as in `agreement` for
         metrics of ratings.
@@ -163,8 +163,8 @@ def error_consistency(
     """Compute the error consistency of pairs of observers, with intervals.
 
     Error consistency (EC) is Cohen's kappa of two observers' correctness. It is positive if they
-    err on the same trials more often than expected from their accuracies alone [G20]_ [K25]_. It is
-    at most 1, and 0 for independent observers.
+    err on the same trials more often than expected from their accuracies alone [G20]_ [K25]_. Its
+    maximum is 1, and it is 0 for independent observers.
 
     Parameters
     ----------
@@ -172,7 +172,8 @@ def error_consistency(
         Aligned responses; or a table from `alikely.data.from_counts`, if only the four cells of
         each pair are known. ``pairs``, ``by`` and ``no_response`` then have no effect.
     pairs : str or sequence of (str, str)
-        ``"all"``, two kinds such as ``"human-model"`` (the first is the reference), or a list.
+        ``"all"``, two kinds such as ``"human-model"`` (the first is the reference), or a list of
+        pairs.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. None pools all trials. Pooling
         conditions of unequal difficulty inflates EC.
@@ -183,15 +184,16 @@ def error_consistency(
     n_draws : int
         Number of posterior draws. With 0, equal-tailed posterior limits are computed from the
         counts (`posterior_limits`) if the prior is a Dirichlet distribution and no item is
-        repeated. Means and differences need draws; without draws they have no posterior.
+        repeated. Posteriors of means and differences need draws.
     sampler : {"auto", "exact", "nuts"}
-        How to draw from the posterior, see `alikely.inference.posterior`.
+        Sampling method for the posterior; see `alikely.inference.posterior`.
     prior : mapping or sequence of four numbers, optional
         Prior on the cells of a pair: Dirichlet parameters of ``n11, n10, n01, n00`` (both correct,
-        only `a`, only `b`, neither), or Beta parameters by name, see `alikely.models.copying`.
-        Default: 1/2 for each cell. Differences and means need a Dirichlet with ``n10 = n01`` and
-        ``n11 n00 >= n10 n01``. The Bayes factor uses it too; its default is 1 for each cell. It is
-        omitted for a prior without a Dirichlet distribution, or with margins of at most 1.
+        only `a`, only `b`, neither), or Beta parameters by name (see `alikely.models.copying`).
+        Default: 1/2 for each cell. Differences and means need a Dirichlet prior with ``n10 = n01``
+        and ``n11 n00 >= n10 n01``. The Bayes factor uses the same prior, but its default is 1 for
+        each cell. It is omitted if the prior is not a Dirichlet distribution or has margins of at
+        most 1.
     model : "copying" or pymc.Model
         Generative model: `alikely.models.copying`, or for MCMC a custom model of these pairs with
         the variable ``error_consistency`` (pair). It must contain the data in any layout: the cells
@@ -199,7 +201,7 @@ def error_consistency(
     cluster : str, optional
         Trial coordinate that defines clusters, for example ``"item"``. Clusters, not trials, are
         the sampling units of standard errors, bootstrap, posterior and null test. Default: items,
-        if any item is repeated. All pairs of responses to a repeated item are then crossed, and one
+        if any item is repeated. All pairs of responses to a repeated item are then crossed, and a
         label denotes the same item in all conditions of a data set. ``"trial"`` treats all
         responses as independent and pairs first responses with first responses; every row then has
         a note.
@@ -276,8 +278,8 @@ def misclassification_agreement(
     -------
     Result
         One entry per pair and group, with two more columns: ``n_joint_errors``, and ``expected``,
-        the agreement expected from the true classes alone. It is above 0 if some classes attract
-        particular errors.
+        the agreement expected from the true classes alone. It is above 0 if certain errors are
+        typical of certain classes.
 
     Raises
     ------
@@ -291,14 +293,14 @@ def misclassification_agreement(
     -----
     Intervals describe the agreement in the population of joint errors from which the trials are
     sampled. The published estimate computes chance agreement from products of margins, which pair
-    every joint error with itself. With few joint errors and high agreement it is therefore too low.
-    The posterior draws compute chance agreement over different joint errors, and their median lies
-    above such an estimate. Analytic and bootstrap intervals are centered on the estimate.
+    every joint error with itself. It is therefore too low if joint errors are few and agreement is
+    high. The posterior draws compute chance agreement over different joint errors, and their median
+    is then above the estimate. Analytic and bootstrap intervals are centered on the estimate.
 
     If both observers give the same incorrect label on all joint errors, the estimate is undefined,
-    with a note. The posterior is then wide, because it allows for other labels. Without joint
-    errors there is neither an estimate nor a posterior. Notes of the summary report pairs with too
-    few joint errors for one method or for all.
+    and a note is added. The posterior is then wide, because it allows for other labels. Without
+    joint errors there is neither an estimate nor a posterior. The summary has notes for pairs with
+    too few joint errors for some or all methods.
 
     References
     ----------
@@ -332,17 +334,17 @@ def error_similarity(
 ) -> Result:
     """Compute the class-level error similarity of pairs of observers, with intervals.
 
-    For each true class, the distributions of both observers' incorrect responses are compared,
+    For each true class, the distributions of the two observers' incorrect responses are compared,
     whether or not they err on the same trials. Their mean divergence (CLED) gives the similarity
-    (CLES), ``1 / (1 + CLED)`` [X25]_. Observers of different stimuli can be compared: they need
-    common classes, but no common trials.
+    (CLES), ``1 / (1 + CLED)`` [X25]_. Observers of different stimuli can be compared, because
+    common classes are needed but no common trials.
 
     Parameters
     ----------
     trials : Trials, xarray.Dataset or mapping of str to array_like or pandas.DataFrame
         Responses with class labels; or a table from `alikely.data.joint_correctness` with
-        ``labels=True``; or a confusion matrix for each system, counts of true classes (rows) by
-        responses (columns).
+        ``labels=True``; or a confusion matrix for each system, with counts of true classes (rows)
+        by responses (columns).
     pairs, by : str or sequence, and {"condition", "dataset"} or None
         As in `error_consistency`. ``by=None`` also compares observers of different data sets.
     metric : str or Metric
@@ -352,8 +354,8 @@ def error_similarity(
     no_response : {"error", "drop"}
         Count a missing response as an error with the separate label ``(no response)``, or drop it.
     n_resamples : int, optional
-        Number of bootstrap replicates. Default: 0, because the coverage of their intervals is too
-        low; see Notes.
+        Number of bootstrap replicates. Default: 0, because the coverage of bootstrap intervals is
+        too low; see Notes.
     paired : bool, optional
         For confusion matrices: whether the systems answered the same items. If so, only the
         estimate is returned. Its uncertainty depends on the dependence between trials, which
@@ -369,12 +371,14 @@ def error_similarity(
     Result
         One entry per pair and group, with the similarity as the estimate, and
 
-        - ``divergence``; ``expected_divergence`` of equal observers with as many errors
-          (divergences of samples are above 0); ``excess_divergence``, their difference
+        - ``divergence``; ``expected_divergence``, that of observers with equal error distributions
+          and as many errors (divergences of samples are above 0); ``excess_divergence``, their
+          difference
         - ``log_bayes_factor`` (nats; positive for the same distribution of errors)
-        - ``p_equal`` of a permutation test of equal rows; ``p_equal_adjusted`` over all pairs
-          (Benjamini-Hochberg). Both account for the items on which both erred.
-        - ``model_low`` and ``model_high``, quantiles of the posterior alone for `ci_prob`
+        - ``p_equal``, from a permutation test of equal rows; ``p_equal_adjusted``, adjusted over
+          all pairs (Benjamini-Hochberg). Both account for the items on which both observers erred.
+        - ``model_low`` and ``model_high``, limits from the posterior alone with probability
+          `ci_prob`
         - ``copy_probability``, the proportion of joint errors in which one label was copied from
           the other observer (NaN without joint errors)
 
@@ -390,21 +394,21 @@ def error_similarity(
 
     Notes
     -----
-    Divergences of samples are too large, and no interval that is centered on them corrects this.
-    The bootstrap and the analytic interval are even more biased; their coverage is 0 to 0.98
-    (nominal 0.95). ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 74% of data sets
-    whose rows differ. The summary shows these columns only on request, with the reason in the note.
-    Report ``p_equal_adjusted``. The posterior interval may lie below the estimated divergence
-    (above the similarity), as it should for similar systems. Its limit is a similarity of exactly 1
-    if the data allow equal rows.
+    Divergences of samples are biased upward, and intervals centered on them do not correct this.
+    Bootstrap and analytic intervals are even more biased; their coverage is 0 to 0.98 (nominal
+    0.95). ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 74% of data sets whose rows
+    differ. The summary shows these columns only on request, with the reason in the note. Report
+    ``p_equal_adjusted``. The posterior interval may lie below the estimated divergence (above the
+    similarity), as it should for similar systems. The upper limit of similarity is exactly 1 if the
+    data are compatible with equal rows.
 
-    In each tail, the limit is the wider of two. One comes from the posterior of paired error rows
+    In each tail, the wider of two limits is used. One comes from the posterior of paired error rows
     (`alikely.errors.paired`). The other is the divergence at which the observed estimate would be
-    too small or too large, in data sets simulated from similar populations
-    (`alikely.errors.limits`). Draws in ``result.draws("posterior")`` have these limits as
-    quantiles; draws of the posterior alone are in the group ``rows``. Averaged draws do not have
-    the limits of means as quantiles: `alikely.mean` and `alikely.difference` compute these limits
-    from the group ``populations``.
+    too small or too large in data sets simulated from similar populations
+    (`alikely.errors.limits`). The quantiles of ``result.draws("posterior")`` are these limits;
+    draws of the posterior alone are in the group ``rows``. The quantiles of averaged draws are not
+    the limits of means, which `alikely.mean` and `alikely.difference` compute from the group
+    ``populations``.
 
     References
     ----------
@@ -445,10 +449,10 @@ def decision_margin_consistency(  # noqa: PLR0913
     """Compute the decision-margin consistency of pairs of systems, with intervals.
 
     Decision-margin consistency measures whether two systems find the same items easy. A model's
-    margin of an item is its score for the true class minus the highest score of the other classes.
-    For a group of observers it is the proportion correct. The estimate is the correlation of the
-    two over items [AK24]_. Trial-by-trial variability attenuates it; the posterior columns give the
-    noise-corrected correlation.
+    margin for an item is its score for the true class minus the highest score of the other classes.
+    A group's margin is its proportion correct. The estimate is the correlation of two systems'
+    margins across items [AK24]_. Trial-by-trial variability attenuates this correlation; the
+    posterior columns give the noise-corrected correlation.
 
     Parameters
     ----------
@@ -459,8 +463,8 @@ def decision_margin_consistency(  # noqa: PLR0913
         for `alikely.margins.decision_margins` (call that function for coarse categories). Not
         needed to compare groups of observers.
     pairs : str, sequence of str, or sequence of (str, str)
-        As in `error_consistency`, for systems. Every observer with margins is a system; the others
-        are pooled by their label `group`, which names the system.
+        As in `error_consistency`, but for systems. Every observer with margins is a system; the
+        others are pooled by their label `group`, which names the system.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. Pooling conditions of unequal difficulty
         inflates the correlation.
@@ -476,13 +480,13 @@ def decision_margin_consistency(  # noqa: PLR0913
           margins and the proportion correct in the population of observers. It makes no assumption
           about the distribution of item strength. Even a perfect model scores below 1 if proportion
           correct is a nonlinear function of its normal scores.
-        - ``"strengths"`` (0.1 seconds per pair): correlation on the scale of item strengths of a
-          model and a group. Their distribution may have any skewness and tail weight, and the
+        - ``"strengths"`` (0.1 seconds per pair): correlation between the item strengths of a model
+          and a group. The distribution of strengths may have any skewness and tail weight, and the
           posterior of `alikely.models.item_margins` (by quadrature) allows for deviations from it.
-          Trials of correctness alone need `n_alternatives`.
+          If only correctness is known, `n_alternatives` is required.
     unmatched : {"error", "accept"}
-        What to do with a model less than half of whose items match the items with responses: raise
-        an error, or compare it on the matched items.
+        What to do if less than half of a model's items match items with responses: raise an error,
+        or compare the model on the matched items.
     no_response : {"error", "drop"}
         Count a missing response as an error, or drop it.
     n_resamples : int
@@ -494,7 +498,7 @@ def decision_margin_consistency(  # noqa: PLR0913
         with the same value are dependent. Clusters are the sampling unit of standard errors,
         bootstrap, reliability and ``"moments"``. ``"item"`` is for items that occur in several
         conditions of a group. Default: classes, if these are known and each group of trials has at
-        least 5.
+        least 5 of them.
     rng
         As in `error_consistency`. ``alikely.options.ci_prob`` sets the probability of intervals.
 
@@ -503,15 +507,15 @@ def decision_margin_consistency(  # noqa: PLR0913
     Result
         One entry per pair of systems and group of trials; ``n_trials`` counts common items.
 
-        - ``reliability``, split-half, of the proportions correct of the groups; its square root
-          ``ceiling``; and ``disattenuated``, the estimate divided by ``ceiling``
+        - ``reliability``, the split-half reliability of the groups' proportions correct;
+          ``ceiling``, its square root; and ``disattenuated``, the estimate divided by ``ceiling``
         - ``scale`` of the noise-corrected correlation: ``"share"``, ``"strength"``, or
           ``"margin"`` for two models
-        - with ``"moments"`` and classes: ``r_within_class`` with its interval, of deviations from
-          class means, and ``r_between_class``, of class means
-        - in ``result.estimates``, p-values of checks: ``p_nonlinearity``, ``p_linearity``,
+        - with ``"moments"`` and classes: ``r_within_class``, the correlation of deviations from
+          class means, with its interval, and ``r_between_class``, the correlation of class means
+        - in ``result.estimates``, p-values of model checks: ``p_nonlinearity``, ``p_linearity``,
           ``p_within`` (classes), ``p_skew``, ``p_law`` (two modes of item strength), ``p_repeats``
-          (observers differ by item) and ``p_classes``; ``note`` reports those that matter
+          (observers differ by item) and ``p_classes``; ``note`` reports the relevant ones
         - ``result.data["ceilings"]``: reliability of each group with its interval
         - ``result.data["strengths"]``, with ``"strengths"``: posterior mean and standard deviation
           of item strengths for each entry of a model
@@ -525,12 +529,12 @@ def decision_margin_consistency(  # noqa: PLR0913
 
     Notes
     -----
-    Analytic (Fisher's z) and bootstrap intervals describe the attenuated estimate. They
-    generalize to new items, or classes of items, with these observers. The interval of
-    ``"moments"`` generalizes to new items and new observers. It treats classes as clusters if
-    classes are known and there are at least 5. Its draws have its limits as quantiles, and are
-    jointly sampled over pairs through the influences of items; so are those of ``"strengths"``. Its
-    limits lie within [-1, 1]. They are -1 and 1 if the data allow a reliability of 0.
+    Analytic (Fisher's z) and bootstrap intervals describe the attenuated estimate. They generalize
+    to new items, or classes of items, with these observers. The interval of ``"moments"``
+    generalizes to new items and new observers. It treats classes as clusters if classes are known
+    and there are at least 5. The quantiles of its draws are its limits. With either model, draws
+    are sampled jointly over pairs through the influences of items. The limits of ``"moments"`` lie
+    within [-1, 1], and are -1 and 1 if the data are compatible with a reliability of 0.
 
     References
     ----------
@@ -573,9 +577,9 @@ def agreement(
 ) -> Result:
     """Compute the agreement of ratings, between two readers or among many.
 
-    Agreement also counts correct responses, and is high if readers are accurate. Error consistency
-    (EC), which the result includes, asks whether errors fall on the same items, given how often
-    each reader errs.
+    Agreement also counts correct responses, so it is high if readers are accurate. Error
+    consistency (EC), which the result includes, measures whether errors fall on the same items,
+    given how often each reader errs.
 
     Parameters
     ----------
@@ -604,8 +608,8 @@ def agreement(
         item. Its prior has the weight of two items on which two readers agree with probability 2/3.
         0 disables them.
     prior : mapping or sequence of four numbers, optional
-        Dirichlet prior of the table of two readers by two classes, with ``n11 = n00`` above
-        ``n10 = n01``. For more classes ``n11 + n00`` is the weight of equal ratings. Default:
+        Dirichlet prior on the table of two readers by two classes, with ``n11 = n00`` above
+        ``n10 = n01``. For more classes, ``n11 + n00`` is the weight of equal ratings. Default:
         ``(2/3, 1/3, 1/3, 2/3)``.
     cluster : str, optional
         As in `error_consistency`.
@@ -622,7 +626,7 @@ def agreement(
         - ``n_minority_ratings``: number of items times the proportion of ratings outside the most
           frequent class
         - ``n_trials``; with ``readers="all"``, items with at least two ratings. Both accuracies are
-          then the mean over readers.
+          then means over readers.
 
         ``result.data.attrs["sentence"]`` explains how agreement differs from EC.
 
@@ -691,7 +695,7 @@ def agreement_table(
     rng: RandomState = None,
     **options: Any,
 ) -> pd.DataFrame:
-    """Compute several coefficients of agreement, in one table.
+    """Compute several coefficients of agreement in one table.
 
     Parameters
     ----------

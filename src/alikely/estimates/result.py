@@ -86,14 +86,14 @@ class Result:
         - Pairs: ``observed_data`` (the correctness table), ``estimates`` (``estimate, se`` and
           tests of independence), ``bootstrap`` (resample, pair), ``posterior`` (chain, draw,
           pair) and ``chains`` (see `chains`).
-        - Matrix: ``estimates`` with the dimension ``pair``, the upper triangle of the matrix row
-          by row. It follows ``condition`` or ``dataset`` if trials are grouped by these, and
-          ``order`` ("a, b" and "b, a") if the metric is not symmetric. ``answers`` has the
+        - Matrix: ``estimates`` with the dimension ``pair``, the upper triangle of the matrix row by
+          row. It is preceded by ``condition`` or ``dataset`` if trials are grouped by these, and by
+          ``order`` ("a, b" and "b, a") if the metric is not symmetric. ``answers`` contains the
           responses as bits.
         - Scores: ``estimates`` (level, system), where systems are the models, ``human-human`` and
-          ``ceiling`` (of the data sets with models). ``decomposition`` of the variance of
-          analytic intervals. ``bootstrap``: ``images, observers, both`` (resample, level, system).
-          ``posterior``: ``score`` (chain, draw, level, system).
+          ``ceiling`` (of the data sets with models). ``decomposition``: components of the variance
+          of analytic intervals. ``bootstrap``: ``images, observers, both`` (resample, level,
+          system). ``posterior``: ``score`` (chain, draw, level, system).
     trials : Trials, optional
         The analyzed trials, if later analyses need them. They are not saved to files.
 
@@ -155,7 +155,7 @@ class Result:
 
     @property
     def undefined(self) -> pd.Series:
-        """Reasons of undefined estimates, by label of the entry."""
+        """Reasons why estimates are undefined, by label of the entry."""
         estimates = of_kind(self, "pair", "group").estimates
         reasons = pd.Series(
             estimates["undefined"].values, index=estimates["pair"].values, dtype=object
@@ -166,8 +166,8 @@ class Result:
     def chains(self) -> dict[str, xr.DataTree]:
         """The MCMC fits of the posterior, each as returned by `alikely.inference.nuts`.
 
-        Keys name all pairs, a group of trials, or one entry. Values are input for ArviZ functions.
-        Empty if MCMC was not used.
+        Each key names all pairs, a group of trials, or one entry. Each value is input for ArviZ
+        functions. The mapping is empty if MCMC was not used.
         """
         if CHAINS not in self.data.children:
             return {}
@@ -175,7 +175,7 @@ class Result:
 
     @property
     def without_draws(self) -> bool:
-        """Whether posterior limits were computed from counts: equal-tailed, for each pair."""
+        """Whether posterior limits were computed from the counts of each pair (equal-tailed)."""
         return self.data.attrs.get("posterior_limits") == WITHOUT_DRAWS
 
     def interval_options(
@@ -224,18 +224,17 @@ class Result:
     ) -> pd.DataFrame | Any:
         """List the estimates with their intervals, one row per pair, or per level and system.
 
-        By default each row has one interval, the one that is recommended for the metric. For pairs
-        this is the posterior interval, if the posterior describes the same quantity and accounts
-        for clusters; for scores it is the analytic interval. Pairs have one test against
-        independent observers, ``p_null``. Its false-positive rate is closer to the nominal one
-        than that of Fisher's exact test.
+        By default, each row has one interval, the one recommended for the metric. For pairs, this
+        is the posterior interval if the posterior describes the same quantity and accounts for
+        clusters. For scores, it is the analytic interval. Pairs have one test against independent
+        observers, ``p_null``. Its false-positive rate is closer to the nominal rate than that of
+        Fisher's exact test.
 
         Parameters
         ----------
         generalize_to : {"images", "observers", "both"}, optional
-            For scores: population that intervals generalize to: new images, new humans, or both.
-            Default: both. The posterior generalizes to new images with these humans
-            (``"images"``).
+            For scores: population that intervals generalize to (new images, new humans, or both).
+            Default: both. The posterior generalizes to new images with these humans (``"images"``).
         level : str or None
             For scores: a data set, ``"overall"`` (the unweighted mean of all data sets), or None
             for every level.
@@ -244,17 +243,18 @@ class Result:
               another quantity
             - ``"all"``: every method that is valid for the metric (without BCa), and every column
             - methods: these methods, even if they are invalid for the metric; the note then gives
-              the reason. Scores have no bootstrap intervals, which would be too narrow.
+              the reason. Scores have no bootstrap intervals, because these would be too narrow.
         columns : "all" or sequence of str, optional
-            Further columns, or all. Columns that are invalid for the metric must be named.
+            Additional columns, or all. Columns that are invalid for the metric are shown only if
+            named.
         ci_prob : float, optional
             Probability of the intervals, in (0, 1). Default: as in the analysis.
         ci_kind : {"eti", "hdi"}, optional
             Equal-tailed or highest-density, for bootstrap and posterior. Default: as in the
             analysis.
         top, lowest : int, optional, and bool
-            For a matrix: number of rows with the highest (or lowest) estimates. Default: all, at
-            most a million.
+            For a matrix: number of rows with the highest (or lowest) estimates. Default: all rows,
+            up to a million.
         sort : str or sequence of str, optional
             Columns to sort the rows by, the most important first; ``"-estimate"`` sorts in
             descending order. Missing values come last.
@@ -264,7 +264,7 @@ class Result:
         Returns
         -------
         pandas.DataFrame
-            Or a table of the requested library. Columns for pairs:
+            A table of the requested library. Columns for pairs:
 
             - ``dataset, condition, observer_a, observer_b``
             - ``n_trials, accuracy_a, accuracy_b, estimate, se``
@@ -274,12 +274,13 @@ class Result:
             - bounds, named by method, kind and probability; ``posterior_median``;
               ``frac_undefined``, the fraction of undefined bootstrap replicates
             - ``p_null``, the test against independent observers; on request ``p_null_bh``
-              (adjusted over all rows by Benjamini and Hochberg), ``p_fisher``, ``log_bf10`` (nats)
+              (Benjamini-Hochberg adjusted over all rows), ``p_fisher``, ``log_bf10`` (nats)
             - ``note``: why a value is undefined or an interval is not reliable; on request
               ``note_codes``, the codes of these notes
 
-            A matrix has these columns, the highest estimate first, with ``log10_p`` (Fisher's exact
-            test) and ``p_adjusted`` (over all entries) on request. Columns for scores:
+            A matrix has these columns, sorted by descending estimate, and on request ``log10_p``
+            (Fisher's exact test) and ``p_adjusted`` (adjusted over all entries). Columns for
+            scores:
 
             - ``level, system, estimate, se`` and bounds within the range of the metric
             - for models ``ceiling_normalized`` (score divided by ceiling) with its Fieller
@@ -337,19 +338,19 @@ class Result:
         ci_prob, ci_kind : float and {"eti", "hdi"}, optional
             Default: as in the analysis.
         digits : int
-            Decimals.
+            Number of decimals.
 
         Returns
         -------
         str
             - One pair: estimate, interval, method, number of trials, what the interval generalizes
               to, and the test against independent observers.
-            - Several pairs: the extremes, and how many pairs differ from independent observers
-              after adjustment for multiple comparisons.
-            - Scores: the lowest, the highest, the human-human consistency, and how many
+            - Several pairs: the lowest and the highest estimate, and how many pairs differ from
+              independent observers after adjustment for multiple comparisons.
+            - Scores: the lowest and the highest score, the human-human consistency, and how many
               differences are significant after adjustment.
 
-            Notes follow.
+            Any notes follow.
 
         Raises
         ------
@@ -397,8 +398,8 @@ class Result:
         generalize_to, level, interval, ci_prob, ci_kind
             As in `sentence`.
         columns : sequence of str, optional
-            Columns of the summary. Default: labels that differ, estimate, interval, number of
-            trials or errors. Notes follow the table.
+            Columns of the summary. Default: labels that differ between rows, the estimate, its
+            interval, and the number of trials or errors. Notes follow the table.
         top, sort
             As in `summary`.
         digits, caption, label
@@ -472,7 +473,7 @@ class Result:
         method : {"bootstrap", "posterior"}
             Method of inference.
         generalize_to, level
-            For scores, as in `summary`.
+            As in `summary`, for scores.
 
         Returns
         -------
@@ -502,7 +503,7 @@ class Result:
         Returns
         -------
         Result
-            ``p_adjusted`` of a matrix remains adjusted over all pairs.
+            The selected part. For a matrix, ``p_adjusted`` remains adjusted over all pairs.
 
         Raises
         ------
@@ -518,7 +519,7 @@ class Result:
         trials: Trials | None = None,
         title: str | None = None,
     ) -> Report:
-        """Write an HTML report: tables, figures, sentences and methods."""
+        """Write an HTML report with tables, figures, sentences and methods."""
         # The only import of a higher layer: users expect this method on the result.
         from alikely.report import make_report
 

@@ -231,12 +231,12 @@ def option_limits(
 ) -> Floats:
     """Compute posterior quantiles of `kappa_p` of responses by expansion about its moments.
 
-    The posterior is a Dirichlet of five cells, `FIVE_CELLS`, equal to four independent Beta
-    variables. These are the accuracy of the first observer, the accuracies of the second where the
-    first is correct or not, and the proportion of equal joint errors. Their logits have exact
-    cumulants. Gauss-Hermite nodes of each, placed by the Cornish-Fisher expansion [CF38]_, give
-    four moments of Fisher's z of kappa_p, and the same expansion gives its quantiles. Pairs with
-    fewer than 5 in a cell use 40,000 draws.
+    The posterior is a Dirichlet distribution of five cells, `FIVE_CELLS`, which is equivalent to
+    four independent Beta variables. These are the accuracy of the first observer, the accuracies of
+    the second if the first is correct and if not, and the proportion of equal joint errors. Their
+    logits have exact cumulants. Gauss-Hermite nodes for each logit, placed by the Cornish-Fisher
+    expansion [CF38]_, give four moments of Fisher's z of kappa_p, and the same expansion gives its
+    quantiles. For pairs with a cell below 5, quantiles are computed from 40,000 draws.
 
     Parameters
     ----------
@@ -248,8 +248,8 @@ def option_limits(
     probabilities : sequence of float
         Probabilities of the quantiles, in (0, 1).
     prior : mapping or sequence of four numbers, optional
-        Dirichlet prior on the cells of correctness, as in `alikely.error_consistency`. Its joint
-        errors are split as by chance.
+        Dirichlet prior on the cells of correctness, as in `alikely.error_consistency`. Its weight
+        on joint errors is split as expected by chance.
 
     Returns
     -------
@@ -258,8 +258,9 @@ def option_limits(
     Raises
     ------
     ValueError
-        If there are not five counts each, or one is negative. If there are fewer than two options,
-        or joint errors differ with two options. If the prior is not a Dirichlet distribution.
+        If an entry does not have five non-negative counts. If there are fewer than two options, or
+        joint errors with different responses although there are two options. If the prior is not a
+        Dirichlet distribution.
 
     Notes
     -----

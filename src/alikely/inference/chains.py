@@ -57,12 +57,12 @@ def nuts(
     thin: int = 1,
     include: Sequence[str] = (),
 ) -> xr.DataTree:
-    """Sample a PyMC model with NUTS [HG14]_ (nutpie), with a warning if chains did not converge.
+    """Sample a PyMC model with NUTS [HG14]_ (nutpie), and warn if chains did not converge.
 
     Parameters
     ----------
     model : pymc.Model
-        A model of `alikely.models`, extended or not, or any other.
+        A model of `alikely.models`, extended or not, or any other PyMC model.
     n_draws : int
         Total number of draws to keep, over 4 chains.
     tune : int
@@ -70,9 +70,9 @@ def nuts(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     target_accept : float
-        Target of the mean acceptance probability, in (0, 1). Higher means shorter steps.
+        Target of the mean acceptance probability, in (0, 1). A higher target means shorter steps.
     remedy : str
-        Advice of a warning, such as another sampler.
+        Advice to give in a warning, such as to use another sampler.
     thin : int
         Keep every `thin`-th draw.
     include : "all" or sequence of str
@@ -82,13 +82,13 @@ def nuts(
     -------
     xarray.DataTree
         ``posterior``: all free variables and deterministics; thinned draws keep their numbers.
-        ``sample_stats``: statistics of the same draws. ``observed_data`` and ``constant_data``.
-        The tree has as attributes
+        ``sample_stats``: statistics of the same draws. ``observed_data`` and ``constant_data``. The
+        tree has these attributes:
 
         - ``n_divergences``: number of divergent transitions after warm-up, thinned draws included
-        - ``evaluator``: ``"interpreter"`` or ``"numba"``, what evaluated the log density, and
+        - ``evaluator``: what evaluated the log density, ``"interpreter"`` or ``"numba"``;
           ``evaluator_reason``
-        - versions, ``seed``, settings, ``priors`` (JSON), seconds of preparation and sampling
+        - versions, ``seed``, settings, ``priors`` (JSON), seconds spent on preparation and sampling
 
     Raises
     ------

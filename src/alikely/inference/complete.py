@@ -86,7 +86,7 @@ def extended(
     Returns
     -------
     xarray.DataTree
-        A new tree, with the groups of the old one.
+        A new tree, which also contains the groups of the old one.
 
     Raises
     ------
@@ -95,7 +95,8 @@ def extended(
 
     Notes
     -----
-    Computed by functions of PyMC, which compile the model: a few seconds each.
+    The groups are computed by functions of PyMC, which take a few seconds each to compile the
+    model.
 
     Examples
     --------

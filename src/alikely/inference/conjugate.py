@@ -69,8 +69,8 @@ def pairwise_draws(
     Raises
     ------
     ValueError
-        If the counts, the prior or the number of draws are invalid, or the prior is one of the
-        copy probability, which is not conjugate.
+        If the counts, the prior or the number of draws are invalid, or the prior is on the copy
+        probability, which is not conjugate.
 
     Examples
     --------

@@ -117,7 +117,7 @@ def evaluator(block: Block, metric: Metric) -> Evaluator:
     Parameters
     ----------
     block : Block
-        One group of a table; with labels, for a metric of wrong labels.
+        One group of a table, with labels if the metric needs them.
     metric : Metric
         Estimand.
 

@@ -52,21 +52,22 @@ def estimate(
         Estimand.
     cluster : str, optional
         Trial coordinate that defines clusters, such as ``"item"``. Influences of trials that share
-        its value within a data set are summed first. The variance of G clusters of items, such as
-        ``"template"``, has the factor G/(G - 1) and degrees of freedom.
+        its value within a data set are summed first. For G clusters of items, such as
+        ``"template"``, the variance has the factor G/(G - 1), and its degrees of freedom are
+        estimated.
 
     Returns
     -------
     xarray.Dataset
-        ``estimate`` and ``se`` (pair), NaN where undefined, and ``undefined``: the reason, else
-        empty. For images chosen by a plan or clusters of items also
+        ``estimate`` and ``se`` (pair), NaN where undefined, and ``undefined``, the reason or an
+        empty string. For images chosen by a plan, or for clusters of items, also
 
-        - ``interval_center``: center of intervals; with a plan the weighted value, of which
-          ``estimate`` is the bias-corrected version
+        - ``interval_center``: center of intervals; with a plan, this is the weighted value, and
+          ``estimate`` is its bias-corrected version
         - ``df``: degrees of freedom of the variance
         - ``effective_images``: number of images on which the variance is based (plan)
-        - ``n_clusters``, ``design_effect``: number of clusters; ratio of the variance to that of
-          independent trials (clusters)
+        - ``n_clusters``, ``design_effect``: number of clusters; ratio of the variance to the
+          variance for independent trials (clusters)
 
     Raises
     ------
@@ -75,8 +76,8 @@ def estimate(
 
     References
     ----------
-    Without clusters the variance of error consistency equals that of [FCE69]_, by influence
-    functions [H74]_.
+    Without clusters, the variance of error consistency from influence functions [H74]_ equals the
+    variance given by [FCE69]_.
 
     Examples
     --------
@@ -224,8 +225,9 @@ def covariance(
     Returns
     -------
     xarray.DataArray, dims (pair, pair_other)
-        Sums of products of influences over shared trials, divided by both numbers of trials. 0 for
-        entries without shared trials (or clusters); NaN where an estimate is undefined.
+        Sums of products of influences over shared trials, divided by the numbers of trials of both
+        entries. Values are 0 for entries without shared trials (or clusters) and NaN where an
+        estimate is undefined.
 
     Raises
     ------

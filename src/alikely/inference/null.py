@@ -121,7 +121,7 @@ def p_value(estimate: ArrayLike, null: ArrayLike) -> NDArray[np.float64]:
 
 
 def fisher_exact(cells: ArrayLike) -> NDArray[np.float64]:
-    """Compute Fisher's exact two-sided p-value of independence, given both accuracies [F22]_.
+    """Compute Fisher's exact two-sided p-value for independence, given both accuracies [F22]_.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ def fisher_exact(cells: ArrayLike) -> NDArray[np.float64]:
     -------
     ndarray, shape (...)
         Sums of the probabilities of all tables with these margins that are at most as probable as
-        the observed one. A value is 0 only below the smallest floating-point number; for its
-        logarithm use `alikely.inference.fisher.fisher_log10_p`. NaN for an empty table.
+        the observed one. A p-value below the smallest floating-point number is 0; for its
+        logarithm, use `alikely.inference.fisher.fisher_log10_p`. NaN for an empty table.
 
     Raises
     ------
@@ -216,30 +216,30 @@ def bayes_factor_prior(prior: Prior | None) -> Prior | float:
 def null_percentiles(
     n_trials: int, ci_prob: float | None = None, n_grid: int = 210
 ) -> pd.DataFrame:
-    """Compute limits of agreement and error consistency of independent observers.
+    """Compute limits of agreement and error consistency for independent observers.
 
-    The limits are by expected agreement, as in the supplement of [G20]_. They are computed, not
-    simulated: given both numbers correct, the overlap is hypergeometric.
+    The limits depend on expected agreement, as in the supplement of [G20]_. They are computed, not
+    simulated, because the overlap is hypergeometric given both numbers of correct responses.
 
     Parameters
     ----------
     n_trials : int
-        Number of common trials, at least 2. Time grows with its cube: below 1 second for 160, half
-        a minute for 1,280.
+        Number of common trials, at least 2. Computing time grows with its cube: below 1 second for
+        160 trials, half a minute for 1,280.
     ci_prob : float
         Probability of the central interval, in (0, 1).
     n_grid : int
-        Number of accuracies, a multiple of 3. One third each is spread over [0, 0.15],
+        Number of accuracies, a multiple of 3. One third of them is spread over each of [0, 0.15],
         [0.15, 0.85] and [0.85, 1]; all pairs have equal weight.
 
     Returns
     -------
     pandas.DataFrame
-        One row per bin of expected agreement of width 0.01: ``expected_lb, expected_ub``,
+        One row per bin of expected agreement, of width 0.01: ``expected_lb, expected_ub``,
         ``share`` (fraction of tables in the bin), ``agreement_lb, agreement_ub``,
-        ``error_consistency_lb, error_consistency_ub``. Limits are the smallest values that reach
-        the lower and the upper tail; NaN for an empty bin. Tables with undefined error consistency
-        count for agreement only.
+        ``error_consistency_lb, error_consistency_ub``. Limits are the smallest values at which the
+        cumulative probability reaches the two tail probabilities; NaN for an empty bin. Tables with
+        undefined error consistency count for agreement only.
 
     Raises
     ------

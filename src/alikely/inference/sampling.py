@@ -72,8 +72,8 @@ def posterior(
     table : xarray.Dataset
         Count table, as returned by `alikely.data.joint_correctness`.
     sampler : {"auto", "exact", "nuts"}
-        - ``"exact"``: the joint posterior of all pairs for priors of `joint_draws`, such as the
-          default; pair by pair for other priors on ``p_a, u, v``
+        - ``"exact"``: the joint posterior of all pairs for priors that `joint_draws` supports, such
+          as the default; pair by pair for other priors on ``p_a, u, v``
         - ``"nuts"``: Markov chain Monte Carlo [HG14]_, pair by pair
         - ``"auto"``: exact if available, else NUTS, as for a custom `model`
     prior : mapping or sequence of four numbers, optional
@@ -86,15 +86,16 @@ def posterior(
         Metric of correctness to evaluate at each draw, in addition to error consistency and copy
         probability.
     model : "copying" or pymc.Model
-        Model for MCMC: `alikely.models.copying`, or a custom model of these pairs that contains the
-        metric (pair).
+        Model for MCMC: `alikely.models.copying`, or a custom model of these pairs with a variable
+        for the metric (pair).
     include : "all" or sequence of str
         Groups to add. ``["log_likelihood"]``: the log likelihood of every trial of every entry,
         for `arviz.loo`, or of the observed values if a custom model has no multinomial likelihood
         of the cells (pair, cell). Other groups need MCMC, as in `alikely.inference.extended`.
     cluster : str, optional
-        Trial coordinate that defines clusters, such as ``"item"``. In the joint posterior the
-        trials of a cluster share one mass. Other posteriors treat trials as independent.
+        Trial coordinate that defines clusters, such as ``"item"``. In the joint posterior, the
+        trials of a cluster share one probability mass. Other posteriors treat trials as
+        independent.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def posterior(
     ------
     ValueError
         If the sampler or model is unknown, or the prior or number of draws is invalid.
-        If exact draws are requested for a prior or a model without them.
+        If exact draws are requested for a prior or a model that has none.
         If repeats are crossed and the posterior is not the joint one.
         If a custom model lacks the metric, or both the cells and the correctness of a pair.
 

@@ -80,8 +80,9 @@ def error_consistency(cells: ArrayLike) -> Floats:
     Returns
     -------
     ndarray, shape (...)
-        In [-1, 1]. NaN (0/0) for an empty table, and if both observers are always correct or both
-        always incorrect (see `undefined_reason`); exactly 0 if only one of them is.
+        Values in [-1, 1]. NaN (0/0) for an empty table, and if both observers are always correct or
+        both always incorrect (see `undefined_reason`); exactly 0 if this is true of only one of
+        them.
 
     Raises
     ------

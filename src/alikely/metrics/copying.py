@@ -56,7 +56,7 @@ def copy_probability(cells: ArrayLike) -> Floats:
     Notes
     -----
     For positive values this is the copy model of Proposition 1 in [K25]_. The sign is an extension
-    for which ``EC = c f`` remains valid, see `mismatch_factor`.
+    for which ``EC = c f`` remains valid (see `mismatch_factor`).
 
     Examples
     --------

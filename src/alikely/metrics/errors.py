@@ -90,7 +90,7 @@ def label_undefined_reason(statistics: ArrayLike) -> NDArray[Any]:
 
 
 def misclassification_agreement(counts: ArrayLike) -> Floats:
-    """Compute misclassification agreement: Cohen's kappa of labels of joint errors [C60]_ [X25]_.
+    """Compute misclassification agreement: Cohen's kappa of joint-error labels [C60]_ [X25]_.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ def misclassification_agreement(counts: ArrayLike) -> Floats:
     Returns
     -------
     ndarray of float64, shape (...)
-        In [-1, 1]; 0 for agreement as expected from the label frequencies; NaN without joint
-        errors, or if both systems always give the same label.
+        Values in [-1, 1]; 0 if agreement is as expected from the label frequencies; NaN without
+        joint errors, or if both systems always give the same label.
 
     Raises
     ------
@@ -126,8 +126,8 @@ def error_divergence(
 ) -> Floats:
     """Compute the class-level error divergence (CLED) of two systems' errors [X25]_.
 
-    The weights are by true class, as in the text of [X25]_. One equation of its appendix has
-    predicted classes instead.
+    The weights are those of true classes, as in the text of [X25]_. One equation in its appendix
+    uses predicted classes instead.
     """
     one, other = _two_rows(rows_a, rows_b)
     check_options(alpha, mixture, base)

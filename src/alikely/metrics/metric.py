@@ -102,7 +102,7 @@ class Metric:
     value : callable
         Function of sums ``(..., K)`` that returns values ``(...)``, NaN if undefined. It must not
         change with the scale of the sums: counts, weights and probabilities give the same value.
-        For these features its arguments differ:
+        Its arguments differ for these features:
 
         - ``"readings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
@@ -120,17 +120,18 @@ class Metric:
         - a function of `alikely.metrics.Answers`, arrays (pair, trial), that returns features
           (pair, trial, K)
     gradient : callable, optional
-        Function of sums that returns the derivative of the value by each sum. Default: complex
-        step, or central differences if the value does not accept complex numbers. Required if the
-        value has a kink.
+        Function of sums that returns the derivative of the value with respect to each sum. Default:
+        complex step, or central differences if the value does not accept complex numbers. Required
+        if the value has a kink.
     reason : callable, optional
-        Function of sums that returns strings ``(...)``: why the value is undefined, or empty.
+        Function of sums that returns strings ``(...)`` with the reason why the value is undefined,
+        or empty.
     label : str
         Label in plots and sentences. Default: the name, with spaces.
     short : str
         Label in narrow tables, and an alternative name. Default: the label.
     bounds : (float, float)
-        Smallest and largest possible value.
+        Smallest and largest possible values.
     independent : float or None
         Value for observers that err independently; None if it depends on the observers.
     symmetric : bool
@@ -140,20 +141,20 @@ class Metric:
         Scale on which the analytic interval is computed.
     differences : float
         Prior standard deviation of differences between two systems, for the probability that one
-        is above the other.
+        scores higher than the other.
     beside : tuple of str
         Variables of a result that tables show with the estimate, if available.
     derived : mapping of str to callable
-        Columns that tables show with the estimate, by name: functions of the cells of correctness
-        ``(..., 4)``. Scores of benchmarks have their means.
+        Columns that tables show with the estimate, as functions of the cells of correctness
+        ``(..., 4)`` by name. For benchmark scores, their means are shown.
     draws : str
         Source of posterior draws: ``"cells"`` (of correctness), ``"labels"`` (of joint errors),
         ``"readings"``, ``"options"``, ``"rows"`` (divergences of error rows), ``"margins"``, or
-        ``""`` for no posterior. Default: by `counts`.
+        ``""`` for no posterior. Default: determined by `counts`.
     limits : {"kappa", "options", ""}
-        Posterior limits that are computed from counts, without draws: ``"kappa"``, of Cohen's
-        kappa from the cells of correctness; ``"options"``, of `kappa_p` of responses in matrices,
-        from `all_pairs`. Empty for none.
+        Posterior limits that are computed from counts, without draws: ``"kappa"`` for Cohen's
+        kappa, from the cells of correctness; ``"options"`` for `kappa_p` of responses in matrices,
+        from `all_pairs`; empty for none.
     posterior_label : str
         Heading of posterior intervals in tables, if they describe another quantity.
     unreliable : mapping of str to str
@@ -162,16 +163,16 @@ class Metric:
     requested : tuple of str
         Columns of `beside` and `derived` that tables show only on request.
     rests_on : (str, str)
-        Variable and heading of the count that tables show. Default: by `counts`.
+        Variable and heading of the count that tables show. Default: determined by `counts`.
     trust : Trust
-        Conditions under which intervals are unreliable. Default: by `counts`.
+        Conditions under which intervals are unreliable. Default: determined by `counts`.
     caution : callable, optional
-        For ``"correctness"``: function of counts ``(pair, K)`` that returns strings ``(pair,)``:
-        other reasons why the analytic interval is unreliable, or empty.
+        For ``"correctness"``: function of counts ``(pair, K)`` that returns strings ``(pair,)``
+        with other reasons why the analytic interval is unreliable, or empty.
     distinct : callable, optional
         For ``"labels"``: function of label statistics of weighted joint errors and their sums of
-        squared weights ``(..., 2)``. It returns the value over pairs of different joint errors;
-        products of margins pair each joint error with itself (`errors.distinct_agreement`).
+        squared weights ``(..., 2)``. It returns the value over pairs of different joint errors,
+        because products of margins pair each joint error with itself (`errors.distinct_agreement`).
     all_pairs : callable, optional
         For metrics that do not count correctness: function of the responses of many observers, as
         returned by `alikely.data.tables.answers`, for `alikely.pairwise_matrix`. It returns
@@ -181,11 +182,11 @@ class Metric:
         - ``n_used``, if estimates use fewer trials than both observers answered
         - ``why``: 0 if the estimate is defined, otherwise the position (from 1) of a reason in
           `whys`
-        - with `limits` of ``"options"`` also ``chosen`` (pair, 5), counts as in
+        - if `limits` is ``"options"``, also ``chosen`` (pair, 5), counts as in
           `alikely.inference.option_limits`, and ``n_options`` (pair)
     all_influences : callable, optional
-        With `all_pairs`: function of the same responses and of weights (sum, observer, observer)
-        of entries. It returns the influence of each trial on weighted sums (sum, trial).
+        With `all_pairs`: function of the same responses and of the weights of entries (sum,
+        observer, observer). It returns the influence of each trial on weighted sums (sum, trial).
     whys : tuple of str
         With `all_pairs`: reasons why entries have no estimate.
     options : mapping
@@ -276,7 +277,7 @@ class Metric:
 
     @property
     def recommended(self) -> tuple[str, ...]:
-        """Methods of intervals, the best first; tables show the first available."""
+        """Interval methods, the best first; tables show the first one that is available."""
         return RECOMMENDED[self.posterior_label != "posterior" :]
 
     @property
@@ -285,7 +286,7 @@ class Metric:
         return self.counts not in ONE_ANSWER
 
     def derivative(self, sums: Any) -> Any:
-        """Compute the derivative of the value by each sum: (..., K) to (..., K)."""
+        """Compute the derivative of the value with respect to each sum: (..., K) to (..., K)."""
         if self.gradient is not None:
             return self.gradient(sums)
         if isinstance(sums, tuple):
@@ -471,8 +472,8 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
     ValueError
         If another metric already has the name.
     ValueError
-        If a function of cells returns a wrong shape or infinite values, changes with the scale of
-        the cells, or has a kink and no gradient.
+        If a function of cells returns an array of the wrong shape or infinite values, changes with
+        the scale of the cells, or has a kink and no gradient.
 
     Examples
     --------

@@ -177,7 +177,7 @@ def capa_matrices(
         Number of the correct option.
     n_options : int or array_like of int, shape (question,), optional
         Number of options of each question, at least 2. Default for probabilities: the last axis.
-        Required for responses, which do not show the other options.
+        Required for responses, because these do not show how many options there were.
 
     Returns
     -------

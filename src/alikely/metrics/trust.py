@@ -22,7 +22,7 @@ class Trust(NamedTuple):
         Function of variables of a result (``cells`` (pair, 4), ``n_errors_a``, ``n_errors_b``,
         ``n_trials``, as far as the metric has them) that returns the decisive count (pair,).
     least : int
-        With a smaller count, coverage is clearly below the nominal one.
+        With a smaller count, coverage is clearly below nominal.
     seldom : str
         Note for smaller counts.
     alone : str or callable
@@ -32,7 +32,8 @@ class Trust(NamedTuple):
         Intervals of means over many pairs are also too narrow if the mean of `rarest` is below the
         first value (infinite: always; 0: never). The second value is the note.
     biased : bool
-        Whether few errors also bias the estimate; if so, its tables always have the notes.
+        Whether few errors also bias the estimate; if so, tables of the metric always have the
+        notes.
     """
 
     rarest: Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]

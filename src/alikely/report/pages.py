@@ -40,7 +40,7 @@ HEIGHT = 640
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Report:
-    """Page of HTML that contains everything it shows; notebooks display it.
+    """Self-contained HTML page, which notebooks display.
 
     Attributes
     ----------
@@ -70,14 +70,14 @@ class Report:
         Parameters
         ----------
         path : str or path
-            File to write; one that exists is replaced when the new one is complete.
+            File to write. An existing file is replaced when the new one is complete.
 
         Raises
         ------
         ValueError
-            If the path is something else than a file.
+            If the path exists but is not a file.
         OSError
-            If it cannot be written.
+            If the file cannot be written.
         """
         write_file(path, self.html.encode("utf-8", "replace"))
 
@@ -107,8 +107,8 @@ def make_report(
     Parameters
     ----------
     *results : Result
-        Results of one analysis, such as the pairs and the scores of the same trials. With scores,
-        the report has no differences of pairs.
+        Results of one analysis, such as the pairs and the scores of the same trials. A report with
+        scores contains no differences between pairs.
     trials : Trials, optional
         The trials that were analyzed. Default: the counts and kinds that the results contain.
     title : str, optional
