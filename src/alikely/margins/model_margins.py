@@ -70,21 +70,21 @@ def decision_margins(
         - Logits or probabilities: one row per observer, item and class.
         - Or only trials with probabilities of options (`Trials.with_probabilities`).
     columns : mapping of str to str, optional
-        Names of columns that differ from their roles, which are ``observer, item`` (or ``image``),
-        ``truth, class, condition, dataset``, and exactly one of ``logit, probability, margin``.
-        True classes are not needed with margins, or if `trials` are given; conditions and data
-        sets are optional. Example: ``{"logit": "score"}``.
+        Names of columns that differ from their roles. The roles are ``observer, item`` (or
+        ``image``), ``truth, class, condition, dataset``, and exactly one of
+        ``logit, probability, margin``. True classes are not needed with margins or with `trials`;
+        conditions and data sets are optional. Example: ``{"logit": "score"}``.
     trials : Trials, optional
-        Source of true classes, by data set, condition and item, if the tables have none.
+        Source of true classes, by data set, condition and item, for tables that lack them.
     coarse : mapping of str to str, optional
         Coarse category of each fine class. True classes may then be coarse categories or fine
         classes; a name that is both denotes the coarse category. For ImageNet's 1,000 classes in
         16 categories see `alikely.datasets.sixteen_categories`.
     how : {"mean", "mean_probability"}
         Score of a coarse category: the mean of its classes' logits [AK24]_, or the log of the mean
-        of their probabilities [G21]_. The log makes margins differences of logits.
+        of their probabilities [G21]_. Because of the log, margins are differences of logits.
     unmapped : {"error", "ignore"}
-        For classes without a coarse category: raise an error, or exclude them and report their
+        Raise an error for classes without a coarse category, or exclude them and report their
         number in ``note``.
 
     Returns
@@ -107,8 +107,8 @@ def decision_margins(
         If there is not exactly one column of margins, logits or probabilities, or its values are
         invalid.
     ValueError
-        If a row occurs twice, a class is missing or has no coarse category, or a truth is unknown,
-        inconsistent or not among the classes.
+        If a row occurs twice, a class is missing or has no coarse category, or a true class is
+        unknown, inconsistent or not among the classes.
     ValueError
         If `how` or `unmapped` is unknown.
 

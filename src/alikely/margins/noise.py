@@ -76,8 +76,8 @@ def fit_observers(
     n_alternatives : int, optional
         Number of alternatives of the task. Default: the number of classes.
     components : {"auto", "all", "shared"}
-        As in `alikely.models.observer_margins`. Without repeated items, an observer's stable
-        deviations cannot be separated from noise, and ``"all"`` raises an error.
+        As in `alikely.models.observer_margins`. Without repeated items, stable deviations of an
+        observer cannot be separated from noise, so ``"all"`` raises an error.
     no_response : {"error", "drop"}
         Count a missing response as an error, or drop it.
     priors : mapping, optional
@@ -99,17 +99,17 @@ def fit_observers(
     -------
     xarray.DataTree
         As returned by `alikely.inference.nuts`, with names of observers. ``constant_data`` also
-        has ``correct`` (observer, item, repeat): 1 correct, 0 incorrect, -1 no response, with
-        ``dataset, condition`` (item). Attributes: ``components``, ``n_alternatives``.
+        contains ``correct`` (observer, item, repeat; 1 correct, 0 incorrect, -1 no response) and
+        ``dataset, condition`` (item). Attributes are ``components`` and ``n_alternatives``.
 
     Raises
     ------
     ValueError
-        If no observer has that kind, the number of alternatives is unknown, or as in
+        If no observer is of that kind, the number of alternatives is unknown, or as in
         `alikely.models.observer_margins`.
     ValueError
-        If a custom model lacks a variable or has it with another shape, or is given with priors or
-        components.
+        If a custom model lacks a variable, has one with the wrong shape, or is combined with priors
+        or components.
 
     Warns
     -----
@@ -169,7 +169,7 @@ def fit_observers(
 def variance_shares(
     tree: xr.DataTree, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
-    """Compute the fractions of variance of the evidence by source, with intervals.
+    """Compute the fraction of the variance of evidence due to each source, with intervals.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def variance_shares(
     pandas.DataFrame
         ``source, median`` and bounds. Sources are the item (shared by all observers), the
         interaction of observer and item (stable over repeats), and trial-by-trial noise. Without
-        repeats the last two cannot be separated and are one source.
+        repeats, the last two cannot be separated and are combined.
 
     Raises
     ------
@@ -215,8 +215,8 @@ def explained_consistency(
     """Compare observed error consistency with predictions from shared item strengths [GMS96]_.
 
     Responses are replicated from the fitted generative model, with the same items and observers,
-    new stable deviations and new noise. Observed values above the predicted ones show that two
-    observers share more than item strengths.
+    new stable deviations and new noise. If observed values exceed predicted ones, two observers
+    have more in common than item strengths.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def explained_consistency(
     Returns
     -------
     pandas.DataFrame
-        One row per pair of observers, and with repeated items one per observer with itself:
+        One row per pair of observers and, with repeated items, one per observer paired with itself:
 
         - ``observer_a, observer_b, n_trials, observed``
         - ``predicted`` (median) and bounds
@@ -247,8 +247,8 @@ def explained_consistency(
 
     Notes
     -----
-    Without repeats, stable deviations are part of the noise. Predictions for pairs are then still
-    valid, but not those for an observer with itself.
+    Without repeats, stable deviations are part of the noise. Predictions for pairs of observers are
+    then still valid, but not those for an observer paired with itself.
     """
     ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")

@@ -70,18 +70,18 @@ def split_half_reliability(
     Parameters
     ----------
     correct : array_like, shape (observer, item)
-        1 correct, 0 incorrect, or the proportion correct of an observer over repeats; NaN for no
-        response.
+        1 for correct, 0 for incorrect, or the proportion correct of an observer over repeats; NaN
+        for no response.
     shown : array_like of int, shape (observer, item), optional
-        Number of responses of each proportion, 0 for none. Default: all equal.
+        Number of responses behind each proportion, 0 if there are none. Default: all equal.
     clusters : array_like, shape (item,), optional
         Cluster of each item, such as its template; the bootstrap resamples clusters. Default: each
         item is a cluster.
     n_splits : int
-        Largest number of splits into halves. All splits are used if they are not more; otherwise,
-        and for incomplete tables, this many random splits.
+        Maximum number of splits into halves. If there are more possible splits, or the table is
+        incomplete, this many random splits are used; otherwise, all splits.
     n_resamples : int
-        Number of bootstrap replicates of participants and items for the interval.
+        Number of bootstrap replicates, which resample participants and items, for the interval.
     ci_prob : float
         Probability of the interval, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -102,15 +102,16 @@ def split_half_reliability(
 
     Notes
     -----
-    A participant that is resampled twice could be in both halves and agree with itself. The
-    bootstrap therefore uses coefficient alpha [C51]_, the mean over all splits in terms of
-    covariances between different participants. Its deviations on Fisher's z scale [F21]_ are
-    added to the reliability.
+    A participant who is resampled twice could be in both halves, which would then agree too well.
+    The bootstrap therefore uses coefficient alpha [C51]_, a mean over all splits that depends only
+    on covariances between different participants. Deviations of its replicates, on Fisher's z scale
+    [F21]_, are added to the reliability.
 
     Tables are incomplete if participants saw different lists, responses are missing, or only some
-    items are repeated. Responses then have equal weights, levels of observers are removed by least
-    squares, and items are compared within lists. The reliability is that of deviations from list
-    means. Halves, and resampled participants and items, are taken within each list.
+    items are repeated. Responses then have equal weights, differences between the means of
+    observers are removed by least squares, and items are compared within lists. The reliability is
+    then that of deviations from list means. Halves are formed, and participants and items are
+    resampled, within each list.
 
     Examples
     --------
@@ -324,7 +325,7 @@ def self_consistency(
     Parameters
     ----------
     answers : Trials or array_like, shape (observer, item, repeat)
-        Trials with repeated items, for all or some observers; or an array of 1 (correct), 0
+        Trials in which items are repeated for all or some observers, or an array of 1 (correct), 0
         (incorrect) and NaN (no such repeat).
     kind : str, optional
         Kind of the observers, for trials. Default: all observers.
@@ -341,13 +342,13 @@ def self_consistency(
         - ``n_items``: number of items shown at least twice
         - ``kappa`` and ``r``: means over pairs of repeats, weighted by their items
         - ``noise_share`` and ``noise_share_squared``: noise fractions ``1 - r`` and ``1 - r**2``
-        - ``note``: number of repeated items, if not all are
+        - ``note``: number of repeated items, if not all items are repeated
 
     Raises
     ------
     ValueError
-        If the shape is invalid, no item is repeated, no observer has that kind, or `kind` is given
-        with an array.
+        If the shape is invalid, no item is repeated, no observer is of that kind, or `kind` is
+        given with an array.
 
     Examples
     --------

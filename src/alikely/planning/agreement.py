@@ -54,11 +54,11 @@ def items_for_agreement(
     against: float | None = None,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Compute the number of items for an interval width of agreement, or the reverse.
+    """Compute the number of items for a width of the interval for agreement, or the reverse.
 
-    The plan assumes exchangeable readers who rate all items, except ratings missing at random. If
-    readers are a random sample, use `alikely.planning.plan_reader_study`. With a pilot, use
-    `alikely.planning.plan_from`.
+    The plan assumes exchangeable readers who rate all items, except for ratings missing at random.
+    If readers are a random sample, use `alikely.planning.plan_reader_study`. If you have a pilot,
+    use `alikely.planning.plan_from`.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def items_for_agreement(
     n_readers : int
         Number of readers, at least 2.
     shares : sequence of float
-        Frequency of each class. All are above 0, and their sum is 1.
+        Frequency of each class, above 0; frequencies sum to 1.
     missing : float
         Proportion of ratings that are missing, in [0, 1).
     against : float, optional
@@ -95,8 +95,8 @@ def items_for_agreement(
         - ``n_minority_ratings``: expected number of items times the proportion of ratings outside
           the most frequent class
         - ``power``: probability that the interval excludes `against`, if given
-        - ``note``: a warning where coverage is low because ratings outside the most frequent class
-          are few
+        - ``note``: a warning if coverage is low because few ratings are outside the most frequent
+          class
 
     Raises
     ------
@@ -110,10 +110,10 @@ def items_for_agreement(
     Each item has its own class probabilities, from a Dirichlet distribution with mean `shares`, and
     every reader's rating is drawn from these [M62]_. With two classes this is the
     common-correlation model [DE92]_. The influence function of the coefficient is evaluated at
-    every rating pattern. Its variance over `n_items` gives the standard error [G08]_, on the logit
-    scale as in `alikely.agreement`. Half of all studies have a wider interval than planned. With
-    more than two readers, standard errors also depend on the higher-order dependence between
-    readers.
+    every rating pattern. Its variance divided by `n_items` gives the squared standard error [G08]_,
+    on the logit scale as in `alikely.agreement`. About half of all studies have a wider interval
+    than planned. With more than two readers, standard errors also depend on the higher-order
+    dependence between readers.
 
     Examples
     --------

@@ -677,39 +677,41 @@ def choose_images(
     shown: Collection[str] = (),
     rng: RandomState = None,
 ) -> StimulusPlan:
-    """Choose the images that are most informative on models and humans.
+    """Choose the images that are most informative about models and humans.
 
-    The choice uses the models' responses. Images on which models agree carry little information on
-    which model is closer to humans, and models can respond to every image at no cost. Each
-    condition has its own design, because differences in difficulty between conditions inflate
-    consistency.
+    Images are chosen by the models' responses, because models can respond to every image at no
+    cost. Images on which models agree carry little information about which model is closer to
+    humans. Each condition has its own design, because differences in difficulty between conditions
+    inflate consistency.
 
     Parameters
     ----------
     trials : Trials
-        Responses of the models to all images that could be shown. Humans in it are ignored.
+        Responses of the models to all images that could be shown. Humans are ignored.
     n : int
         Number of images to show in each condition, at least 2.
     target : str, (str, str) or sequence of (str, str)
         Estimand, in terms of error consistency with humans:
 
-        - ``("A", "B")``: difference of two models; a sequence of such pairs gives several
+        - ``("A", "B")``: difference between two models; a sequence of such pairs gives several
           differences
-        - ``"all pairs"`` or ``"ranking"``: differences of all pairs of models
+        - ``"all pairs"`` or ``"ranking"``: differences between all pairs of models
         - ``"A"``: consistency of one model
 
-        With one or two models, images are drawn from strata of their responses [N34]_, and
-        estimates have a posterior. With more, images are drawn by size and weighted [SSW92]_.
+        With one or two models, images are drawn from strata defined by the models' responses
+        [N34]_, and estimates have a posterior. With more models, images are drawn with
+        probabilities proportional to size and weighted [SSW92]_.
     models : str or sequence of str
         Kind of the models, or their names. The difficulty of images is estimated from all of them.
     n_humans : int, optional
-        Number of participants who each get a separate list of images. This makes the mean over
-        participants more precise, but they share few images. Default: one list for all.
+        Number of participants, each of whom gets a separate list of images. This makes the mean
+        over participants more precise, but participants share few images. Default: one list for
+        all.
     by_class : bool
         Balance the true classes as far as strata or sizes allow.
     uniform_fraction : float, optional
         Proportion of the sample that is drawn independently of how informative images are, in [0,
-        1]. It adds images of ordinary difficulty. Default: 0.15 if images are drawn by size,
+        1]. It adds images of typical difficulty. Default: 0.15 if images are drawn by size,
         otherwise 0.
     shown : collection of str
         Items that participants have already seen. They are excluded.
@@ -719,22 +721,23 @@ def choose_images(
     Returns
     -------
     StimulusPlan
-        Plan whose table `alikely.Trials.with_inclusion` joins to the responses. All estimates then
-        account for the sampling design.
+        Plan with a table that `alikely.Trials.with_inclusion` joins to the responses. All estimates
+        then account for the sampling design.
 
     Raises
     ------
     TypeError
         If `trials` is not of class `Trials`.
     ValueError
-        If a model or an option is unknown. If `n` is larger than a pool or smaller than its strata
-        need. If models respond identically to all images, or `by_class` is set without true
+        If a model or an option is unknown. If `n` is larger than a pool, or too small for its
+        strata. If models respond identically to all images, or `by_class` is set without true
         classes.
 
     Notes
     -----
-    A design for differences reduces the precision of the consistencies themselves. A design for two
-    models may leave too few informative images for others. Results flag estimates from few images.
+    A design for differences reduces the precision of the individual consistencies. A design for two
+    models may leave too few informative images for others. Results flag estimates that are based on
+    few images.
 
     Examples
     --------
@@ -819,22 +822,23 @@ class StimulusPlan:
         - ``inclusion``: inclusion probability
         - ``pool_images``: number of images in the pool
         - ``reason``: why the image is informative
-        - ``stratum``, ``stratum_images``, ``model_a``, ``model_b``: in plans for one or two models
+        - ``stratum``, ``stratum_images``, ``model_a``, ``model_b``: only in plans for one or two
+          models
 
-        This table, also when read from a file, is all that `alikely.Trials.with_inclusion` needs.
+        `alikely.Trials.with_inclusion` needs only this table, which can be read from a file.
     expected : pandas.DataFrame
         One row per condition and ``design`` (``random``, ``chosen``, ``all``), with columns
 
         - ``n_images``: number of images
-        - ``se_pool``, ``se_images``: expected standard error for one human, for these images or
-          for new ones (root mean square over contrasts)
+        - ``se_pool``, ``se_images``: expected standard errors for one human, for the images of the
+          pool or for new images (root mean square over contrasts)
         - ``trials_saved``: number of random images per chosen image, for equal precision
 
-        It is computed from the models alone; `simulate` is more accurate.
+        The table is computed from the models alone; `simulate` is more accurate.
     target : str
         Estimand of the plan.
     notes : tuple of str
-        Excluded images, and possible effects on participants.
+        Notes on excluded images and possible effects on participants.
     """
 
     table: pd.DataFrame
@@ -865,7 +869,7 @@ class StimulusPlan:
             - ``"jspsych"``: ``stimulus, condition, correct_response``; as JSON
               (``timeline_variables``) if the name ends in ``.json``
 
-            The last two include ``list`` but not ``inclusion``: keep the plan, too.
+            The last two include ``list`` but not ``inclusion``, so keep the plan as well.
 
         Returns
         -------
@@ -913,7 +917,7 @@ class StimulusPlan:
         )
 
     def precision(self, numbers: Sequence[int]) -> pd.DataFrame:
-        """Compute expected standard errors of the same plan with other numbers of images.
+        """Compute expected standard errors for the same plan with other numbers of images.
 
         Parameters
         ----------
@@ -955,11 +959,11 @@ class StimulusPlan:
             One row per image, with columns
 
             - ``dataset``, ``condition``, ``item``: the image
-            - ``size``: root mean square change of the target by a response, over humans with
+            - ``size``: root mean square change of the target due to one response, over humans with
               several accuracies
             - ``inclusion``: inclusion probability
-            - ``shown``: whether the plan includes it
-            - ``right``: proportion of models that are correct
+            - ``shown``: whether the plan includes the image
+            - ``right``: proportion of models that are correct on it
             - ``stratum``: number of the stratum, in plans by strata
         """
         parts = []
@@ -995,15 +999,16 @@ class StimulusPlan:
     ) -> pd.DataFrame:
         """Simulate the plan with artificial humans.
 
-        The difficulty of images for humans and for models has the correlation
-        `difficulty_correlation`. Intervals are for the images of the pool.
+        `difficulty_correlation` is the correlation between the difficulty of images for humans and
+        for models. Intervals generalize to the images of the pool.
 
         Parameters
         ----------
         accuracy, difficulty_correlation : sequence of float
             Values for the simulated humans, in (0, 1) and in [0, 1].
         n_humans : int
-            Number of simulated humans. They see the same images; the mean over them is estimated.
+            Number of simulated humans. All of them see the same images, and the mean over humans is
+            estimated.
         n_designs : int
             Number of samples of images for each setting, at least 20.
         rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -1020,7 +1025,7 @@ class StimulusPlan:
             - ``rmse``: root mean square error
             - ``trials_saved``: number of random images per chosen image, for equal precision
             - ``coverage``, ``worst_coverage``: coverage of 95% intervals over all contrasts, and
-              the lowest
+              for the contrast with the lowest coverage
             - ``power``: proportion of intervals that exclude 0
             - ``starved``: proportion of estimates that would be flagged
 
@@ -1089,13 +1094,13 @@ def choose_conditions(
     """Choose conditions in which error consistency with humans separates models [K25]_.
 
     Conditions are added one at a time; each step adds the one that increases the separation most
-    [NWF78]_. A choice looks better on the data it was made on than on new data. The choice is
-    therefore repeated on random halves of images and humans, and evaluated on the other halves.
+    [NWF78]_. A choice looks better on the data used to make it than on new data. It is therefore
+    repeated on random halves of images and humans, and evaluated on the other halves.
 
     Parameters
     ----------
     trials : Trials
-        Models that saw all conditions, and at least two humans in each condition.
+        Responses of models to all conditions, and of at least two humans to each condition.
     n_conditions : int, optional
         Number of conditions to choose. Default: all.
     models, humans : str
@@ -1112,13 +1117,13 @@ def choose_conditions(
 
         - ``n``: number of conditions chosen so far
         - ``condition``: name, ``dataset:condition``
-        - ``separation``: separation of the models by the first n conditions
-        - ``as_early``: proportion of splits in which it is among the first n
-        - ``own``: separation by n conditions on the half that they were chosen on
-        - ``held_out``, ``held_out_lb``, ``held_out_ub``: separation on the other half, mean and
-          central 95% over splits
-        - ``random``: separation by n random conditions on the other half
-        - ``gain``, ``gain_lb``, ``gain_ub``: held out minus random
+        - ``separation``: separation of the models in the first n conditions
+        - ``as_early``: proportion of splits in which the condition is among the first n
+        - ``own``: separation in n conditions, on the half used to choose them
+        - ``held_out``, ``held_out_lb``, ``held_out_ub``: separation on the other half: mean and
+          central 95% range over splits
+        - ``random``: separation in n random conditions, on the other half
+        - ``gain``, ``gain_lb``, ``gain_ub``: ``held_out`` minus ``random``, with its range
 
     Raises
     ------
@@ -1126,17 +1131,17 @@ def choose_conditions(
         If `trials` is not of class `Trials`.
     ValueError
         If there are fewer than two models or conditions. If a condition has fewer than two humans
-        or 8 images, or a model lacks one. If a number is out of range. If a condition has repeated
-        images, which would be in both halves.
+        or fewer than 8 images, or a model lacks a condition. If a number is out of range. If a
+        condition has repeated images, because these would be in both halves.
 
     Notes
     -----
     The separation of a set is the variance of the models' mean scores, divided by half the mean
-    variance of their differences for new images. It is a squared signal-to-noise ratio, and 1 is
-    expected from noise alone. It includes the sampling variance of images but not of humans. A
-    model without errors in a condition has an error consistency of 0 with all humans, without
-    sampling variance. Conditions with accuracies near 1 therefore seem more informative than they
-    are.
+    variance of their differences for new images. It is a squared signal-to-noise ratio with an
+    expected value of 1 for noise alone. The noise includes the sampling variance of images but not
+    of humans. A model without errors in a condition has an error consistency of 0 with all humans
+    and no sampling variance. Conditions with accuracies near 1 therefore seem more informative than
+    they are.
 
     Examples
     --------

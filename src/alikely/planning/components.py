@@ -77,12 +77,12 @@ def variance_components(
     metric: str | Metric = "error_consistency",
     no_response: Literal["error", "drop"] = "error",
 ) -> pd.DataFrame:
-    """Estimate variance components of a mean over humans: humans, images, both [CGR72]_.
+    """Estimate variance components of a mean over humans: humans, images, interaction [CGR72]_.
 
     The mean is a model's error consistency with humans, or the mean over pairs of humans (the noise
     ceiling). The latter is a round robin [WK79]_ and a U-statistic [H48]_, because each human is
-    part of several pairs. Estimates come from mean squares of the influence of single trials, minus
-    the components of lower levels. Negative estimates are reported as they are.
+    part of several pairs. Estimates are mean squares of the influence of single trials, minus the
+    components of lower levels. Negative estimates are not set to 0.
 
     Parameters
     ----------
@@ -92,9 +92,8 @@ def variance_components(
     models, humans : str
         Kinds of the observers to score, and of the observers they are compared with.
     metric : str or Metric
-        Any metric of trials; it is averaged over conditions first. If the order of a pair matters,
-        the human is the reference of the model, and the value of two humans is the mean of both
-        orders.
+        Any metric of trials; it is averaged over conditions first. For directed metrics, the human
+        is the reference for the model, and the value for two humans is the mean of both directions.
     no_response : {"error", "drop"}
         As in `alikely.benchmark_scores`.
 
@@ -107,11 +106,11 @@ def variance_components(
         - ``n_observers``, ``n_conditions``, ``n_repeats``: numbers in the pilot
         - ``n_images``: number of images in each condition
         - ``observers``, ``observer_pairs``: variances of the mean over conditions
-        - ``images``, ``observer_images``, ``pair_images``: variances of one trial of one condition;
-          without repeats they include trial-by-trial variability
-        - ``observer_noise``, ``pair_noise``: variances of one trial that repeats reduce (NaN
+        - ``images``, ``observer_images``, ``pair_images``: variances for one trial of one
+          condition; without repeats, they include trial-by-trial variability
+        - ``observer_noise``, ``pair_noise``: variances for one trial that repeats reduce (NaN
           without repeats)
-        - ``note``: which components are negative, or why there are none
+        - ``note``: which components are negative, or why components are missing
 
         Components of pairs are 0 for a model.
 
@@ -168,12 +167,12 @@ def expected_errors(
     *,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Compute the standard error of a mean over humans in a plan, and its interval's width.
+    """Compute the expected standard error and interval width of a mean over humans in a plan.
 
     The interval is the analytic one of `alikely.benchmark_scores` for new humans and new images. It
-    uses Student's *t*, with few degrees of freedom if humans are few and differ. The design with
-    the smallest standard error therefore need not have the narrowest interval. With accuracies near
-    1, intervals are wider than planned, because the plan ignores pseudocounts.
+    uses Student's *t*, with few degrees of freedom if few humans are planned and they differ. The
+    design with the smallest standard error therefore need not have the narrowest interval. With
+    accuracies near 1, intervals are wider than planned, because the plan ignores pseudocounts.
 
     Parameters
     ----------
@@ -197,8 +196,8 @@ def expected_errors(
 
         - ``n_observers``, ``n_images``, ``n_repeats``: the design
         - ``se``: standard error for new humans and new images
-        - ``from_observers``, ``from_images``, ``from_both``: its squared parts; the last is the
-          interaction of humans with images, and noise
+        - ``from_observers``, ``from_images``, ``from_both``: parts of the squared standard error;
+          ``from_both`` is due to the interaction of humans with images, and to noise
         - ``width``: mean width of the interval (NaN with 2 humans, for which benchmarks give none)
 
     Raises
@@ -291,14 +290,14 @@ def best_design(
     Parameters
     ----------
     components : pandas.DataFrame
-        As in `expected_errors`. With several rows, the root mean square of their standard errors
-        and widths counts.
+        As in `expected_errors`. With several rows, the root mean squares of their standard errors
+        and widths are used.
     budget : float
         Total cost of the study, in the unit of the costs.
     cost_per_trial : float
         Cost of one response, above 0.
     cost_per_observer : float
-        Cost of one human before the first response, at least 0.
+        Cost of recruiting one human, without responses, at least 0.
     max_images : int, optional
         Number of images available in each condition. Default: no limit.
     max_observers, max_repeats : int
@@ -312,7 +311,7 @@ def best_design(
         One row per number of humans and repeats, sorted by the width of the interval, with columns
 
         - ``n_observers``, ``n_images`` (in each condition), ``n_repeats``: the design
-        - ``trials_per_observer``, ``cost``: what it takes
+        - ``trials_per_observer``, ``cost``: what the design requires
         - ``se``, ``width``: standard error, mean width of the interval
 
         Designs with too few humans for an interval are last.
@@ -321,7 +320,7 @@ def best_design(
     ------
     ValueError
         If a cost is out of range. If the budget is too small for 2 humans with 10 images in each
-        condition; the message gives that cost.
+        condition; the message gives the cost of that design.
 
     Examples
     --------
@@ -475,7 +474,7 @@ def plan_reader_study(
     difference: float | None = None,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Compute widths of intervals and power of a reader study from a pilot.
+    """Compute interval widths and power of a reader study, from a pilot.
 
     Parameters
     ----------
@@ -484,8 +483,8 @@ def plan_reader_study(
     n_readers, n_cases : array_like of int
         Numbers of readers and of cases, at least 2. They broadcast together.
     difference : float, optional
-        True difference of two modalities to detect. For a pilot with one modality, the true mean to
-        detect as different from 0.
+        True difference between two modalities to detect. For a pilot with one modality, the true
+        mean, tested against 0.
     ci_prob : float
         Probability of the interval, in (0, 1). The level of the two-sided test is ``1 - ci_prob``.
 
@@ -499,8 +498,8 @@ def plan_reader_study(
         - ``n_readers``, ``n_cases``: the design
         - ``se``, ``width``: standard error, expected width of the interval
         - ``power``: probability to detect `difference`
-        - ``power_lb``, ``power_ub``: power at the largest and smallest variances in the pilot's
-          intervals
+        - ``power_lb``, ``power_ub``: power at the largest and the smallest variances within the
+          pilot's intervals
 
     Raises
     ------
@@ -512,10 +511,10 @@ def plan_reader_study(
     Notes
     -----
     The variance is ``V_readers / R + V_cases / N + V_both / (R N)`` [HOB11]_. Width and power are
-    averaged over the variances that such a study may estimate, with the interval of
-    `alikely.benchmark.reader_study` for each [H07]_. The pilot's interval comes from a single
-    estimate of the variances. With few readers it may be much narrower or wider than the mean. A
-    small pilot provides little information on the variance between readers, which ``power_lb`` and
+    means over the variances that such a study may estimate; for each, the interval is computed as
+    in `alikely.benchmark.reader_study` [H07]_. The pilot's interval comes from a single estimate of
+    the variances. With few readers, it may be much narrower or wider than the mean width. A small
+    pilot provides little information about the variance between readers, as ``power_lb`` and
     ``power_ub`` show.
 
     Examples
@@ -600,11 +599,11 @@ def plan_repeats(
     n_repeats_b: ArrayLike | None = None,
     n_items: int | None = None,
 ) -> pd.DataFrame:
-    """Predict standard errors for other numbers of items and of responses per item.
+    """Predict standard errors for other numbers of items and responses per item.
 
     The variance of an estimate has two sources: differences between items, and trial-by-trial
-    variability of either observer. They are variance components of a design with responses nested
-    in items [B01]_, computed from the influence of items on the estimate [H74]_.
+    variability of each observer. They are variance components of a design with responses nested in
+    items [B01]_, computed from the influence of items on the estimate [H74]_.
 
     Parameters
     ----------
@@ -625,7 +624,7 @@ def plan_repeats(
         - ``n_items``, ``n_repeats_a``, ``n_repeats_b``: the design
         - ``se``: standard error
         - ``items``: fraction of the variance due to items, which repeats do not reduce
-        - ``answers_a``, ``answers_b``: fractions due to responses of either observer; their
+        - ``answers_a``, ``answers_b``: fractions due to the responses of each observer; their
           interaction is divided equally
         - ``note``: the reason for NaN, for example more repeats for an observer with one response
           per item
@@ -635,8 +634,8 @@ def plan_repeats(
     TypeError
         If `result` is not a result.
     ValueError
-        If the result has no repeated items, its metric is not one of correctness, or an item occurs
-        in several conditions of a group. If a number is out of range.
+        If the result has no repeated items or is not of a metric of correctness, or if an item
+        occurs in several conditions of a group. If a number is out of range.
 
     Examples
     --------

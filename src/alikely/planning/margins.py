@@ -55,11 +55,12 @@ def item_precision(
     *,
     outside: ArrayLike = 0.05,
 ) -> pd.DataFrame:
-    """Compute how far the proportion of correct responses to an item may lie from its accuracy.
+    """Compute how far an item's proportion of correct responses may deviate from its accuracy.
 
-    Without `n_answers`, find the smallest number such that it and all larger numbers suffice. One
-    more response can increase the exact probability, which is not monotonic. Above some number
-    Chernoff's bound [C52]_ applies; below it, exact probabilities are searched downwards.
+    Without `n_answers`, find the smallest number of responses such that it and all larger numbers
+    suffice. The exact probability is not monotonic, because one more response can increase it.
+    Above some number, Chernoff's bound [C52]_ applies; below it, exact probabilities are searched
+    downwards.
 
     Parameters
     ----------
@@ -92,8 +93,8 @@ def item_precision(
 
     Notes
     -----
-    For an accuracy of 0.75, [AK24]_ report 47.3%, 44.6% and 4% outside with 10, 20 and 300
-    responses, from simulations.
+    For an accuracy of 0.75, [AK24]_ report that in simulations 47.3%, 44.6% and 4% were outside
+    with 10, 20 and 300 responses.
 
     Examples
     --------
@@ -158,11 +159,11 @@ def item_reliability(
     target: ArrayLike = 0.9,
     of: Literal["r_truth", "reliability", "split_half"] = "r_truth",
 ) -> pd.DataFrame:
-    """Compute the reliability of items' mean accuracies in a group, or the size of the group.
+    """Compute the reliability of a group's mean accuracies of items, or the size of the group.
 
     A single response has the reliability ``item_sd**2 / (item_mean * (1 - item_mean))``. The
-    Spearman-Brown formula [S10]_ gives that of a group. Without `n_observers`, find the smallest
-    number of participants that reaches the `target`.
+    Spearman-Brown formula [S10]_ gives the reliability of a group. Without `n_observers`, find the
+    smallest number of participants that reaches the `target`.
 
     Parameters
     ----------
@@ -187,8 +188,8 @@ def item_reliability(
         - ``reliability``: ``item_sd**2 / (item_sd**2 + E[p (1 - p)] / n_observers)``
         - ``r_truth``: correlation of the item means with the true accuracies, the square root of
           the reliability [S04]_
-        - ``split_half``: correlation of two halves of the group, which differ by one participant if
-          the number is odd; NaN for one participant
+        - ``split_half``: correlation between two halves of the group, whose sizes differ by one if
+          the number of participants is odd; NaN for one participant
 
     Raises
     ------
@@ -197,10 +198,11 @@ def item_reliability(
 
     Notes
     -----
-    [AK24]_ find correlations with the truth above 0.9 with 20 to 40 participants. These formulas
-    agree if items account for 9.6% to 18.3% of the variance of single responses. At a mean of 0.75,
-    this is a standard deviation of 0.134 to 0.185. Repeats of one observer count as participants if
-    `item_sd` is ``sqrt(kappa * item_mean * (1 - item_mean))``, where ``kappa`` is the observer's
+    [AK24]_ find correlations above 0.9 between item means and true accuracies with 20 to 40
+    participants. These formulas agree if items account for 9.6% to 18.3% of the variance of single
+    responses. At a mean of 0.75, this corresponds to a standard deviation of 0.134 to 0.185.
+    To treat repeats of one observer as participants, set `item_sd` to
+    ``sqrt(kappa * item_mean * (1 - item_mean))``, where ``kappa`` is the observer's
     self-consistency.
 
     Examples
@@ -280,7 +282,7 @@ def items_for_margins(
     Without `n_items`, find the smallest number with the given `power`. Noise in the group's
     responses attenuates `dmc` and `against` by the square root of the reliability [S04]_.
     Correlations are normal on Fisher's z scale [F21]_ with variance ``1 / (n_items - 3)``. This is
-    valid for normal margins, and approximately for others without heavy tails.
+    valid for normal margins, and approximately for other margins without heavy tails.
 
     Parameters
     ----------
@@ -307,14 +309,14 @@ def items_for_margins(
         - ``n_observers``: number of participants (default NaN)
         - ``reliability``: reliability of the item means
         - ``observed``: expected correlation with the item means
-        - ``lower``, ``upper``: range of this correlation in a proportion ``1 - alpha`` of
+        - ``lower``, ``upper``: central range of this correlation, for a proportion ``1 - alpha`` of
           experiments
         - ``power``: two-sided power
 
     Raises
     ------
     ValueError
-        If a number is out of range, or only part of the group is described. If `dmc` equals
+        If a number is out of range, or the group is only partly described. If `dmc` equals
         `against` and `n_items` is not given.
 
     Examples

@@ -369,7 +369,7 @@ def interval_width(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Compute the width of the interval of error consistency from a number of trials [K25]_.
+    """Compute the width of the interval for error consistency, given the number of trials [K25]_.
 
     Parameters
     ----------
@@ -378,7 +378,8 @@ def interval_width(
     ec : array_like
         True error consistency, within the range that is possible given the accuracies.
     n_trials : array_like of int
-        Number of trials, at least 2. All four broadcast; to cross two of them make one a column.
+        Number of trials, at least 2. All four inputs broadcast; to cross two of them, make one a
+        column.
     method : {"auto", "analytic", "simulated"}
         How to compute the width: from the standard error [FCE69]_, or as the range of estimates in
         simulated data sets. ``"auto"`` simulates if fewer than 10 trials are expected in a cell of
@@ -386,12 +387,12 @@ def interval_width(
     ci_prob : float
         Probability of the interval, in (0, 1).
     metric : str or Metric
-        Metric of correctness. For other metrics than error consistency, `ec` still describes the
+        Metric of correctness. For metrics other than error consistency, `ec` still describes the
         observers.
     n_datasets : int
         Number of simulated data sets, at least 100.
     n_coverage : int
-        Number of data sets in which the intervals of all methods are computed, too. 0 disables
+        Number of data sets in which the intervals of all methods are also computed. 0 disables
         them.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior on the cells for posterior intervals, as in `alikely.error_consistency`.
@@ -405,10 +406,10 @@ def interval_width(
 
         - ``method``: ``analytic`` or ``simulated``
         - ``width``, ``lower``, ``upper``: central range of the estimates
-        - ``se``, ``bias``: of the estimate
+        - ``se``, ``bias``: standard error and bias of the estimate
         - ``frac_undefined``: fraction of data sets with an undefined estimate
         - ``<method>_coverage``, ``<method>_width``, ``<method>_power``: coverage, mean width, and
-          probability to exclude 0, for analytic, bootstrap and posterior intervals (with
+          probability of excluding 0, for analytic, bootstrap and posterior intervals (with
           `n_coverage`)
         - ``note``: a warning if results are approximate
 
@@ -450,18 +451,18 @@ def trials_for_width(
 ) -> pd.DataFrame:
     """Find the number of trials for an interval of a given width.
 
-    Without `assurance`, the width is that of the range of estimates, and about half of all
-    experiments have a wider interval. With `assurance`, it is the width of the reported interval,
-    which this proportion of experiments does not exceed [KM03]_.
+    Without `assurance`, the width is that of the central range of estimates, and about half of all
+    experiments have a wider interval. With `assurance`, it is a width that the reported interval
+    does not exceed in this proportion of experiments [KM03]_.
 
     Parameters
     ----------
     accuracy_a, accuracy_b, ec : array_like
         As in `interval_width`.
     width : array_like
-        Target width, in (0, 2]. All four broadcast.
+        Target width, in (0, 2]. All four inputs broadcast.
     assurance : float, optional
-        Proportion of experiments whose interval should not be wider, in (0, 1).
+        Proportion of experiments in which the interval should not be wider than `width`, in (0, 1).
     interval : {"posterior", "bootstrap", "analytic"}
         Method of the interval whose width is assured.
     ci_prob, metric, n_datasets, n_coverage, prior, rng
@@ -553,11 +554,11 @@ def trials_for_power(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Find the number of trials at which error consistency differs from a value by a test [C96]_.
+    """Find the number of trials to detect that error consistency differs from a value [C96]_.
 
-    Against 0 the test is Fisher's exact test [F22]_, reported as ``p_fisher`` in summaries. Against
-    other values it is a score test: the estimate is compared with its standard error under the null
-    hypothesis, at the observed accuracies. Results report only intervals for such values.
+    Against 0, the test is Fisher's exact test [F22]_, reported as ``p_fisher`` in summaries.
+    Against other values, it is a score test, which uses the standard error under the null
+    hypothesis at the observed accuracies. For such values, results contain intervals but no test.
 
     Parameters
     ----------
@@ -572,9 +573,9 @@ def trials_for_power(
     alternative : {"two-sided", "greater", "less"}
         Alternative hypothesis.
     method : {"auto", "analytic", "simulated"}
-        How to compute power: by a normal approximation (for Fisher's test with Yates' correction
-        [Y34]_) or from simulated data sets. ``"auto"`` simulates if fewer than 10 trials are
-        expected in a cell (100 for Fisher's test).
+        How to compute power: by a normal approximation (with Yates' correction [Y34]_ for Fisher's
+        test) or from simulated data sets. ``"auto"`` simulates if fewer than 10 trials are expected
+        in a cell (100 for Fisher's test).
     n_datasets, n_coverage, prior, rng
         As in `interval_width`.
 
@@ -584,7 +585,7 @@ def trials_for_power(
         One row per setting, with the inputs, the columns of `interval_width`, and
 
         - ``target``: target power
-        - ``n_trials``, ``power``: number of trials, and power with it
+        - ``n_trials``, ``power``: number of trials, and power at this number
         - ``test``: name of the test
         - ``<method>_power``: proportion of data sets whose interval excludes `against` (with
           `n_coverage`)
@@ -626,11 +627,11 @@ def trials_for_difference(
     n_coverage: int = 1_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Find the number of trials at which two models' consistencies with one human differ.
+    """Find the number of trials to detect that two models' consistencies with one human differ.
 
     All observers respond to the same trials, so that the two estimates are dependent. Their joint
-    distribution is the maximum-entropy distribution with these pairwise consistencies. The test is
-    whether the analytic interval of the difference excludes 0. For several humans use
+    distribution is the maximum-entropy distribution with these pairwise consistencies. The
+    difference is significant if its analytic interval excludes 0. For several humans, use
     `variance_components`.
 
     Parameters
@@ -640,8 +641,8 @@ def trials_for_difference(
     ec_a, ec_b : array_like
         Error consistency of each model with the human.
     ec_models : array_like, optional
-        Error consistency of the two models. Higher values reduce the number of trials. Default: the
-        models are conditionally independent given the human.
+        Error consistency of the two models with each other. Higher values reduce the number of
+        trials. Default: the models are conditionally independent given the human.
     power : array_like
         Target power, in (0, 1). All arrays broadcast.
     alpha : float
@@ -656,15 +657,17 @@ def trials_for_difference(
 
         - ``difference``: true difference
         - ``target``: target power
-        - ``n_trials``, ``power``, ``test``: number of trials, power with it, name of the test
-        - ``width``, ``se``, ``bias``, ``frac_undefined``: of the difference
+        - ``n_trials``, ``power``, ``test``: number of trials, power at this number, name of the
+          test
+        - ``width``, ``se``, ``bias``, ``frac_undefined``: as in `interval_width`, for the
+          difference
         - coverage, mean width and power of each method's interval (with `n_coverage`)
 
     Raises
     ------
     ValueError
         If an input is out of range, or the two error consistencies are equal. If no joint
-        distribution has these values; the message gives the feasible range.
+        distribution with these values exists; the message gives the feasible range.
 
     Examples
     --------
@@ -914,18 +917,20 @@ def assurance(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Simulate results for a number of trials, averaged over assumed distributions [OSC05]_.
+    """Simulate results for a number of trials, averaged over assumed true values [OSC05]_.
 
-    Each simulated study draws true values from these distributions, data given the true values, and
-    computes the central posterior interval of `alikely.error_consistency`.
+    Each simulated study draws true values from assumed distributions, draws data given these
+    values, and computes the central posterior interval of `alikely.error_consistency`.
 
     Parameters
     ----------
     accuracy_a, accuracy_b, ec : float, frozen distribution or array_like
-        Assumed value of each: a number, a distribution such as ``scipy.stats.beta(30, 10)``, or
-        draws from one. They are independent, except that impossible combinations are excluded.
+        Assumed value of each quantity: a number, a distribution such as
+        ``scipy.stats.beta(30, 10)``, or draws from one. Values are independent, except that
+        impossible combinations are excluded.
     n_trials : array_like of int, optional
-        Numbers of trials, at least 2. Default: the one at which `width` has the `assurance`.
+        Numbers of trials, at least 2. Default: the smallest number at which `width` is reached with
+        probability `assurance`.
     width : float, optional
         Target width of the interval, in (0, 2].
     assurance : float
@@ -996,19 +1001,20 @@ def plan_from(
     n_datasets: int = 2_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Simulate results with more trials, from a pilot [OSC05]_.
+    """Simulate results of a study with more trials, from a pilot [OSC05]_.
 
-    True values are drawn from the posterior of the pilot, so that the plan includes its
+    True values are drawn from the posterior of the pilot, so that the plan accounts for the pilot's
     uncertainty.
 
     Parameters
     ----------
     result : Result
         The pilot, with any metric. For metrics of correctness, counts of whole studies are
-        simulated under its prior. For other metrics, and with ``cluster=``, the posterior draws and
-        standard error of the pilot are used.
+        simulated and analyzed under the pilot's prior. For other metrics, and with ``cluster=``,
+        the posterior draws and standard error of the pilot are used.
     n_trials : array_like of int, optional
-        Numbers of new trials, at least 2. Default: the one at which `width` has the `assurance`.
+        Numbers of new trials, at least 2. Default: the smallest number at which `width` is reached
+        with probability `assurance`.
     width, assurance, against, rope, ci_prob, n_datasets, rng
         As in `assurance`.
     keep_pilot : bool
@@ -1017,13 +1023,14 @@ def plan_from(
     Returns
     -------
     pandas.DataFrame
-        One row per entry of the pilot and number of trials, with the columns of `assurance` and
+        One row per comparison in the pilot and number of trials, with the columns of `assurance`
+        and
 
         - the labels of the entry
         - ``pilot_trials``, ``pilot_estimate``: number of trials and estimate of the pilot
         - ``method``: ``simulated`` or ``normal``
-        - ``note``: the reason if an entry has no plan
-        - ``design_effect``: design effect of the pilot, assumed for new clusters (with
+        - ``note``: the reason if a comparison has no plan
+        - ``design_effect``: design effect of the pilot, which is assumed for new clusters (with
           ``cluster=``)
 
     Raises

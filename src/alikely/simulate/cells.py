@@ -67,7 +67,8 @@ def cell_probabilities(
     accuracy_b : array_like
         Accuracy of the second observer, in [0, 1].
     error_consistency : array_like
-        Error consistency, in the range of `alikely.metrics.bounds.error_consistency_bounds`.
+        Error consistency, within the range given by
+        `alikely.metrics.bounds.error_consistency_bounds`.
 
     Returns
     -------
@@ -97,7 +98,7 @@ def correctness_cells(
 ) -> NDArray[np.int64]:
     """Simulate count tables from a multinomial distribution.
 
-    The number of copied trials is therefore random, too.
+    The number of copied trials is therefore also random.
 
     Parameters
     ----------

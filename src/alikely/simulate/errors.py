@@ -29,13 +29,14 @@ def leaderboard(
     """Simulate models from several families that answer multiple-choice questions.
 
     A model knows the answer if its ability for the question exceeds the question's difficulty. This
-    ability has a random part shared by the family and a random part of the model. Otherwise the
-    model guesses: questions have attractive incorrect options, and models prefer certain letters.
+    ability is the sum of a random part shared by the family and a random part specific to the
+    model. Otherwise, the model guesses. Guesses depend on attractive incorrect options of the
+    question and on the letters that the model prefers.
 
     Parameters
     ----------
     n_models, n_families, n_questions : int
-        Numbers of models, families and questions. Families have about equal size.
+        Numbers of models, families and questions. Families are of about equal size.
     n_options : int
         Number of options, from 2 to 10.
     shared : float

@@ -41,8 +41,8 @@ def cohort(
     Parameters
     ----------
     copy_probability : array_like, shape (model,) or (model, condition)
-        Probability that a model copies a random human, in [-1, 1]. Negative: it inverts the
-        response.
+        Probability that a model copies a random human, in [-1, 1]. If negative, the model inverts
+        the human's response.
     own_accuracy : array_like, as `copy_probability`
         Probability of a correct response without copying, in [0, 1].
     human_accuracy : array_like, scalar or shape (condition,)
@@ -120,12 +120,12 @@ def observers(
     no_response: float = 0.0,
     rng: RandomState = None,
 ) -> Trials:
-    """Simulate an experiment in which observers of a kind find the same items difficult.
+    """Simulate an experiment in which observers of the same kind find the same items difficult.
 
-    Each item has an easiness for humans and one for models, which are correlated. An observer knows
-    the answer with probability ``Phi(condition + ability + spread * item)`` and otherwise guesses.
-    Incorrect responses follow confusion probabilities, one half common to all observers, the other
-    half specific to the kind.
+    Each item has one easiness for humans and one for models, and the two are correlated. An
+    observer knows the answer with probability ``Phi(condition + ability + spread * item)`` and
+    otherwise guesses. Incorrect responses follow confusion probabilities in which a part shared by
+    all observers and a part specific to the kind of observer have equal weights.
 
     Parameters
     ----------
@@ -144,9 +144,9 @@ def observers(
     abilities : sequence of float, optional
         Ability of each observer in probits, humans first. Default: normal with SD 0.2.
     families : sequence of str, optional
-        Label ``family`` of each observer. Default: its kind.
+        Label ``family`` of each observer. Default: the observer's kind.
     no_response : float
-        Proportion of trials without a response by a human, in [0, 1).
+        Proportion of trials to which a human does not respond, in [0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -157,7 +157,7 @@ def observers(
     Raises
     ------
     ValueError
-        If an argument is out of range or has a wrong length.
+        If an argument is out of range or has the wrong length.
 
     Examples
     --------
@@ -244,12 +244,12 @@ def detection_experiment(
     n_lists: int = 1,
     rng: RandomState = None,
 ) -> tuple[Trials, pd.DataFrame]:
-    """Simulate noisy observers' responses to items of shared strength, and models' margins [GS66]_.
+    """Simulate responses of noisy observers to items, and margins of models [GS66]_.
 
-    At an accuracy of 0.49, the defaults match the self-consistency (kappa 0.54) and consistency
-    (0.31) of 45 participants in a 16-alternative experiment with 160 images [AK24]_. The following
-    call also matches its accuracy of 0.80 and its design, in which each participant saw one of two
-    lists of 80 images twice::
+    With an accuracy of 0.49, the defaults match the self-consistency (kappa 0.54) and error
+    consistency (0.31) of 45 participants in a 16-alternative experiment with 160 images [AK24]_.
+    The following call also matches the accuracy (0.80) and the design of that experiment, in which
+    each participant saw one of two lists of 80 images twice::
 
         detection_experiment(n_lists=2, strength_mean=3.85, strength_sd=1.9, stable_sd=1.25)
 
@@ -265,22 +265,25 @@ def detection_experiment(
         Mean and standard deviation of the shared strengths of items, in units of the noise of one
         alternative.
     ability_sd, log_gain_sd : float
-        Standard deviations between observers: of ability, and of the log gain of the strengths.
+        Standard deviations over observers of ability and of the log gain applied to the strengths.
     stable_sd : float
-        Standard deviation of an observer's deviation on an item that is the same in all repeats.
+        Standard deviation of observers' stable deviations, which are the same in all repeats of an
+        item.
     n_lists : int
-        Number of lists of items, at least 1. Observers see one list each, in turn. Items are
-        assigned to lists at random within classes, with strengths balanced across lists.
+        Number of lists of items, at least 1. Each observer sees one list; lists are assigned to
+        observers in rotation. Items are assigned to lists at random within classes, with strengths
+        balanced across lists.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     trials : Trials
-        Responses of observers ``human_1, ...`` of kind human. Each response is the alternative with
-        the largest normal evidence.
+        Responses of observers ``human_1, ...`` of kind human. Each response is the alternative for
+        which the normally distributed evidence is largest.
     margins : pandas.DataFrame
-        Margins with columns ``observer, dataset, condition, item, margin``, standard normal.
+        Margins, from a standard normal distribution, with columns
+        ``observer, dataset, condition, item, margin``.
 
     Raises
     ------
@@ -380,14 +383,14 @@ def difficulty(
     """Simulate humans in conditions whose logit accuracies come from a mixture of regimes.
 
     The first condition of each data set, ``reference``, comes from the easiest regime; the regimes
-    of the others are random. Each data set has separate humans.
+    of other conditions are random. Each data set has separate humans.
 
     Parameters
     ----------
     n_levels, n_datasets : int
-        Number of conditions in a data set, including the reference, and number of data sets.
+        Number of conditions in each data set, including the reference, and number of data sets.
     n_humans, n_items : int
-        Number of humans in a data set, and of trials in a condition.
+        Numbers of humans in each data set and of trials in each condition.
     means, sds, weights : sequence of float
         Means, standard deviations and weights of the regimes on the logit scale, from most to least
         difficult. Weights are scaled to sum to 1.
@@ -399,7 +402,8 @@ def difficulty(
     Returns
     -------
     trials : Trials
-        Correctness of every human, named ``human_1`` and so on in each data set.
+        Correctness of the responses of every human; humans are named ``human_1`` and so on in each
+        data set.
     regime : ndarray of int, shape (condition,)
         True regime of each condition, in the order of `alikely.difficulty_spectrum`.
 

@@ -31,19 +31,19 @@ def reader_study(
     """Simulate a fully crossed reader study with two modalities.
 
     All readers and an AI read every case in both modalities. Readers differ in accuracy and in the
-    correlation of their evidence with that of the AI.
+    correlation of their evidence with the AI's evidence.
 
     Parameters
     ----------
     n_readers, n_cases : int
         Numbers of readers and of cases, at least 1.
     correlation : (float, float)
-        Correlation of evidence with that of the AI in each modality, for the average reader; in
+        Correlation of the average reader's evidence with the AI's evidence in each modality, in
         (-1, 1).
     spread : float
-        Standard deviation over readers of Fisher's z of the correlation, and of the response
-        criterion in standard deviations of the evidence. Half of the variance of z is common to
-        both modalities. 0 makes readers identical.
+        Standard deviation over readers of two quantities: Fisher's z of the correlation, and the
+        response criterion, in standard deviations of the evidence. Half of the variance of z is
+        common to both modalities. 0 makes readers identical.
     accuracy : float
         Accuracy of the average reader and of the AI, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -136,9 +136,9 @@ def repeated_answers(
 ) -> tuple[Trials, float]:
     """Simulate two observers who respond to the same items several times.
 
-    Each observer has normal evidence for every item, correlated between observers, and adds
-    independent noise to every response. A response is correct if the sum is below a criterion that
-    gives the accuracy.
+    Each observer has normally distributed evidence for every item, which is correlated between
+    observers. Independent noise is added for every response. A response is correct if the sum is
+    below a criterion, which is set by the accuracy.
 
     Parameters
     ----------
@@ -160,10 +160,10 @@ def repeated_answers(
     Returns
     -------
     trials : Trials
-        Responses of observers ``a`` and ``b``. Additional responses of the second are trials that
-        the first was not shown.
+        Responses of observers ``a`` and ``b``. If one observer responded more often, the additional
+        responses are trials that the other was not shown.
     error_consistency : float
-        Error consistency of single responses, one of each observer, in the population of items.
+        Error consistency between single responses of the two observers, in the population of items.
 
     Raises
     ------

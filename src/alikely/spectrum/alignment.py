@@ -62,7 +62,7 @@ def condition_alignment(
     n_resamples: int = 1000,
     rng: RandomState = None,
 ) -> xr.Dataset:
-    """Compute alignment of errors of models and humans in every condition.
+    """Compute the alignment between errors of models and humans in every condition.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ def condition_alignment(
     models, humans : str
         Kinds of the observers.
     metrics : str, Metric, or sequence of these
-        Any metrics of trials, see `alikely.metrics.metrics`; some need classes. For directed
-        metrics, humans are the reference of models, and the human-human mean averages both
+        Any metrics of trials, see `alikely.metrics.metrics`; some require classes. For directed
+        metrics, humans are the reference for models, and the human-human mean averages both
         directions.
     no_response : {"error", "drop"}
         As in `alikely.data.joint_correctness`.
@@ -84,17 +84,17 @@ def condition_alignment(
     Returns
     -------
     xarray.Dataset
-        Dimensions are ``metric``, ``condition`` (``dataset:condition``, in order of the data) and
-        ``system`` (the models, then ``human-human``). Variables are NaN for a model without
-        responses in a condition, and if all its pairs are undefined:
+        Dimensions are ``metric``, ``condition`` (``dataset:condition``, in the order of the data)
+        and ``system`` (the models, then ``human-human``). Variables are NaN if a model has no
+        responses in a condition, or all its pairs are undefined:
 
         - ``estimate``: mean over humans of the metric between model and human, or mean over pairs
           of humans
         - ``se``, ``df``: standard error for new images and new humans, and degrees of freedom
-        - ``interval_center``: center of the Student t interval, the estimate with a pseudocount in
-          the cells of each pair (as in `alikely.benchmark_scores`)
+        - ``interval_center``: center of the Student t interval, which is the estimate with a
+          pseudocount in the cells of each pair (as in `alikely.benchmark_scores`)
         - ``undefined``: number of undefined pairs, which are excluded from the mean
-        - ``replicates``: with the dimension ``resample``, as float32
+        - ``replicates``: bootstrap replicates with the dimension ``resample``, as float32
 
         Coordinates are ``metric_min``, ``metric_max`` (range of each metric), ``dataset``,
         ``level``, ``n_humans``, ``n_images`` (by condition) and the observer labels (by system).
@@ -110,19 +110,20 @@ def condition_alignment(
 
     Notes
     -----
-    A replicate resamples the images of each condition, the same for all pairs and metrics, and the
-    humans of each data set, the same in all its conditions. Pairs of a human with its own duplicate
-    are excluded. A sample of a single human has no human-human value: 1 in 64 samples of 4 humans,
-    1 in 2 samples of 2.
+    Each replicate resamples the images of each condition, in the same way for all pairs and
+    metrics. It also resamples the humans of each data set, in the same way for all its conditions.
+    Pairs of a human with a duplicate of the same human are excluded. A sample that contains only
+    one human has no human-human value. This occurs in 1 of 64 samples of 4 humans, and in 1 of 2
+    samples of 2 humans.
 
     Resampling images and humans counts the trial-level noise more than once [O07]_. In contrast,
     samples of n humans have only ``(n - 1) / n`` of the variance between humans. In single
-    conditions the first effect is larger. For error consistency in the model-vs-human data (4 to 7
-    humans), the standard deviation of replicates is 1.1 times `se` for models, and 1.3 times for
-    human-human. In means over the 8 conditions of a data set, the factor is 1.1 for models and
-    their differences, and 0.9 to 1.5 for human-human. `se` is computed as in
+    conditions, the first effect is larger. For error consistency in the model-vs-human data (4 to 7
+    humans), the standard deviation of replicates is 1.1 times `se` for models, and 1.3 times `se`
+    for human-human values. In means over the 8 conditions of a data set, the factor is 1.1 for
+    models and their differences, and 0.9 to 1.5 for human-human values. `se` is computed as in
     `alikely.benchmark_scores`, with a condition in place of a data set, and is NaN with fewer than
-    3 humans. Replicates are not corrected.
+    3 humans. Replicates are not corrected for these two effects.
 
     Examples
     --------

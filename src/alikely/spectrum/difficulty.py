@@ -57,26 +57,26 @@ def difficulty_spectrum(
     Parameters
     ----------
     trials : Trials
-        Responses of humans; observers of other kinds are ignored. For repeated items, all responses
-        of an observer to an item count once, as the proportion correct.
+        Responses of humans; observers of other kinds are ignored. If items are repeated, all
+        responses of an observer to an item count as one, the proportion correct.
     reference : str or sequence of str
-        Conditions without distortion, as ``dataset:condition``. A condition or a data set alone is
-        enough if it identifies one condition.
+        Conditions without distortion, as ``dataset:condition``. The name of a condition or a data
+        set alone is enough if it identifies one condition.
     chance : float, optional
-        Accuracy of guessing, in (0, 1). Default: one over the number of classes.
+        Accuracy expected from guessing, in (0, 1). Default: one over the number of classes.
     kind : str
         Kind of the observers that define difficulty.
     no_response : {"error", "drop"}
         Count a missing response as an error, or exclude the trial for that observer.
     correction : float
-        Added to the numbers of correct and of incorrect responses before the logit. With 0.5
-        [A56]_, the logit is finite at accuracies of 0 and 1.
+        Number added to the counts of correct and of incorrect responses before taking the logit.
+        With 0.5 [A56]_, the logit is finite at accuracies of 0 and 1.
 
     Returns
     -------
     xarray.Dataset
-        Dimensions are ``condition`` (``dataset:condition``, in order of the data) and ``observer``.
-        Variables by condition and observer:
+        Dimensions are ``condition`` (``dataset:condition``, in the order of the data) and
+        ``observer``. Variables by condition and observer:
 
         - ``right``, ``shown``: numbers of correct responses and of trials; for repeated items, sums
           of proportions and numbers of items
@@ -88,12 +88,12 @@ def difficulty_spectrum(
         - ``accuracy``, ``logit_mean``: means over humans
         - ``delta``: Glass's delta [G76]_, the difference from the mean of the reference in units of
           the reference's standard deviation (ddof 1); negative is harder
-        - ``mann_whitney_p``: comparison with the reference values [MW47]_ (normal approximation
-          with correction for ties and continuity)
-        - ``binomial_p``: one-sided test of pooled responses against chance
-        - ``mann_whitney_p_bh``, ``binomial_p_bh``: adjusted by Benjamini and Hochberg's method over
-          the tested conditions, which are all except the reference
-        - ``above_chance``: whether the adjusted p is below 0.05; true for the reference
+        - ``mann_whitney_p``: p-value of the comparison with the reference values [MW47]_ (normal
+          approximation with corrections for ties and continuity)
+        - ``binomial_p``: p-value of the one-sided test of pooled responses against chance
+        - ``mann_whitney_p_bh``, ``binomial_p_bh``: p-values adjusted by Benjamini and Hochberg's
+          method over all conditions except the reference
+        - ``above_chance``: whether the adjusted binomial p is below 0.05; true for the reference
         - ``reason``: why a delta is undefined
 
         Attributes are ``reference_mean``, ``reference_sd``, ``n_reference``, ``chance``, ``kind``,
@@ -111,7 +111,7 @@ def difficulty_spectrum(
     Notes
     -----
     The binomial test assumes independent responses, but responses of several humans to one image
-    are correlated. It rounds sums of proportions down.
+    are correlated. Sums of proportions are rounded down for this test.
 
     The standard deviation of the reference includes the binomial noise of its values. Therefore
     delta depends on the number of trials, even for the same humans. `alikely.fit_spectrum`
@@ -217,10 +217,10 @@ def normality_checks(spectrum: xr.Dataset) -> pd.DataFrame:
         One row per scale and test, with columns
 
         - ``scale``: accuracy or logit
-        - ``test``: Shapiro-Wilk [SW65]_, D'Agostino-Pearson [DP73]_, or Lilliefors [L67]_ with p
-          from 99,999 simulated samples
-        - ``n``, ``statistic``, ``p_value``: NaN if a test needs more, or unequal, values. A small p
-          is evidence against normality; a large p is not evidence for it
+        - ``test``: Shapiro-Wilk [SW65]_, D'Agostino-Pearson [DP73]_, or Lilliefors [L67]_ with a
+          p-value from 99,999 simulated samples
+        - ``n``, ``statistic``, ``p_value``: NaN if there are too few values for a test, or all are
+          equal. A small p-value is evidence against normality; a large one is not evidence for it
         - ``note``
 
     Examples

@@ -55,13 +55,13 @@ def fit_spectrum(
     rng: RandomState = None,
     include: Sequence[str] = (),
 ) -> xr.DataTree:
-    """Fit difficulty, its reference and its regimes jointly with `alikely.models.spectrum`.
+    """Fit the difficulty of conditions, the reference and the regimes jointly.
 
     Parameters
     ----------
     spectrum : xarray.Dataset
-        As returned by `alikely.difficulty_spectrum`, of which the counts are used. Observers of
-        different data sets are treated as different persons, whatever their names.
+        As returned by `alikely.difficulty_spectrum`; only its counts are used. Observers in
+        different data sets are treated as different persons, even if they have the same name.
     k : int
         Number of regimes, at least 1.
     covariates : mapping of str to table, optional
@@ -71,9 +71,9 @@ def fit_spectrum(
     priors : mapping, optional
         Priors of the model's variables by name, as in `alikely.models.spectrum`.
     model : "spectrum" or pymc.Model
-        A custom generative model of these counts, such as an extended `alikely.models.spectrum`. It
-        needs the variables ``delta, logit_accuracy`` (condition) and ``regime_weight, regime_mean,
-        regime_sd`` (regime, `k` of them).
+        The default, `alikely.models.spectrum`, or a custom generative model of these counts, such
+        as an extension of the default. A custom model needs the variables ``delta, logit_accuracy``
+        (condition) and ``regime_weight, regime_mean, regime_sd`` (regime, `k` of them).
     n_draws : int
         Total number of draws over 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -93,7 +93,8 @@ def fit_spectrum(
     ------
     ValueError
         As in `alikely.models.spectrum`.
-        If a custom model lacks a variable, has one of another shape, or is combined with priors.
+        If a custom model lacks a variable, has one with the wrong shape, or is combined with
+        priors.
         If items are repeated, because responses to the same item are not independent.
 
     Warns
@@ -171,7 +172,7 @@ def _entries(tree: xr.DataTree) -> xr.Dataset:
 def regime_probabilities(
     tree: xr.DataTree, *, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
-    """Compute the posterior of each condition's delta, and probabilities of its regimes.
+    """Compute the posterior of each condition's delta, and the probability of each regime.
 
     Parameters
     ----------
@@ -190,7 +191,7 @@ def regime_probabilities(
         - ``condition``, ``dataset``, ``level``, ``is_reference``
         - ``delta``: posterior mean, with bounds such as ``posterior_eti95_lb``
         - ``regime``: the most probable regime
-        - ``p_...``: probability of each regime, hardest first, the mean over draws of
+        - ``p_...``: probability of each regime, hardest first, computed as the mean over draws of
           `alikely.models._mixtures.neighbour_probabilities`
 
     Raises

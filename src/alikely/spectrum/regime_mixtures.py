@@ -65,7 +65,7 @@ def regimes(
     n_resamples: int = 200,
     rng: RandomState = None,
 ) -> xr.Dataset:
-    """Group conditions into regimes of difficulty by a normal mixture of Glass's deltas.
+    """Group conditions into regimes of difficulty, using a normal mixture for Glass's deltas.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ def regimes(
     k : int or "auto"
         Number of regimes. ``"auto"`` chooses the number from 1 to 6 with the lowest BIC [S78]_.
     n_starts : int
-        Runs of k-means from random conditions. EM starts from each of their groupings (at most the
-        100 best), and the best mixture is kept.
+        Number of runs of k-means, each from random conditions. EM starts from each of the resulting
+        groupings (at most the 100 best), and the best mixture is kept.
     n_resamples : int
         Number of bootstrap replicates, in which the humans of each data set are resampled. 0
         disables them.
@@ -89,7 +89,8 @@ def regimes(
 
         - ``delta``
         - ``label``: name of the regime, see `alikely.models._mixtures.regime_names`
-        - ``probability``: of each regime (condition, regime), from `neighbour_probabilities`
+        - ``probability``: probability of each regime (condition, regime), from
+          `neighbour_probabilities`
         - ``resampled``: proportion of replicates with each label (condition, regime)
         - ``stability``: proportion of replicates with the same label as the data
 
@@ -101,12 +102,13 @@ def regimes(
         Variables by ``n_regimes``, 1 to 6:
 
         - ``bic``, ``aicc`` [HT89]_
-        - ``converged_bic``: BIC of the best optimum if EM runs to convergence
+        - ``converged_bic``: BIC of the best solution if EM runs to convergence
         - ``resampled_best``: proportion of replicates in which this number has the lowest BIC
 
         Attributes are ``k``, ``ties`` (numbers of regimes with a BIC within 2 of the lowest
         [R95]_), and ``n_resamples``, the number of replicates with a delta for every condition.
-        Replicates in which the reference has no variance, or a condition no human, are excluded.
+        Replicates in which the reference has no variance, or a condition has no human, are
+        excluded.
 
     Raises
     ------
@@ -116,14 +118,14 @@ def regimes(
 
     Notes
     -----
-    EM stops as in scikit-learn, when a step gains less than 1e-3, and ``bic`` refers to this
-    solution. The likelihood may have a higher maximum elsewhere. Without a limit, it is unbounded,
-    because a component can shrink to a single condition; therefore 0.05 squared is added to each
-    variance. If ``converged_bic`` is much lower than ``bic``, several groupings describe the scale
-    similarly well.
+    As in scikit-learn, EM stops when a step gains less than 1e-3; ``bic`` refers to this solution.
+    The likelihood may have a higher maximum elsewhere. We add ``0.05**2`` to each variance, because
+    the likelihood is otherwise unbounded: a component can collapse onto a single condition. If
+    ``converged_bic`` is much lower than ``bic``, several groupings describe the scale similarly
+    well.
 
-    In each replicate, EM starts from the mixture of the data. ``stability`` therefore describes its
-    regimes, not the search for them.
+    In each replicate, EM starts from the mixture of the data. ``stability`` therefore describes the
+    stability of these regimes, not of the search for them.
 
     Examples
     --------

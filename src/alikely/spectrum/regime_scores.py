@@ -43,7 +43,7 @@ def regime_alignment(
     ci_kind: CiKind | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Compute alignment of every model within regimes of difficulty, with ranks.
+    """Compute the alignment and the rank of every model within regimes of difficulty.
 
     Parameters
     ----------
@@ -52,13 +52,14 @@ def regime_alignment(
     labels : mapping, pandas.Series or xarray.DataArray
         Regime of each condition, such as ``alikely.regimes(spectrum)["label"]``.
     conditions : {"all", "representative"}
-        All conditions of a regime, or one per data set, see `representative_conditions`.
+        Whether to use all conditions of a regime, or one per data set
+        (`representative_conditions`).
     delta : mapping, pandas.Series, xarray.DataArray or xarray.Dataset, optional
         Difficulty of each condition, or a spectrum. Required for ``"representative"``.
     metrics : sequence of str, optional
-        Metrics of the alignment to average, by condition, into one for models and one for humans.
-        For error consistency and misclassification agreement, ``mean_ratio`` is the ratio that
-        [X26]_ use for ranks (their equation 2). Default: every metric separately.
+        Metrics of the alignment to average in each condition, separately for models and humans. For
+        error consistency and misclassification agreement, ``mean_ratio`` is the ratio that [X26]_
+        use for ranks (their equation 2). Default: every metric separately.
     ci_prob : float
         Probability of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
@@ -76,14 +77,15 @@ def regime_alignment(
         - ``ratio_of_means``: ``estimate`` divided by ``ceiling``, not clipped
         - ``mean_ratio``: mean of the ratios of the conditions with a human-human value above 0, not
           clipped
-        - bounds of each from joint replicates, such as ``bootstrap_eti95_lb`` (of the estimate) and
-          ``ceiling_eti95_lb``. Bounds of a ratio are infinite if the interval of the human-human
-          value (for ``mean_ratio``: in any condition) includes 0
-        - ``rank``: rank of the estimate, and so of ``ratio_of_means``, within metric and regime
+        - bounds of each of these quantities from joint replicates, such as ``bootstrap_eti95_lb``
+          (of the estimate) and ``ceiling_eti95_lb``. Bounds of a ratio are infinite if the interval
+          of the human-human value (for ``mean_ratio``: in any condition) includes 0
+        - ``rank``: rank of the estimate within metric and regime, which is also that of
+          ``ratio_of_means``
         - ``rank_lb``, ``rank_ub``: joint confidence set, as in `rank_sets`
-        - ``undefined_replicates``: fraction of replicates of its conditions in which its value or
-          the human-human value is undefined
-        - ``note``: excluded conditions and the reason
+        - ``undefined_replicates``: fraction of replicates, over conditions, in which the model's
+          value or the human-human value is undefined
+        - ``note``: excluded conditions, with the reason
 
     Raises
     ------
@@ -99,11 +101,12 @@ def regime_alignment(
     for all models, so that all models are compared on the same conditions. Uncertainty in the
     labels is not propagated into the intervals.
 
-    If some conditions are undefined in a replicate (only one human, no joint error), the mean
-    changes by the mean change of the others, see `alikely.spectrum.regime_scores.mean_draws`.
+    If some conditions are undefined in a replicate (only one human, no joint error), the change in
+    the mean is the mean change in the other conditions, see
+    `alikely.spectrum.regime_scores.mean_draws`.
 
-    A few hard conditions with little human-human agreement dominate `mean_ratio`, which has no
-    finite variance if a human-human value may be 0.
+    A few hard conditions with little human-human agreement dominate `mean_ratio`. Its variance is
+    infinite if a human-human value may be 0.
 
     Examples
     --------
