@@ -41,8 +41,8 @@ def check_seed(rng: Any) -> None:
 class Settings:
     """Set defaults of all functions for a session, or within a ``with`` block.
 
-    Functions use these values where an argument is None. Functions with another default, such as
-    fewer draws for plans, keep it. Values apply to all threads of the process.
+    Functions use these values where an argument is None. Functions with a different default, such
+    as fewer draws for plans, keep that default. Values apply to all threads of the process.
 
     Attributes
     ----------

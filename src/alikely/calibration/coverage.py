@@ -83,7 +83,7 @@ OF_RESULTS: list[tuple[str, Method, CiKind, str]] = [
 
 
 def default_grid() -> pd.DataFrame:
-    """Return 88 settings, from intermediate to near-ceiling accuracies.
+    """Return 88 settings with intermediate to near-ceiling accuracies.
 
     Returns
     -------
@@ -133,7 +133,8 @@ def coverage_study(
     ci_probs : sequence of float
         Probabilities of the intervals, in (0, 1).
     metric : str or Metric
-        Metric of correctness to estimate. The column ``ec`` always describes the observers.
+        Metric of correctness to estimate. The column ``ec`` always gives the error consistency of
+        the observers.
     cache_dir, rng
         As in `alikely.calibration.run_study`.
 

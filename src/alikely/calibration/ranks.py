@@ -69,15 +69,15 @@ def sbc(
 ) -> pd.DataFrame:
     """Test a generative model and its sampler by simulation-based calibration [T18]_.
 
-    Parameters are drawn from the prior and data given the parameters. The posterior given these
-    data is sampled with NUTS. If model and sampler are correct, the rank of the true value among
-    the posterior draws has a uniform distribution [CGR06]_.
+    Parameters are drawn from the prior, and data are drawn given the parameters. The posterior
+    given these data is sampled with NUTS. If the model and the sampler are correct, the rank of the
+    true value among the posterior draws has a uniform distribution [CGR06]_.
 
     Parameters
     ----------
     model : pymc.Model or callable
-        Generative model, with its data in `pymc.Data`. Or a function without arguments that builds
-        it, which is required for processes and clusters.
+        Generative model, with its data in `pymc.Data`, or a function without arguments that builds
+        it. A function is required for several processes and for computing clusters.
     n : int
         Number of simulations, at least 2. With fewer than 100 simulations, the band is hardly
         informative.
@@ -92,8 +92,8 @@ def sbc(
         variable with several elements. Default: all free variables.
     likelihood : callable, optional
         Function of draws by name (draw, ...) and data. It returns the log likelihood of each draw,
-        up to a constant. Default: it is computed from the free variables of `source`, whose meaning
-        must not depend on the data.
+        up to a constant. Default: computed from the free variables of `source`, whose meaning must
+        not depend on the data.
     thin, tune : int
         Thinning interval, and number of warm-up draws over 2 chains. Draws are thinned to 100,
         because ranks among autocorrelated draws are not uniform.
@@ -178,7 +178,7 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFra
         - ``method``, ``quantity``, ``n``: labels, number of simulations
         - ``p_value``: test of uniform ranks (`alikely.inference.intervals.uniformity`)
         - ``inside``: whether the distribution of ranks is inside the simultaneous band of `ci_prob`
-        - ``inside_all``: the same for the wider simultaneous band for all quantities (Bonferroni)
+        - ``inside_all``: the same, for the wider simultaneous band of all quantities (Bonferroni)
         - ``data_averaged_p``: Kolmogorov-Smirnov test that true values and single posterior draws
           have the same distribution; NaN if draws were not saved
         - ``coverage_50``, ``coverage_80``, ``coverage_95``: coverage of central intervals; an

@@ -47,8 +47,8 @@ def run_study(
     cells : sequence of mapping
         Cells to run, each a mapping of JSON values.
     cache_dir : str or path, optional
-        Folder for finished cells, with one JSON file each. Files are identified by the name of the
-        function, the values and the seed. The same call resumes a study that was interrupted.
+        Folder for finished cells, with one JSON file per cell. Files are identified by the name of
+        the function, the values and the seed. The same call resumes a study that was interrupted.
         Damaged files are computed again; other files are not changed.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness. With None, the seed saved in the folder is reused.

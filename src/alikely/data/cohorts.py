@@ -24,14 +24,14 @@ def cohort_counts(
     no_response: Literal["error", "drop"] = "error",
     who_was_right: bool = False,
 ) -> xr.Dataset:
-    """Count trials by how many humans were correct, and the correct responses of each model.
+    """Count trials by how many humans were correct, and each model's correct responses.
 
     Parameters
     ----------
     trials : Trials
         Aligned responses.
     models, humans : str
-        Kinds of the observers.
+        Kinds of the observers to count as models and as humans.
     no_response : {"error", "drop"}
         As in `joint_correctness`. A dropped human is not counted on that trial.
     who_was_right : bool
@@ -44,12 +44,12 @@ def cohort_counts(
         number of them who were correct (``n_right``).
 
         - ``n_trials`` (stratum)
-        - ``shown``, ``right`` (model, stratum): trials shown to each model, and its correct
-          responses
+        - ``shown``, ``right`` (model, stratum): numbers of trials shown to each model and of its
+          correct responses
         - ``stratum_condition`` (stratum): position on the dim ``condition``, which has the labels
           ``dataset | condition`` and the coord ``dataset``
-        - ``human_shown``, ``human_right`` (person, condition): trials and correct responses of each
-          human of each data set, ``dataset | observer``
+        - ``human_shown``, ``human_right`` (person, condition): numbers of trials and of correct
+          responses of each human in each data set, ``dataset | observer``
         - ``answers`` (stratum, person), with `who_was_right`: 1 correct, 0 incorrect, -1 not
           answered. Strata then also differ in which humans were correct. For humans who responded
           to the same trials, all patterns are included if there are no more patterns than trials.

@@ -91,10 +91,10 @@ def joint_correctness(
     Returns
     -------
     xarray.Dataset
-        ``cells`` (pair, cell) int64 with coords ``observer_a, observer_b, dataset, condition``;
-        ``first, second`` (pair) positions of the observers; ``pair_group`` (pair);
-        ``correct`` (observer, trial) int8 (1, 0, -1 left out); ``trial_group`` (trial).
-        A pair has an entry in each group in which both its observers were shown a trial.
+        ``cells`` (pair, cell) int64 with coords ``observer_a, observer_b, dataset,
+        condition``; ``first, second`` (pair) positions of the observers; ``pair_group`` (pair);
+        ``correct`` (observer, trial) int8 (1, 0, or -1 if excluded); ``trial_group`` (trial). A
+        pair has an entry in each group in which both its observers were shown a trial.
 
         - With `labels`, also ``response`` (observer, trial) and ``truth`` (trial): positions on the
           dim ``class``, with -1 for excluded responses.

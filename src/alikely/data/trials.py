@@ -56,7 +56,7 @@ class Trials:
         - coordinates of ``observer``: ``kind`` and further labels
         - ``n_options`` (trial): number of options, after `with_options`
         - ``probability`` (observer, trial, class): after `with_probabilities`; NaN where missing
-        - attribute ``notes``: what was guessed, counted or left out when the trials were read
+        - attribute ``notes``: what was guessed, counted or excluded when the trials were read
         - attribute ``levels``: level of each condition, after `with_levels`
         - attribute ``true_elsewhere``: classes that are the truth only in data sets that `select`
           has removed
@@ -105,7 +105,8 @@ class Trials:
             Column names. A null response means that the trial was shown but not answered. A trial
             without a row for an observer was not shown to this observer.
         correct : str
-            Column of 0 and 1 (null: no response). Read if ``response`` and ``truth`` are absent.
+            Column of 0 and 1 (null: no response). It is read if ``response`` and ``truth`` are
+            absent.
         condition, dataset, repeat, kind : str
             Column names. Columns with the default names may be absent. ``kind`` contains the kinds
             of observers that ``pairs`` refers to, such as human and model.
@@ -165,10 +166,11 @@ class Trials:
         Parameters
         ----------
         path : str, path or sequence of these
-            One or several files, globs, folders or zip archives. Files: ``.csv, .tsv`` (separated
-            by commas, semicolons, tabs or bars), ``.parquet, .feather, .json, .jsonl``, also
-            ``.gz``. In text files, labels are kept as printed (``0.10`` is not ``0.1``), except
-            whole numbers printed as floats (``1.0``). Tables in memory are read as in `from_table`.
+            One or several files, globs, folders or zip archives. File types: ``.csv, .tsv``
+            (separated by commas, semicolons, tabs or bars), ``.parquet, .feather, .json, .jsonl``,
+            also compressed (``.gz``). In text files, labels are kept as printed (``0.10`` is not
+            ``0.1``), except whole numbers printed as floats (``1.0``). Tables in memory are read as
+            in `from_table`.
         format : str
             ``"auto"`` (recognizes logs by their names and fields), ``"table"``, or one of
             ``"counts", "crowd-kit", "doccano", "evalplus", "every-eval-ever", "helm", "imrmc",
@@ -190,8 +192,8 @@ class Trials:
             these columns. ``"rows"``: one row for each observer and one column for each item, as in
             surveys.
         score, filter : str, optional
-            Name of the score or filter to read from logs that have several. For logs of several
-            tools: names separated by commas.
+            Name of the score or filter to read from logs that have several. If logs come from
+            several tools, separate the names by commas.
         runs : {"newest", "all"}
             If an observer has several runs of one task: use the newest complete one, or use all as
             separate observers.
@@ -507,12 +509,12 @@ class Trials:
     def with_inclusion(
         self, plan: Any, *, generalize_to: Literal["pool", "images"], humans: str = "human"
     ) -> Trials:
-        """Set the plan by which the images were chosen, so that estimates weight these images.
+        """Set the plan by which the images were chosen, so that estimates are weighted accordingly.
 
         Parameters
         ----------
         plan : StimulusPlan or table
-            As returned by `alikely.planning.choose_images`, or its table.
+            As returned by `alikely.planning.choose_images`, or the table of such a plan.
         generalize_to : {"pool", "images"}
             Target population of the estimates: the pool from which the plan chose, or the images
             from which this pool was sampled.
@@ -555,7 +557,7 @@ class Trials:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on what was guessed, counted or left out when these trials were read."""
+        """Notes on what was guessed, counted or excluded when these trials were read."""
         return [str(note) for note in self.data.attrs.get(NOTES, ())]
 
     @property
@@ -669,7 +671,8 @@ class Trials:
             - ``dataset``, ``observer``, ``kind``
             - ``n_trials``: number of trials shown
             - ``accuracy``: proportion correct; a missing response counts as an error
-            - ``no_response``, ``not_shown``: numbers of such trials in the data set
+            - ``no_response``, ``not_shown``: numbers of trials without a response and of trials not
+              shown
         """
         return summary_table(data_summary(self.data))
 

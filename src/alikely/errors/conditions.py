@@ -45,8 +45,8 @@ def condition_divergences(
 ) -> xr.Dataset:
     """Compute the class-level error divergence (CLED) between conditions [X25]_.
 
-    Errors of all observers of one kind are pooled. Conditions need no common images. All responses
-    of an observer to a repeated item together count once.
+    Errors of all observers of one kind are pooled. Conditions need no common images. Together, all
+    responses of an observer to a repeated item count once.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def condition_divergences(
           errors of each class; at least 0. It needs whole numbers of errors, so it is undefined if
           responses to repeated items differ.
         - ``excess``: ``divergence`` minus ``expected``
-        - ``undefined``: why values are NaN, or empty
+        - ``undefined``: reason why values are NaN, or empty
         - ``n_errors`` (condition): number of errors; fractional for repeated items
 
     Raises
     ------
     ValueError
-        If no observer has that kind or was shown one of the conditions. If there are fewer than two
-        conditions, only correctness is known, or an option is out of range.
+        If no observer has that kind, or none of them was shown one of the conditions. If there are
+        fewer than two conditions, only correctness is known, or an option is out of range.
 
     Notes
     -----

@@ -41,8 +41,8 @@ def error_rows(
     """Count every observer's errors by true class and response.
 
     Only observed errors are listed, so that thousands of classes fit into memory. `dense` converts
-    the list to square tables. Rows of observers or conditions can be compared without common
-    trials.
+    the list to square tables. Error rows of different observers or conditions can be compared
+    without common trials.
 
     Parameters
     ----------

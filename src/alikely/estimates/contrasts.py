@@ -155,7 +155,7 @@ def difference(
     Raises
     ------
     TypeError
-        If `result` is not a Result of these kinds.
+        If `result` is not a Result of one of these kinds.
     ValueError
         If a selection matches nothing, or both selections match the same entries.
 
@@ -210,7 +210,7 @@ def mean(
     Raises
     ------
     TypeError
-        If `result` is not a Result of these kinds.
+        If `result` is not a Result of one of these kinds.
     ValueError
         If the selection matches nothing.
 
@@ -428,7 +428,7 @@ def contrast(
     weights : array_like, shape (pair,)
         Weight of each entry; entries of weight 0 are excluded.
     rope : (float, float), optional
-        Region of practical equivalence [K18]_; adds its posterior probability, ``rope_mass``.
+        Region of practical equivalence [K18]_. Its posterior probability, ``rope_mass``, is added.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
@@ -439,12 +439,12 @@ def contrast(
     pandas.DataFrame
         One row per method: ``analytic`` (influence functions, with the covariance over shared
         trials), ``bootstrap`` (the same resampled trials for all entries), ``posterior`` (joint
-        draws). If several correctness tables are combined, the analytic method is recommended;
-        otherwise, the method of `alikely.Result.summary` is. `rope` adds the posterior row.
-        Columns:
+        draws). If several correctness tables are combined, the analytic method is recommended.
+        Otherwise, the recommended method is that of `alikely.Result.summary`. `rope` adds the
+        posterior row. Columns:
 
         - ``estimate`` (the median for the posterior), ``se`` and the limits of the interval
-        - ``p_value``: analytic, two-sided test of 0
+        - ``p_value``: two-sided test against 0 (analytic row)
         - ``prob_positive``: proportion of draws above 0
         - ``rope_mass``: proportion of draws in `rope`
         - ``frac_undefined``: fraction of undefined draws
@@ -466,8 +466,8 @@ def contrast(
     are added to each entry. Pseudo-trials have the accuracies of the entry and the error
     consistency of all entries with weights of the same sign. The interval includes the sum of the
     estimates. If entries have few errors, the posterior is biased, because its prior assumes
-    independence in each entry, and bootstrap intervals are too narrow. These rows are then omitted
-    unless they are named in `intervals`.
+    independence in each entry, and bootstrap intervals are too narrow. The bootstrap and posterior
+    rows are then omitted unless they are named in `intervals`.
 
     Examples
     --------

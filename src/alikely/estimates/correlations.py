@@ -76,7 +76,7 @@ def metric_correlations(
     Raises
     ------
     ValueError
-        If fewer than two results are given, two have the same metric, or entries differ.
+        If fewer than two results are given, two results have the same metric, or entries differ.
     ValueError
         If a table lacks a column or repeats a pair, or a number is out of range.
 

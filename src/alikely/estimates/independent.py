@@ -57,7 +57,7 @@ def independent_observers(
     n_resamples: int = 0,
     log_likelihood: bool = False,
 ) -> xr.DataTree:
-    """Sample the posterior of independent observers and replicates of the data.
+    """Sample the posterior and replicates of the data for independent observers.
 
     The replicates of the estimand form its null distribution [K25]_ [GMS96]_. They are drawn
     exactly or by MCMC, and the returned tree includes the chains.

@@ -84,7 +84,8 @@ def cluster_numbers(result: Result) -> list[NDArray[np.intp]]:
 def with_trials(result: Result, trials: Trials) -> Result:
     """Add the trials to a matrix that was loaded from a file.
 
-    Differences, means and similar functions need them for metrics that do not count correctness.
+    Differences, means and similar functions need the trials if the metric does not count
+    correctness.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ def compare(
     Returns
     -------
     Result
-        One entry per pair and group.
+        One entry per pair and group of trials.
 
     Raises
     ------
@@ -213,9 +213,9 @@ def error_consistency(
     Returns
     -------
     Result
-        One entry per pair and group. With ``sampler="nuts"``, ``result.chains["all pairs"]`` is the
-        complete fit, for ArviZ. `alikely.inference.posterior` adds the log likelihood of every
-        trial, for `arviz.loo`.
+        One entry per pair and group of trials. With ``sampler="nuts"``,
+        ``result.chains["all pairs"]`` is the complete fit, for ArviZ. `alikely.inference.posterior`
+        adds the log likelihood of every trial, for `arviz.loo`.
 
     Raises
     ------
@@ -277,9 +277,9 @@ def misclassification_agreement(
     Returns
     -------
     Result
-        One entry per pair and group, with two more columns: ``n_joint_errors``, and ``expected``,
-        the agreement expected from the true classes alone. It is above 0 if certain errors are
-        typical of certain classes.
+        One entry per pair and group of trials, with two more columns: ``n_joint_errors``, and
+        ``expected``, the agreement expected from the true classes alone. It is above 0 if certain
+        errors are typical of certain classes.
 
     Raises
     ------
@@ -293,9 +293,10 @@ def misclassification_agreement(
     -----
     Intervals describe the agreement in the population of joint errors from which the trials are
     sampled. The published estimate computes chance agreement from products of margins, which pair
-    every joint error with itself. It is therefore too low if joint errors are few and agreement is
-    high. The posterior draws compute chance agreement over different joint errors, and their median
-    is then above the estimate. Analytic and bootstrap intervals are centered on the estimate.
+    every joint error with itself. The estimate is therefore too low if joint errors are few and
+    agreement is high. The posterior draws compute chance agreement over different joint errors, and
+    their median is then above the estimate. Analytic and bootstrap intervals are centered on the
+    estimate.
 
     If both observers give the same incorrect label on all joint errors, the estimate is undefined,
     and a note is added. The posterior is then wide, because it allows for other labels. Without
@@ -336,8 +337,8 @@ def error_similarity(
 
     For each true class, the distributions of the two observers' incorrect responses are compared,
     whether or not they err on the same trials. Their mean divergence (CLED) gives the similarity
-    (CLES), ``1 / (1 + CLED)`` [X25]_. Observers of different stimuli can be compared, because
-    common classes are needed but no common trials.
+    (CLES), ``1 / (1 + CLED)`` [X25]_. Observers of different stimuli can be compared, because this
+    requires common classes but no common trials.
 
     Parameters
     ----------
@@ -362,19 +363,20 @@ def error_similarity(
         confusion matrices do not contain.
     cache_dir : str or path, optional
         Directory in which the chains of pairs are saved in chunks. An interrupted analysis with the
-        same data, options and seed continues from there.
+        same data, options and seed continues from the saved chains.
     n_draws, cluster, ci_prob, rng
         As in `error_consistency`.
 
     Returns
     -------
     Result
-        One entry per pair and group, with the similarity as the estimate, and
+        One entry per pair and group of trials, with the similarity as the estimate and these
+        columns:
 
-        - ``divergence``; ``expected_divergence``, that of observers with equal error distributions
+        - ``divergence``; ``expected_divergence``, the value expected for equal error distributions
           and as many errors (divergences of samples are above 0); ``excess_divergence``, their
           difference
-        - ``log_bayes_factor`` (nats; positive for the same distribution of errors)
+        - ``log_bayes_factor`` (nats; positive values favor the same distribution of errors)
         - ``p_equal``, from a permutation test of equal rows; ``p_equal_adjusted``, adjusted over
           all pairs (Benjamini-Hochberg). Both account for the items on which both observers erred.
         - ``model_low`` and ``model_high``, limits from the posterior alone with probability
@@ -402,9 +404,9 @@ def error_similarity(
     similarity), as it should for similar systems. The upper limit of similarity is exactly 1 if the
     data are compatible with equal rows.
 
-    In each tail, the wider of two limits is used. One comes from the posterior of paired error rows
-    (`alikely.errors.paired`). The other is the divergence at which the observed estimate would be
-    too small or too large in data sets simulated from similar populations
+    In each tail, the wider of two limits is used. One limit comes from the posterior of paired
+    error rows (`alikely.errors.paired`). The other limit is the divergence at which the observed
+    estimate would be too small or too large in data sets simulated from similar populations
     (`alikely.errors.limits`). The quantiles of ``result.draws("posterior")`` are these limits;
     draws of the posterior alone are in the group ``rows``. The quantiles of averaged draws are not
     the limits of means, which `alikely.mean` and `alikely.difference` compute from the group
@@ -472,7 +474,7 @@ def decision_margin_consistency(  # noqa: PLR0913
         Label that defines groups of observers without margins: ``"kind"``, a label passed to
         `alikely.Trials`, or ``"observer"`` for no pooling.
     n_alternatives : int, optional
-        Number of response alternatives of the task. Default: the number of classes of the trials.
+        Number of response alternatives of the task. Default: the number of classes in the trials.
     model : {"moments", "strengths"}
         Noise correction of the correlation:
 
@@ -532,7 +534,7 @@ def decision_margin_consistency(  # noqa: PLR0913
     Analytic (Fisher's z) and bootstrap intervals describe the attenuated estimate. They generalize
     to new items, or classes of items, with these observers. The interval of ``"moments"``
     generalizes to new items and new observers. It treats classes as clusters if classes are known
-    and there are at least 5. The quantiles of its draws are its limits. With either model, draws
+    and there are at least 5. The quantiles of its draws equal its limits. With either model, draws
     are sampled jointly over pairs through the influences of items. The limits of ``"moments"`` lie
     within [-1, 1], and are -1 and 1 if the data are compatible with a reliability of 0.
 
@@ -617,7 +619,8 @@ def agreement(
     Returns
     -------
     Result
-        One entry per pair and group of trials, or per group of trials. In addition to the estimate:
+        One entry per pair and group of trials, or, with ``readers="all"``, per group of trials. In
+        addition to the estimate:
 
         - ``error_consistency``; with ``readers="all"``, the mean over the pairs for which it is
           defined
@@ -625,8 +628,8 @@ def agreement(
           exclude such items; with ``readers="all"`` all ratings count.
         - ``n_minority_ratings``: number of items times the proportion of ratings outside the most
           frequent class
-        - ``n_trials``; with ``readers="all"``, items with at least two ratings. Both accuracies are
-          then means over readers.
+        - ``n_trials``; with ``readers="all"``, the number of items with at least two ratings. Both
+          accuracies are then means over readers.
 
         ``result.data.attrs["sentence"]`` explains how agreement differs from EC.
 

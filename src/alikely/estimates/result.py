@@ -149,7 +149,7 @@ class Result:
 
     @property
     def pairs(self) -> pd.DataFrame:
-        """Labels of the entries of pairs: dataset, condition, observer_a, observer_b."""
+        """Labels of the entries: dataset, condition, observer_a, observer_b."""
         table = self.table
         return pd.DataFrame({name: table[name].values for name in LABELS})
 
@@ -242,16 +242,17 @@ class Result:
             - None: the recommended interval, and the posterior interval if the posterior describes
               another quantity
             - ``"all"``: every method that is valid for the metric (without BCa), and every column
-            - methods: these methods, even if they are invalid for the metric; the note then gives
-              the reason. Scores have no bootstrap intervals, because these would be too narrow.
+            - a sequence: these methods, even if they are invalid for the metric; the note then
+              gives the reason. Scores have no bootstrap intervals, because these would be too
+              narrow.
         columns : "all" or sequence of str, optional
             Additional columns, or all. Columns that are invalid for the metric are shown only if
             named.
         ci_prob : float, optional
             Probability of the intervals, in (0, 1). Default: as in the analysis.
         ci_kind : {"eti", "hdi"}, optional
-            Equal-tailed or highest-density, for bootstrap and posterior. Default: as in the
-            analysis.
+            Equal-tailed or highest-density intervals, for bootstrap and posterior. Default: as in
+            the analysis.
         top, lowest : int, optional, and bool
             For a matrix: number of rows with the highest (or lowest) estimates. Default: all rows,
             up to a million.
@@ -264,7 +265,7 @@ class Result:
         Returns
         -------
         pandas.DataFrame
-            A table of the requested library. Columns for pairs:
+            A table of the requested kind. Columns for pairs:
 
             - ``dataset, condition, observer_a, observer_b``
             - ``n_trials, accuracy_a, accuracy_b, estimate, se``
@@ -290,7 +291,8 @@ class Result:
               ``ceiling_normalized_se``
             - on request ``accuracy_humans``, ``accuracy_gap`` (humans minus model) and columns
               that the metric derives from accuracies, as means over the entries of the score
-            - for scores of a result: ``ceiling, posterior_median, prob_positive, n_entries``
+            - for `alikely.benchmark.scores_from_result`: ``ceiling, posterior_median,
+              prob_positive, n_entries``
             - ``note``; on request ``note_codes``
 
         Raises

@@ -229,21 +229,22 @@ def option_limits(
     probabilities: Sequence[float] = (0.025, 0.5, 0.975),
     prior: Prior | None = None,
 ) -> Floats:
-    """Compute posterior quantiles of `kappa_p` of responses by expansion about its moments.
+    """Compute posterior quantiles of `kappa_p` of responses by a Cornish-Fisher expansion.
 
     The posterior is a Dirichlet distribution of five cells, `FIVE_CELLS`, which is equivalent to
     four independent Beta variables. These are the accuracy of the first observer, the accuracies of
-    the second if the first is correct and if not, and the proportion of equal joint errors. Their
-    logits have exact cumulants. Gauss-Hermite nodes for each logit, placed by the Cornish-Fisher
-    expansion [CF38]_, give four moments of Fisher's z of kappa_p, and the same expansion gives its
-    quantiles. For pairs with a cell below 5, quantiles are computed from 40,000 draws.
+    the second given a correct and an incorrect response of the first, and the proportion of equal
+    joint errors. Their logits have exact cumulants. Gauss-Hermite nodes for each logit, placed by
+    the Cornish-Fisher expansion [CF38]_, give four moments of Fisher's z of kappa_p, and the same
+    expansion gives its quantiles. For pairs with a cell below 5, quantiles are computed from 40,000
+    draws.
 
     Parameters
     ----------
     cells : array_like of int, shape (..., 5)
         Counts of questions in the order of `FIVE_CELLS`.
     n_options : array_like of float, shape (...)
-        Number of options of the questions, at least 2. If it varies: one plus one over the mean of
+        Number of options of the questions, at least 2. If it varies, give 1 plus 1 over the mean of
         ``1 / (options - 1)``.
     probabilities : sequence of float
         Probabilities of the quantiles, in (0, 1).
@@ -264,9 +265,9 @@ def option_limits(
 
     Notes
     -----
-    Tail probabilities of 95% limits are off by at most 0.0008, and that of the median by at most
-    0.0025, compared with 400,000 draws of 216 tables (30 to 12,000 questions, two to ten options)
-    with at least 5 in each cell.
+    Compared with 400,000 draws, tail probabilities are off by at most 0.0008 for 95% limits and by
+    at most 0.0025 for the median. The comparison used 216 tables (30 to 12,000 questions, two to
+    ten options) with at least 5 in each cell.
 
     Examples
     --------

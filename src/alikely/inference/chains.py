@@ -81,11 +81,11 @@ def nuts(
     Returns
     -------
     xarray.DataTree
-        ``posterior``: all free variables and deterministics; thinned draws keep their numbers.
-        ``sample_stats``: statistics of the same draws. ``observed_data`` and ``constant_data``. The
-        tree has these attributes:
+        ``posterior``: all free variables and deterministics; thinned draws keep their original
+        numbers. ``sample_stats``: statistics of the same draws. ``observed_data`` and
+        ``constant_data``. The tree has these attributes:
 
-        - ``n_divergences``: number of divergent transitions after warm-up, thinned draws included
+        - ``n_divergences``: number of divergent transitions after warm-up, including thinned draws
         - ``evaluator``: what evaluated the log density, ``"interpreter"`` or ``"numba"``;
           ``evaluator_reason``
         - versions, ``seed``, settings, ``priors`` (JSON), seconds spent on preparation and sampling

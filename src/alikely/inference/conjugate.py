@@ -64,7 +64,7 @@ def pairwise_draws(
     Returns
     -------
     dict of str to ndarray of float32, shape (n_draws, pair)
-        Draws by name of the metric. Pairs are independent of each other.
+        Draws by name of the metric. Draws of different pairs are independent.
 
     Raises
     ------

@@ -52,7 +52,7 @@ def estimate(
         Estimand.
     cluster : str, optional
         Trial coordinate that defines clusters, such as ``"item"``. Influences of trials that share
-        its value within a data set are summed first. For G clusters of items, such as
+        a cluster within a data set are summed first. For G clusters of items, such as
         ``"template"``, the variance has the factor G/(G - 1), and its degrees of freedom are
         estimated.
 
@@ -60,7 +60,8 @@ def estimate(
     -------
     xarray.Dataset
         ``estimate`` and ``se`` (pair), NaN where undefined, and ``undefined``, the reason or an
-        empty string. For images chosen by a plan, or for clusters of items, also
+        empty string. For images chosen by a plan, or for clusters of items, these variables are
+        added:
 
         - ``interval_center``: center of intervals; with a plan, this is the weighted value, and
           ``estimate`` is its bias-corrected version

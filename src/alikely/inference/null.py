@@ -131,7 +131,7 @@ def fisher_exact(cells: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     ndarray, shape (...)
-        Sums of the probabilities of all tables with these margins that are at most as probable as
+        Sum of the probabilities of all tables with these margins that are at most as probable as
         the observed one. A p-value below the smallest floating-point number is 0; for its
         logarithm, use `alikely.inference.fisher.fisher_log10_p`. NaN for an empty table.
 

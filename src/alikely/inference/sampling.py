@@ -100,10 +100,10 @@ def posterior(
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior`` (chain, draw, pair), those of `alikely.inference.nuts` for NUTS, and on
-        request ``log_likelihood`` (chain, draw, observation). Attributes of the posterior:
-        ``joint``, whether draws of different pairs are jointly sampled, and ``clustered``, whether
-        `cluster` was used.
+        Group ``posterior`` (chain, draw, pair); with NUTS, also the other groups of
+        `alikely.inference.nuts`; on request, ``log_likelihood`` (chain, draw, observation).
+        Attributes of the posterior: ``joint``, whether draws of different pairs are jointly
+        sampled, and ``clustered``, whether `cluster` was used.
 
     Raises
     ------

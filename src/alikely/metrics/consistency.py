@@ -91,7 +91,7 @@ def error_consistency(cells: ArrayLike) -> Floats:
 
     Notes
     -----
-    ``(p_obs - p_exp) / (1 - p_exp)``, computed in the equivalent form
+    ``(p_obs - p_exp) / (1 - p_exp)`` is computed in the equivalent form
     ``2 (n11 n00 - n10 n01) / ((n11+n10)(n10+n00) + (n11+n01)(n01+n00))``, which is numerically
     stable for accuracies near 1.
 

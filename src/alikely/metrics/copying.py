@@ -45,8 +45,8 @@ def copy_probability(cells: ArrayLike) -> Floats:
     Returns
     -------
     ndarray, shape (...)
-        In [-1, 1]; a negative value is the probability that ``b`` inverts ``a``. NaN if ``a`` is
-        always correct or always incorrect.
+        Values in [-1, 1]; a negative value is the probability that ``b`` inverts ``a``. NaN if
+        ``a`` is always correct or always incorrect.
 
     Raises
     ------
@@ -55,8 +55,8 @@ def copy_probability(cells: ArrayLike) -> Floats:
 
     Notes
     -----
-    For positive values this is the copy model of Proposition 1 in [K25]_. The sign is an extension
-    for which ``EC = c f`` remains valid (see `mismatch_factor`).
+    Positive values follow the copy model of Proposition 1 in [K25]_. Negative values are an
+    extension for which ``EC = c f`` remains valid (see `mismatch_factor`).
 
     Examples
     --------

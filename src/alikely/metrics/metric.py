@@ -140,13 +140,13 @@ class Metric:
     scale : {"identity", "fisher", "logit"}
         Scale on which the analytic interval is computed.
     differences : float
-        Prior standard deviation of differences between two systems, for the probability that one
-        scores higher than the other.
+        Prior standard deviation of differences between two systems, used for the probability that
+        one scores higher than the other.
     beside : tuple of str
         Variables of a result that tables show with the estimate, if available.
     derived : mapping of str to callable
-        Columns that tables show with the estimate, as functions of the cells of correctness
-        ``(..., 4)`` by name. For benchmark scores, their means are shown.
+        Functions of the cells of correctness ``(..., 4)``, by name of the column that tables show
+        with the estimate. For benchmark scores, tables show the means of these columns.
     draws : str
         Source of posterior draws: ``"cells"`` (of correctness), ``"labels"`` (of joint errors),
         ``"readings"``, ``"options"``, ``"rows"`` (divergences of error rows), ``"margins"``, or

@@ -176,8 +176,8 @@ def capa_matrices(
     truth : array_like of int, shape (question,)
         Number of the correct option.
     n_options : int or array_like of int, shape (question,), optional
-        Number of options of each question, at least 2. Default for probabilities: the last axis.
-        Required for responses, because these do not show how many options there were.
+        Number of options of each question, at least 2. Default for probabilities: the length of the
+        last axis. Required for responses, because these do not show how many options there were.
 
     Returns
     -------
@@ -261,7 +261,7 @@ def same_wrong_answers(
     Returns
     -------
     dict of int to (ndarray, ndarray, float)
-        By number of options, three values:
+        Three values for each number of options:
 
         - expected number of joint errors (observer, observer)
         - proportion of them with the same response; NaN without joint errors
