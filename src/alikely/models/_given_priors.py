@@ -48,7 +48,7 @@ def with_priors(model: pm.Model, priors: Priors | None = None) -> pm.Model:
     Parameters
     ----------
     model : pymc.Model
-        A complete model of `alikely.models` or a custom one.
+        A complete model from `alikely.models`, or a custom one.
     priors : mapping, optional
         Names of free variables, mapped to priors with constant parameters. A prior is a PyMC
         distribution without a name, such as ``pm.Beta.dist(2, 2)``, or the parameters of the
@@ -59,16 +59,16 @@ def with_priors(model: pm.Model, priors: Priors | None = None) -> pm.Model:
     Returns
     -------
     pymc.Model
-        A new model, or `model` itself without priors. Values are sampled with the default transform
-        of the new distribution. Transforms defined by this package are kept if they fit its
-        support.
+        A new model, or `model` itself if there are no priors. Values are sampled with the default
+        transform of the new distribution. Transforms defined by this package are kept if they fit
+        its support.
 
     Raises
     ------
     ValueError
-        If a variable does not exist or its distribution depends on others, or the model has
+        If a variable does not exist, its distribution depends on other variables, or the model has
         initial values.
-        If a prior is not continuous with constant, valid parameters, has another shape, or allows
+        If a prior is not continuous with constant, valid parameters, has the wrong shape, or allows
         values outside the support of the default.
 
     See Also
@@ -109,18 +109,18 @@ def with_priors(model: pm.Model, priors: Priors | None = None) -> pm.Model:
 
 
 def prior_texts(model: pm.Model) -> dict[str, str]:
-    """Return the priors of a model's free variables that have constant parameters.
+    """Return the priors of a model's free variables, if their parameters are constant.
 
     Parameters
     ----------
     model : pymc.Model
-        A model of `alikely.models` or a custom one.
+        A model from `alikely.models`, or a custom one.
 
     Returns
     -------
     dict
         Names mapped to distributions as text. Parameters are in PyMC's order, or named if PyMC
-        takes them by name; a parameter that is the same for all elements is one number.
+        takes them by name; a parameter that is the same for all elements is shown as one number.
 
     See Also
     --------

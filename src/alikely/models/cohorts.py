@@ -77,7 +77,7 @@ def cohort(
     covariates: Covariates | None = None,
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Build the cohort copy model: evaluated models copy random members of a human population.
+    """Build the cohort copy model, in which models copy random members of a human population.
 
     Within a condition, a human responds correctly to a trial with probability ``P``, where
     ``P ~ Beta`` over trials with mean ``human_accuracy``. A model copies a random member of the
@@ -93,19 +93,19 @@ def cohort(
 
         - False: humans are exchangeable
         - ``"drawn"``: humans are a sample from a population whose members differ in accuracy and in
-          what they find difficult. Models depend on the same easiness, each with a slope
+          what they find difficult. Models depend on the same easiness of images, each with a slope
           ``following``. Error consistency is given for a new member of the population and for these
-          humans. Counts must have ``who_was_right``.
+          humans. Counts must include ``who_was_right``.
     covariates : mapping of str to table, optional
         Covariates of each ``"model"`` or ``"condition"`` (family, year). They affect ``level``, the
         logit accuracy of models, and their ``log_odds_ratio``. A pandas, polars or pyarrow table
-        has one row for each, identified by a column of that name or by the index.
+        has one row per model or condition, identified by a column of that name or by the index.
 
         - Numeric columns such as ``year`` are centered and have a coefficient per unit,
           ``log_odds_ratio_year``.
-        - Text, categories and booleans such as ``family`` have effects of groups that sum to zero,
-          ``log_odds_ratio_family`` (family). From three groups on, their spread
-          ``log_odds_ratio_family_sd`` is estimated.
+        - Text, categories and booleans such as ``family`` have group effects that sum to zero,
+          ``log_odds_ratio_family`` (family). With three or more groups, the standard deviation
+          ``log_odds_ratio_family_sd`` of effects is estimated.
     priors : mapping, optional
         Priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
         ``{"level_mean": (1, 1)}``; see `alikely.models.with_priors`.
@@ -114,49 +114,51 @@ def cohort(
     -------
     pymc.Model
         Dims ``condition``, ``dataset``, ``model``, ``entry`` (model by condition) and ``row``
-        (entry by number of correct humans), and
+        (entry by number of humans who were correct), and
 
         - data ``shown``, ``right``, ``n_humans``, ``n_right`` (row)
         - data ``entry_of_row``, ``model_of_entry``, ``condition_of_entry`` and
           ``dataset_of_condition``, which identify entries in tables of scores
         - ``human_accuracy``, ``human_error_consistency`` (condition)
-        - ``accuracy`` (entry); ``right_alone`` (entry): probability of a correct response where
-          all humans are incorrect
-        - ``copy_probability``, ``error_consistency`` (entry), with a new human
-        - humans drawn: ``error_consistency_these`` (entry), ``human_error_consistency_these``
-          (condition) for the observed humans; ``following`` (entry); ``ability``, ``loading``
-          (person)
-        - covariates of models or conditions: ``log_odds_ratio`` (entry)
-        - likelihoods ``human_counts_H`` (condition, number of correct humans) for each number ``H``
-          of humans, ``model_right`` (row) and, with humans drawn, ``who_was_right`` (stratum)
+        - ``accuracy`` (entry); ``right_alone`` (entry): probability of a correct response if all
+          humans are incorrect
+        - ``copy_probability``, ``error_consistency`` (entry), relative to a new human
+        - only if `human_effects` is ``"drawn"``: ``error_consistency_these`` (entry) and
+          ``human_error_consistency_these`` (condition), both for the observed humans; ``following``
+          (entry); ``ability``, ``loading`` (person)
+        - only with covariates of models or conditions: ``log_odds_ratio`` (entry)
+        - likelihoods ``human_counts_H`` (condition, number of humans who were correct) for each
+          number ``H`` of humans; ``model_right`` (row); if `human_effects` is ``"drawn"``,
+          ``who_was_right`` (stratum)
 
     Raises
     ------
     ValueError
         If the counts contain no model.
-        With humans drawn, if the counts lack ``who_was_right``, a condition has one human, or there
-        are covariates.
-        If covariates of a model or condition are missing, or a row matches none.
-        If a covariate is constant, has a group for each row, is a linear combination of others, or
-        has a name of the model.
+        If `human_effects` is ``"drawn"`` and the counts lack ``who_was_right``, a condition has one
+        human, or there are covariates.
+        If covariates of a model or condition are missing, or a row matches no model or condition.
+        If a covariate is constant, has a separate group for each row, is a linear combination of
+        others, or is named like a variable of the model.
         For priors as in `alikely.models.with_priors`.
 
     Notes
     -----
-    The number of correct humans is beta-binomial [S48]_, and human-human error consistency is the
-    intraclass correlation of ``P``. If ``s`` of ``H`` humans are correct, ``P`` has the mean
+    The number of humans who are correct is beta-binomial [S48]_, and human-human error consistency
+    is the intraclass correlation of ``P``. If ``s`` of ``H`` humans are correct, ``P`` has the mean
     ``(mu phi + s)/(phi + H)`` with ``phi = 1/EC - 1``, so a model's probability of a correct
-    response is linear in ``s``. The parameters are a model's accuracy and the log odds ratio of its
-    response with that of the human it might copy; the joint probability follows by [P65]_. They are
-    nearly orthogonal, so MCMC chains mix well. Unlike in [K25]_, copying is signed.
+    response is linear in ``s``. The parameters are a model's accuracy and the log odds ratio
+    between its response and that of the human it might copy. These determine the joint probability
+    [P65]_. The parameters are nearly orthogonal, so MCMC chains mix well. Unlike in [K25]_, copying
+    is signed.
 
-    With humans drawn, human ``h`` responds correctly to an image of easiness ``z ~ Normal(0, 1)``
-    with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``, ``w = spread loading[h]``
-    [B68]_. The same holds for a model, with a separate ``level`` and ``w = spread following``. A
-    model with ``following`` 0 responds independently; with 1 its slope is that of humans. Models
-    may be more consistent with humans than humans are with one another, which copying does not
-    allow. ``copy_probability`` is the slope of the nearest line in ``P`` and may exceed 1.
-    Abilities are normal and loadings log-normal.
+    If humans are treated as a sample, human ``h`` responds correctly to an image of easiness
+    ``z ~ Normal(0, 1)`` with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``,
+    ``w = spread loading[h]`` [B68]_. The same holds for a model, with a separate ``level`` and
+    ``w = spread following``. If ``following`` is 0, the model responds independently; if it is 1,
+    the model's slope is that of humans. Models may be more consistent with humans than humans are
+    with one another, which is impossible for copying. ``copy_probability`` is the slope of the
+    closest linear function of ``P`` and may exceed 1. Abilities are normal and loadings log-normal.
 
     Examples
     --------

@@ -37,11 +37,11 @@ def copying(
     independent: bool = False,
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Build the signed copy model of pairs of observers from their correctness cells [K25]_.
+    """Build the signed copy model for pairs of observers from their correctness cells [K25]_.
 
     Observer ``a`` is correct with probability ``p_a``. Observer ``b`` is correct with probability
-    ``u`` where ``a`` is correct and ``v`` where ``a`` is not. ``u - v`` is the probability that
-    ``b`` copies ``a`` (if negative: inverts ``a``); ``own_accuracy`` is the accuracy of ``b``
+    ``u`` if ``a`` is correct and ``v`` if ``a`` is not. ``u - v`` is the probability that ``b``
+    copies ``a`` (or, if negative, inverts ``a``); ``own_accuracy`` is the accuracy of ``b``
     otherwise.
 
     Parameters
@@ -56,11 +56,11 @@ def copying(
     priors : mapping, optional
         Priors by name, such as ``{"u": pm.Beta.dist(2, 2)}`` or ``{"u": (2, 2)}``; see
         `alikely.models.with_priors`. Default:
-        ``{"p_a": (1, 1), "u": (0.5, 0.5), "v": (0.5, 0.5)}``, equal to a Dirichlet(1/2) on the four
-        cells. For independent observers ``p_a`` and ``p_b`` are uniform by default. Instead of
-        ``u`` and ``v`` you can give Beta parameters of
-        ``"copy_probability": (a, b)``, with ``(1 + c)/2 ~ Beta(a, b)`` on [-1, 1], and of
-        ``"own_accuracy"`` (default ``(1, 1)``). This prior is not conjugate.
+        ``{"p_a": (1, 1), "u": (0.5, 0.5), "v": (0.5, 0.5)}``, equivalent to a Dirichlet(1/2) on the
+        four cells. For independent observers, ``p_a`` and ``p_b`` are uniform by default. Instead
+        of ``u`` and ``v``, you can give the Beta parameters of ``"copy_probability": (a, b)``, with
+        ``(1 + c)/2 ~ Beta(a, b)`` on [-1, 1], and of ``"own_accuracy"`` (default ``(1, 1)``). This
+        prior is not conjugate.
 
     Returns
     -------
@@ -78,8 +78,9 @@ def copying(
 
     Notes
     -----
-    The model is sampled in ``u, v`` even under a prior on the copy probability. A signed copy
-    probability as a free variable has a kink at 0 and a funnel at ceiling accuracy.
+    The sampled variables are ``u, v`` even if the prior is on the copy probability. With a signed
+    copy probability as a free variable, the posterior would have a kink at 0 and a funnel near
+    ceiling accuracy.
 
     Examples
     --------

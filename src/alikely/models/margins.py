@@ -55,18 +55,18 @@ def item_margins(
     law: Law = "normal",
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Build a model of the latent correlation of item strengths between a group and a system.
+    """Build a model of the latent correlation of item strengths for a group and a system.
 
-    Each item has a strength ``d'`` for a group. Responses to it are correct with the probability of
-    signal detection theory for m alternatives [GS66]_. Strengths are correlated with the margins
-    of a model, or with the strengths of another group. ``rho`` is this correlation corrected for
-    trial-level noise, which correction for attenuation [S04]_ approximates.
+    Each item has a strength ``d'`` for a group. The probability of a correct response is that of
+    signal detection theory for m alternatives [GS66]_. Strengths are correlated with the margins of
+    a model, or with the strengths of another group. ``rho`` is this correlation without trial-level
+    noise, which the correction for attenuation [S04]_ approximates.
 
     Parameters
     ----------
     right, shown : array_like of int, shape (item,) or (2, item)
-        Numbers of correct responses and of all responses of the group to each item: one group with
-        `margins`, two groups without.
+        Numbers of correct responses and of all responses of the group to each item, for one group
+        with `margins`, or for two groups without.
     margins : array_like, shape (item,), optional
         Decision margins of the model, as returned by `alikely.metrics.margins.model_margin`.
     n_alternatives : int
@@ -87,12 +87,12 @@ def item_margins(
 
         - data ``right``, ``shown`` and ``margins``
         - ``rho``, ``strength_mean``, ``strength_sd``
-        - one group: ``strength`` (item), ``margin_mean`` and ``margin_sd`` (in units of the
+        - for one group: ``strength`` (item), ``margin_mean`` and ``margin_sd`` (in units of the
           standard deviation of the margins)
-        - two groups: ``strength_first``, ``strength_second`` (item), ``strength`` (group, item)
-        - ``law="sinh_arcsinh"``: also ``skewness``, ``log_tail`` and ``score`` (item), or
-          ``score_first`` and ``score_second``: normal scores of ``strength``; ``margins`` are then
-          normal scores
+        - for two groups: ``strength_first``, ``strength_second`` (item), ``strength`` (group, item)
+        - with ``law="sinh_arcsinh"``: also ``skewness``, ``log_tail``, and the normal scores of
+          ``strength``, which are ``score`` (item), or ``score_first`` and ``score_second``;
+          ``margins`` are then also normal scores
         - likelihoods ``observed_right`` and ``observed_margins``
 
     Raises
@@ -107,13 +107,13 @@ def item_margins(
 
     Notes
     -----
-    The prior of ``rho`` is uniform on (-1, 1), equal to the LKJ prior of shape 1 for two systems
+    The prior of ``rho`` is uniform on (-1, 1), which is the LKJ prior with shape 1 for two systems
     [L09]_. Strengths are centered [P07]_ and sampled in coordinates of about unit spread, computed
     from the counts. This avoids a funnel where ``rho`` is near 1 or an item has few responses.
 
-    Responses are assumed independent given the item. Repeated responses of an observer are not
-    independent: with few observers and many repeats, use one response of each observer. To reuse a
-    compiled model, replace its data.
+    Responses are assumed to be independent given the item, but repeated responses of an observer
+    are dependent. With few observers and many repeats, use only one response per observer and item.
+    To reuse a compiled model, replace its data.
 
     Examples
     --------

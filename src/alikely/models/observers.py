@@ -81,26 +81,25 @@ def observer_margins(
     """Build a model of item strengths and of the variance components of observers' responses.
 
     Item ``i`` has a latent strength that all observers share. Observer ``o`` scales and shifts it,
-    and has a stable deviation that is the same at each repeat of the item. Responses are correct
-    with the probability of signal detection theory for m alternatives [GS66]_::
+    and has a stable deviation that is the same for each repeat of the item. The probability of a
+    correct response is that of signal detection theory for m alternatives [GS66]_, with strength::
 
         d[o, i] = mean + ability[o] + exp(log_gain[o]) (strength[i] - mean) + stable[o, i]
 
-    Only repeated responses of an observer to an item separate stable deviations from noise.
+    Stable deviations can be separated from noise only if observers respond to items repeatedly.
 
     Parameters
     ----------
     right, shown : array_like of int, shape (observer, item)
-        Numbers of correct responses and of all responses of each observer to each item; both 0
-        where the item was not shown. Numbers of repeats may differ.
+        Numbers of correct responses and of all responses of each observer to each item; both are 0
+        if the item was not shown. Numbers of repeats may differ.
     margins : array_like, shape (item,), optional
         Decision margins of a model, to be correlated with the shared strengths.
     n_alternatives : int
         Number of alternatives, at least 2.
     components : {"auto", "all", "shared"}
-        - ``"all"``: with stable deviations; requires repeated items
-        - ``"shared"``: without; stable deviations are then part of the noise, whose variance sets
-          the scale
+        - ``"all"``: stable deviations are included; requires repeated items
+        - ``"shared"``: stable deviations are part of the noise, whose variance sets the scale
         - ``"auto"``: ``"all"`` if items were repeated, else ``"shared"``
     priors : mapping, optional
         Priors by name, such as ``{"ability_sd": pm.Gamma.dist(4, 16)}`` or
@@ -114,12 +113,13 @@ def observer_margins(
         - ``strength`` (item), with ``strength_mean`` and ``strength_sd``
         - ``ability``, ``log_gain`` (observer, sum to zero), with ``ability_sd`` and
           ``log_gain_sd``
-        - ``stable_sd``, with all components
-        - ``rho``, ``margin_mean``, ``margin_sd``, with margins
+        - ``stable_sd``, only with all components
+        - ``rho``, ``margin_mean``, ``margin_sd``, only with margins
         - ``share`` (source): fractions of the variance of the average observer's evidence over
           items and trials
-        - ``ceiling`` (observer), with all components: noise-corrected correlation of an observer's
-          strengths with the shared ones, its greatest possible consistency with the group [LR68]_
+        - ``ceiling`` (observer), only with all components: noise-corrected correlation of an
+          observer's strengths with the shared ones, which is the observer's greatest possible
+          consistency with the group [LR68]_
         - likelihoods ``observed_right`` (observer, item) and, with margins, ``observed_margins``
           (item)
 
@@ -139,8 +139,9 @@ def observer_margins(
     -----
     Stable deviations, one for each observer and item, are integrated out. The number of remaining
     parameters is about the number of items and observers, and MCMC chains mix well. For up to 6
-    responses of an observer to an item the integrals are interpolated from a table, accurate to
-    1e-5. Above, they are Gauss-Hermite quadratures around the approximate posterior [LP94]_.
+    responses of an observer to an item, the integrals are interpolated from a table, with an
+    accuracy of 1e-5. For more responses, they are computed by Gauss-Hermite quadrature around the
+    approximate posterior [LP94]_.
 
     Examples
     --------

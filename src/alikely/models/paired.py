@@ -52,23 +52,24 @@ def paired_errors(
     *,
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Build a model of wrong labels of pairs of systems that may have seen the same items.
+    """Build a model of the wrong labels of pairs of systems, which may have seen the same items.
 
-    For each true class, both systems of a pair have a row of probabilities over the wrong labels,
-    around a base row. On an item that both get wrong, both give one common label (copied, or caused
-    by the item) with probability ``c``. Otherwise each gives its own label:
-    ``P(i, j) = c s(i) [i = j] + (1 - c) p_a(i) p_b(j)``. The model sums over which labels were
-    copied.
+    For each true class, each system of a pair has a row of probabilities of the wrong labels, which
+    varies around a base row. On an item that both get wrong, both give one common label (copied, or
+    caused by the item) with probability ``c``. Otherwise, each gives its own label:
+    ``P(i, j) = c s(i) [i = j] + (1 - c) p_a(i) p_b(j)``. The likelihood sums over whether each
+    common label was copied.
 
     Parameters
     ----------
     agreed : array_like or xarray.DataArray, shape (pair, true_class, response_class)
-        Numbers of items on which both erred and gave this label. The diagonal is ignored. The first
-        axis may be omitted for a single pair. Labels are taken from the coords.
+        Numbers of items on which both systems erred and gave this label. The diagonal is ignored.
+        The first axis may be omitted for a single pair. Class labels are taken from the coords.
     apart_a, apart_b : array_like or xarray.DataArray, shape (pair, true_class, response_class)
-        Labels of `a` and of `b` on items on which both erred with different labels.
+        Numbers of items on which both erred with different labels, by the label of `a` or of `b`.
     alone_a, alone_b : array_like or xarray.DataArray, shape (pair, true_class, response_class)
-        Errors on items to which the other system responded correctly or that it did not see.
+        Numbers of errors on items to which the other system responded correctly or that it did not
+        see.
     priors : mapping, optional
         Priors by name, such as ``{"spread": pm.HalfNormal.dist(1)}`` or
         ``{"copying_mean": (0.2, 0.9)}``; see `alikely.models.with_priors`.
@@ -85,29 +86,29 @@ def paired_errors(
           uncopied errors and of all errors
         - ``concentration`` (pair, true_class): mean Dirichlet parameter of a label
         - ``copy_probability`` (pair, true_class)
-        - ``error_divergence`` (pair), in bits, from 0 to 1: divergence of ``error_rows``, true
-          classes weighted by errors [X25]_
+        - ``error_divergence`` (pair), in bits, from 0 to 1: divergence of ``error_rows``, with true
+          classes weighted by their errors [X25]_
         - likelihoods ``labels_of_both`` (pair, true_class, label_of_both) and ``labels_alone``
           (pair, side, true_class, wrong_class)
 
     Raises
     ------
     ValueError
-        If the counts are not square with at least 3 classes, not whole, negative, of different
-        shapes or labels, or without any error. If `apart_a` and `apart_b` have different totals.
+        If the counts are not square with at least 3 classes, are not whole, are negative, differ in
+        shapes or labels, or contain no error. If `apart_a` and `apart_b` have different totals.
         For priors as in `alikely.models.with_priors`.
 
     Notes
     -----
-    Pairs share no parameters: a model of several pairs equals separate models.
+    Pairs share no parameters, so a model of several pairs is equivalent to separate models.
 
-    ``error_rows`` mix copied and own errors in proportion to how often items like the observed ones
-    are shared. The proportion of copies among a system's errors is ``copy_probability`` times the
-    proportion of its errors on items that both got wrong. `alikely.error_similarity` also
+    ``error_rows`` mix copied and own errors, assuming that new items are shared as often as the
+    observed ones. The proportion of copies among a system's errors is ``copy_probability`` times
+    the proportion of its errors on items that both got wrong. `alikely.error_similarity` also
     propagates the uncertainty of the latter proportion.
 
     ``spread`` measures how much systems differ. Its half-normal prior is finite at 0 [G06]_, so
-    that equal systems can reach a divergence of 0. Likelihoods are those of single errors: they
+    that the divergence of identical systems can be 0. Likelihoods are those of single errors; they
     omit multinomial coefficients, which do not depend on the parameters.
 
     Examples

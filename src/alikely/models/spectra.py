@@ -56,13 +56,13 @@ def spectrum(
     covariates: Covariates | None = None,
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Build a model of human accuracy with conditions from a mixture of difficulty regimes.
+    """Build a model of human accuracy in conditions that belong to regimes of difficulty.
 
-    Responses are binomial. The logit of a person's accuracy in a condition is
-    ``logit_accuracy`` of the condition, for an average person, plus the person's ability and a
-    deviation of the person in this condition. The spread of abilities may differ between the
-    reference and the other conditions. Conditions belong to ``k`` regimes, a normal mixture with
-    increasing means whose labels are summed out.
+    Responses are binomial. The logit of a person's accuracy in a condition is a sum of three terms:
+    ``logit_accuracy`` of the condition for an average person, the person's ability, and the
+    person's deviation in this condition. The spread of abilities may differ between the reference
+    and the other conditions. The ``k`` regimes are a normal mixture with increasing means, and the
+    regime of each condition is summed out.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def spectrum(
     k : int
         Number of regimes, at least 1.
     covariates : mapping of str to table, optional
-        Covariates of each ``"condition"`` or ``"human"``, with rows named by their indices. Tables,
-        columns and names are as in `alikely.models.cohort`. Covariates of conditions affect
+        Covariates of each ``"condition"`` or ``"human"``, with their indices as names of rows.
+        Tables, columns and names are as in `alikely.models.cohort`. Covariates of conditions affect
         ``logit_accuracy`` (``logit_accuracy_contrast``); regimes then describe the residual
         difficulty. Covariates of humans affect ability in logits (``ability_age``).
     priors : mapping, optional
@@ -92,11 +92,11 @@ def spectrum(
         - data ``right, shown, condition_of_entry, person_of_entry`` (entry) and ``is_reference``
           (condition)
         - ``regime_mean`` (regime)
-        - ``reference_mean``, ``reference_sd``: mean and standard deviation of logit accuracies as
-          observed in the reference
-        - ``latent_reference_sd``: the same without the binomial noise
+        - ``reference_mean``, ``reference_sd``: mean and standard deviation of the observed logit
+          accuracies in the reference
+        - ``latent_reference_sd``: the standard deviation without binomial noise
         - ``delta`` (condition), ``regime_delta`` (regime): Glass's delta [G76]_ of a condition for
-          an average person and of the mean of a regime
+          an average person, and that of the mean of a regime
         - ``logit_accuracy_told`` (condition), ``ability_told`` (person): contributions of
           covariates
         - likelihood ``observed_right`` (entry)
@@ -110,9 +110,9 @@ def spectrum(
 
     Notes
     -----
-    The prior of gaps between the means of regimes avoids zero, and the prior of the widths of
-    regimes avoids zero and infinity. Otherwise a regime could collapse onto a single condition, or
-    two regimes could coincide [RG97]_. Accuracies of 0 and 1 need no correction.
+    The prior of the gaps between the means of regimes avoids zero, and the prior of the widths of
+    regimes avoids zero and infinity. Otherwise, a regime could collapse onto a single condition, or
+    two regimes could coincide [RG97]_. No correction is needed for accuracies of 0 and 1.
 
     Examples
     --------
