@@ -217,7 +217,7 @@ def agreement_regression(
     Raises
     ------
     TypeError
-        If `matrix` or `labels` has another type.
+        If `matrix` or `labels` has the wrong type.
     ValueError
         If an observer has no family.
         If some pairs are undefined, or all estimates are equal.

@@ -275,7 +275,7 @@ def differences(
     Raises
     ------
     TypeError
-        If the result is of another kind.
+        If the result is of the wrong kind.
     ValueError
         If an option, a label or a model is unknown, or `ci_prob` is not in (0, 1).
         If fewer than two models or groups have a score.
@@ -426,7 +426,7 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
     Raises
     ------
     TypeError
-        If the result is of another kind.
+        If the result is of the wrong kind.
     ValueError
         If there are no bootstrap replicates, or no two data sets share 4 models.
     """
@@ -462,7 +462,7 @@ def stability(scores: Result, generalize_to: Population = "images") -> NDArray[n
     Raises
     ------
     TypeError
-        If the result is of another kind.
+        If the result is of the wrong kind.
     ValueError
         If there are no bootstrap replicates, or as in `alikely.benchmark.kendall_tau`.
     """
@@ -498,7 +498,7 @@ def ceilings(
     Raises
     ------
     TypeError
-        If the result is of another kind.
+        If the result is of the wrong kind.
     ValueError
         If `generalize_to` or a column is unknown.
     """
@@ -563,7 +563,7 @@ def ranks(
     Raises
     ------
     TypeError
-        If the result is of another kind.
+        If the result is of the wrong kind.
     ValueError
         As in `alikely.benchmark.ranking.rank_sets`, or if there are fewer than two models.
     """

@@ -55,7 +55,7 @@ def scores_from_result(
     Raises
     ------
     TypeError
-        If the result is of another kind; score trials with `alikely.benchmark_scores`.
+        If the result is of the wrong kind; score trials with `alikely.benchmark_scores`.
     ValueError
         If the result has no posterior, or its draws cannot be averaged over pairs.
         If a name is unknown, or a system lacks a pair that others have.

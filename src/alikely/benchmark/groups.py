@@ -104,7 +104,7 @@ def group_scores(
     Raises
     ------
     TypeError
-        If `trials` or `between` has another type.
+        If `trials` or `between` has the wrong type.
     ValueError
         If the label is unknown, an observer has no group, there are fewer than two groups, or no
         group has two observers.

@@ -82,7 +82,7 @@ def judge_agreement(
     Raises
     ------
     TypeError
-        If `scores` has another type.
+        If `scores` has the wrong type.
     ValueError
         If a judge or candidate is not in the matrix, or is given twice.
         If scores are not finite numbers, or a judge has fewer than 6 candidates.

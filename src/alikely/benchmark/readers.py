@@ -245,7 +245,7 @@ def reader_means(result: Result) -> pd.DataFrame:
     Raises
     ------
     TypeError
-        If the result is of another kind.
+        If the result is of the wrong kind.
     """
     means = of_kind(result, "reader").estimates
     frame = means[["own", "read"]].to_dataframe().dropna().reset_index()

@@ -49,7 +49,7 @@ def cue_bias(
     intervals: Intervals = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Estimate the proportion of decisions for a cue that conflicts with the truth.
+    """Estimate the proportion of decisions for a cue that conflicts with the true class.
 
     Cue-conflict images have the shape of one class (the truth) and the texture of another. The
     texture bias is the proportion of decisions for the texture among decisions for either. The
@@ -60,13 +60,13 @@ def cue_bias(
     trials : Trials
         Responses with classes.
     attribute : "texture" or mapping of str to str
-        Class of the competing cue. ``"texture"`` reads it from item names such as ``cat3-dog12``
-        (shape, then texture). Otherwise, a mapping from item to class. Items without a cue are
+        Class of the competing cue: a mapping from items to classes, or ``"texture"``, which reads
+        it from item names such as ``cat3-dog12`` (shape, then texture). Items without a cue are
         excluded.
     dataset : str, optional
         Data set to use. Default: all.
     n_resamples : int
-        Number of bootstrap samples of the items and of posterior draws, at least 2.
+        Number of bootstrap samples of items, and number of posterior draws, at least 2.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
         Intervals to show (Wilson [W27]_, resampled items, Beta posterior). Default: the posterior.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -90,13 +90,13 @@ def cue_bias(
         If `trials` is not a `Trials`.
     ValueError
         If the trials have correctness only, or items are repeated within a condition.
-        If an item is named after a shape that is not its truth, or a cue is not a class.
-        If no item has a cue that conflicts with its truth, or `n_resamples` is below 2.
+        If the shape in an item's name is not its true class, or a cue is not a class.
+        If no item has a cue that conflicts with its true class, or `n_resamples` is below 2.
 
     Notes
     -----
-    Missing responses and responses of a third class are not decisions. Items that an observer was
-    not shown are excluded for that observer.
+    Missing responses and responses with a third class do not count as decisions. Items that an
+    observer was not shown are excluded for that observer.
 
     In 400 simulated experiments (80 conflicts), coverage for one observer was 0.955 (analytic),
     0.938 (bootstrap) and 0.955 (posterior; nominal 0.95, SE 0.011).
@@ -189,15 +189,15 @@ def item_contrast(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Find items that are easy for one group of observers and hard for another.
 
-    Items that are easy for humans and hard for models are not evidence of a difference. If the
-    difficulties of two groups are unrelated, many such items occur by chance. The function compares
-    the observed number with the number expected by chance.
+    Items that are easy for humans and hard for models are not in themselves evidence of a
+    difference. If difficulties for the two groups are unrelated, many such items occur by chance.
+    The function compares the observed number with the number expected by chance.
 
     Parameters
     ----------
     trials : Trials
-        Aligned responses. Missing responses count as errors. An item in several conditions counts
-        once in each.
+        Aligned responses. Missing responses count as errors. An item that occurs in several
+        conditions counts once in each.
     one, other : str
         Kinds of observers.
     easy, hard : float
@@ -215,24 +215,25 @@ def item_contrast(
         One row per direction, with columns
 
         - ``easy for``: the group
-        - ``observed``, ``expected``: number of items, and its expectation under chance
-        - ``chance_lb``, ``chance_ub``: central 95% range under chance
-        - ``p_fewer``, ``p_more``: probabilities of at most and at least the observed number
+        - ``observed``, ``expected``: number of items, and the number expected by chance
+        - ``chance_lb``, ``chance_ub``: central 95% range of the number by chance
+        - ``p_fewer``, ``p_more``: probabilities of at most, and of at least, the observed number by
+          chance
 
     Raises
     ------
     TypeError
         If `trials` is not a `Trials`.
     ValueError
-        If a group is unknown, or both are the same.
+        If a group is unknown, or both groups are the same.
         If thresholds are out of order.
         If no item was shown to both groups, or items are repeated within a condition.
 
     Notes
     -----
-    Chance is a permutation of the items of one group within each condition. The number of items is
-    then a sum of hypergeometric variables, whose range and probabilities are exact. Fewer items
-    than expected indicate that both groups find the same items easy.
+    Chance is defined by random permutations of the items of one group within each condition. The
+    number of items is then a sum of hypergeometric variables, whose range and probabilities are
+    exact. Fewer items than expected indicate that both groups find the same items easy.
 
     Examples
     --------

@@ -61,15 +61,15 @@ def family_tests(
 ) -> pd.DataFrame:
     """Test whether models of one family have more similar profiles than by chance [A01]_.
 
-    The profile of a model is its agreement with humans, by every metric of the alignment, in the
-    conditions of a regime.
+    The profile of a model consists of its agreement with humans in the conditions of a regime, by
+    every metric of the alignment.
 
     Parameters
     ----------
     alignment : xarray.Dataset
         Alignment as returned by `alikely.condition_alignment`.
     families, super_families : mapping, pandas.Series or xarray.DataArray
-        Family and super-family of each model, such as
+        Family and super-family of each model, for example
         ``trials.select(kind="model").data["family"]``.
     regimes : mapping, pandas.Series or xarray.DataArray, optional
         Label of each condition, as returned by `alikely.regimes`. Default: all conditions together.
@@ -83,28 +83,29 @@ def family_tests(
     pandas.DataFrame
         One row per regime and hypothesis, with columns
 
-        - ``regime`` (if given), ``n_conditions`` (tested) and ``n_undefined`` (excluded because the
-          agreement of a model is undefined by some metric)
+        - ``regime`` (if given), ``n_conditions`` (tested) and ``n_undefined`` (excluded because
+          some metric is undefined for a model)
         - ``hypothesis``: ``H1`` (families), ``H1 within super-families`` (families, with labels
           shuffled within super-families), ``H2`` (super-families), and ``H1 in NAME`` (families of
           one super-family, among its models)
-        - ``statistic``: mean distance of pairs within families, in the units of the agreement
-        - ``null_mean``, ``null_sd``: mean and standard deviation of the permutations
-        - ``effect_size``: standardized difference, below 0 if members are closer than by chance
+        - ``statistic``: mean distance between members of a family, in units of agreement
+        - ``null_mean``, ``null_sd``: mean and standard deviation of the statistic over permutations
+        - ``effect_size``: standardized difference, below 0 if members are closer than expected by
+          chance
         - ``p_value``: one-sided, at least ``1 / (1 + n_permutations)``
         - ``n_groups``, ``n_systems``
-        - ``note``: why there is no test if the numbers are NaN
+        - ``note``: why the numbers are NaN
 
     Raises
     ------
     TypeError, ValueError
         If a condition has no label, a model has no family, or a family is in two super-families.
-        If there are fewer than two families, or none with two models.
+        If there are fewer than two families, or no family has two models.
 
     Notes
     -----
-    ``H1`` can also hold if families share only what their super-family shares, and ``H2`` if only
-    families are homogeneous. The test within super-families excludes differences between
+    ``H1`` can also be true if families are similar only because super-families are, and ``H2`` if
+    only families are homogeneous. The test within super-families removes differences between
     super-families.
 
     Examples
@@ -218,12 +219,14 @@ def regime_family_contrasts(
         - ``difference``: difference of the families' means of `ratio_of_means`, with bounds from
           joint replicates, such as ``difference_eti95_lb``. They generalize to new images and
           humans with these models, and are infinite if the human-human interval includes 0
-        - ``estimate_difference``: difference of the mean estimates with bounds, without a ceiling
+        - ``estimate_difference``: difference of the mean estimates, not divided by a ceiling, with
+          bounds
         - ``n``, ``n_other``, ``median_rank``, ``median_rank_other``
-        - ``superiority``: probability that a member of `family` has a better rank than one of
-          `other`, in [0, 1]; ties count half
-        - ``p_value``, ``p_value_bh``: two-sided Mann-Whitney test of ranks [MW47]_, and adjusted
-          within metric and regime. It generalizes to new models with these images and humans
+        - ``superiority``: probability that a member of ``family`` has a better rank than a member
+          of ``other``, in [0, 1]; ties count half
+        - ``p_value``, ``p_value_bh``: p-value of a two-sided Mann-Whitney test of ranks [MW47]_,
+          unadjusted and adjusted within metric and regime. The test generalizes to new models with
+          these images and humans
         - ``note``
 
     Raises
@@ -233,9 +236,9 @@ def regime_family_contrasts(
 
     Notes
     -----
-    p is exact if no two scores of a pair of families are equal. Otherwise, it is from the normal
-    approximation with corrections for ties and continuity. With two families of three models, p
-    is at least 0.1.
+    The p-value is exact if no two scores of a pair of families are equal. Otherwise, it is from the
+    normal approximation with corrections for ties and continuity. With two families of three
+    models, it is at least 0.1.
 
     Examples
     --------
@@ -396,14 +399,14 @@ def compare_groupings(
     n_permutations: int = 10_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Compute Cohen's d of several groupings of the same distances [C88]_.
+    """Compute Cohen's d for several groupings of the same distances [C88]_.
 
     Groupings with a larger d explain the distances better.
 
     Parameters
     ----------
     distances : xarray.DataArray or pandas.DataFrame, shape (system, system)
-        Symmetric, with the names of the systems along both sides. The diagonal is ignored.
+        Symmetric matrix with the names of the systems along both sides. The diagonal is ignored.
     groupings : mapping of str to mapping, pandas.Series or xarray.DataArray
         Group of each system, such as conditions by distortion and by regime.
     n_permutations : int
@@ -434,7 +437,6 @@ def compare_groupings(
     -----
     Distances that share a system are dependent, so d has no t distribution. Two groups of three
     systems allow only 10 groupings, so p is rarely below 0.1.
-    allow only 10 groupings, so that p hardly falls below 0.1.
 
     Examples
     --------
@@ -488,11 +490,11 @@ def family_scores(
     n_permutations: int = 2_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Compare the similarity of members of two families, by several metrics on one scale.
+    """Compare similarity within and between families, by several metrics on a common scale.
 
-    Every metric is standardized over its pairs, so that metrics can be compared as in [X25]_,
-    figures 6 and 7. Pairs share observers, so the standard deviation of pairs is not informative.
-    The test therefore shuffles the families of the observers [M67]_.
+    Every metric is standardized over its pairs, so that metrics can be compared as in figures 6 and
+    7 of [X25]_. Because pairs share observers, the standard deviation over pairs does not measure
+    uncertainty. The test therefore shuffles the families of the observers [M67]_.
 
     Parameters
     ----------
@@ -501,8 +503,8 @@ def family_scores(
     families : mapping, pandas.Series or xarray.DataArray
         Family of each observer of the pairs.
     within_domain : bool
-        Standardize within each data set and condition. [X25]_ standardize over all of them, where
-        differences between data sets mask those between families.
+        Whether to standardize within each data set and condition. [X25]_ standardize over all of
+        them, so that differences between data sets mask those between families.
     n_permutations : int
         Number of permutations, at least 1.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -518,8 +520,8 @@ def family_scores(
         - ``n_entries``: pairs in all data sets and conditions, of which ``n_undefined`` are
           excluded
         - ``z``, ``sd``: mean and standard deviation of the standardized values
-        - ``p_value``: two-sided probability that shuffled families are as far from 0, in
-          ``[1 / (n_permutations + 1), 1]``
+        - ``p_value``: two-sided probability that ``z`` for shuffled families is at least as far
+          from 0, in ``[1 / (n_permutations + 1), 1]``
         - ``p_value_bh``: adjusted over all rows
 
     Raises

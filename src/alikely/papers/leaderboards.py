@@ -68,7 +68,7 @@ def reconstruct_leaderboard(
     ----------
     table : pandas.DataFrame
         One row per model and condition, with columns ``system, dataset, condition, score``. All
-        models need the same conditions. ``condition`` can be omitted if each data set has one.
+        models need the same conditions. ``condition`` can be omitted if each data set has only one.
         Scores are error consistencies divided by the human-human value of the condition.
     human_trials : Trials
         Responses of the humans that define the ceilings, in these conditions. Models are ignored.
@@ -92,31 +92,32 @@ def reconstruct_leaderboard(
         - ``rank``: ties share the better rank
         - ``rank_lb``, ``rank_ub``: joint confidence set [MRSW24]_
         - ``width_over_shared``: width of the interval divided by that of ``"shared trials"``
-        - ``infeasible``: number of conditions in which no accuracy allows the printed score with
-          every human
+        - ``infeasible``: number of conditions in which no accuracy is compatible with the printed
+          score for every human
 
     Raises
     ------
     TypeError
-        If an argument has another type.
+        If an argument has the wrong type.
     ValueError
         If a column or a score is missing, or a model lacks a condition or has it twice.
-        If humans have no such condition, or are always or never correct in it.
+        If the humans lack a condition, or are always or never correct in it.
         If a ceiling is not above 0, or the error consistency of a score is not in [-1, 1].
         If `n_samples` is below 100.
 
     Notes
     -----
     ``"pairs"`` simulates separate trials for each human. The accuracy of the model is the middle of
-    those that the scores allow, or with ``"pairs, optimistic"`` the lowest. ``"shared trials"``
-    simulates the same model responses for all humans.
+    the range that the scores allow or, with ``"pairs, optimistic"``, its lowest value.
+    ``"shared trials"`` simulates the same model responses for all humans.
 
     With separate trials, the noise of the model's responses is wrongly averaged over humans. We
-    checked this with 22 models on 6 data sets of the model-vs-human benchmark. Intervals from the
-    trials have half widths of 0.0191 for new images. The schemes give 0.0119 (pairs), 0.0081
-    (optimistic) and 0.0203 (shared), with coverage of 0.78, 0.59 and 0.96 (nominal 0.95).
+    checked this with 22 models on 6 data sets of the model-vs-human benchmark. Intervals computed
+    from the trials had half widths of 0.0191 for new images. The schemes gave half widths of 0.0119
+    (pairs), 0.0081 (optimistic) and 0.0203 (shared), with coverage of 0.78, 0.59 and 0.96 (nominal
+    0.95).
 
-    No scheme accounts for the images that all models share: ranks treat their errors as
+    No scheme accounts for the images that all models share, so ranks treat their sampling errors as
     independent. Near ceiling accuracy, replicates are biased, so intervals are centered on the
     printed score, not on the mean of the replicates.
 
@@ -262,27 +263,27 @@ def reconstruct_score(
 ) -> Reconstruction:
     """Reconstruct the interval of a model's mean error consistency from printed scores [K25]_.
 
-    Leaderboards print a score per condition, without trials. The human accuracies bound the model's
-    accuracy. Given an assumed accuracy, trials can be simulated and scored.
+    Leaderboards print a score per condition, without trials. The accuracies of humans limit the
+    possible accuracies of the model. Given an assumed accuracy, trials can be simulated and scored.
 
     Parameters
     ----------
     ceiling_normalized : array_like, shape (condition,)
-        Error consistency divided by the ceiling. Leaderboards print the absolute value, so scores
+        Error consistency divided by the ceiling. Leaderboards print the absolute value, so a score
         near 0 may have had either sign.
     ceiling : array_like, shape (condition,)
         Human-human error consistency, in (0, 1).
     human_accuracy : array_like, shape (condition, human)
-        Accuracy of each human, in (0, 1). NaN for a human who is missing in a condition.
+        Accuracy of each human, in (0, 1). NaN if a human is missing in a condition.
     n_trials : array_like of int, scalar or shape (condition,)
-        Number of trials of each condition.
+        Number of trials in each condition.
     assumption : {"middle", "optimistic"}
-        The model's accuracy, in the range that the scores and the human accuracies allow: the
+        Assumed accuracy of the model, within the range that scores and human accuracies allow: the
         middle, or the lowest, which gives the most errors and the narrowest interval.
     simulation : {"shared", "pairs"}
-        Simulate humans and model on the same images with the cohort copy model, or each pair on
-        separate trials [K25]_. Since all humans are compared with the same model responses, pairs
-        are dependent, and ``"pairs"`` gives an interval that is too narrow.
+        Whether to simulate humans and model on the same images with the cohort copy model, or each
+        pair on separate trials [K25]_. ``"pairs"`` gives an interval that is too narrow, because it
+        ignores that all humans are compared with the same model responses.
     n_samples : int
         Number of simulated experiments, at least 100.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

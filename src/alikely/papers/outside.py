@@ -34,7 +34,7 @@ def external_correlations(
     n_permutations: int = 2_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Compute rank correlations of a score of observers with external variables [G20]_.
+    """Compute rank correlations of observers' scores with external variables [G20]_.
 
     This is the analysis of figures SF.9 to SF.12 of [G20]_. Uncertainty in the scores is not
     propagated into the intervals.
@@ -46,7 +46,7 @@ def external_correlations(
     outside : pandas.DataFrame
         External variables: one row per observer (index) and one column per variable, such as
         accuracy on other images, number of parameters, or similarity to neural recordings.
-        Observers that are missing or have no value are excluded.
+        Observers without a row or a value are excluded.
     n_resamples, n_permutations : int
         Numbers of bootstrap samples of the observers and of permutations, at least 1.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -58,9 +58,9 @@ def external_correlations(
         One row per column of `outside`, with columns
 
         - ``outside``: name of the variable
-        - ``n``, ``n_missing``: observers used and excluded
-        - ``correlation``: Spearman's, with its bootstrap interval over observers
-        - ``p_value``: permutation test [PS10]_; adjusted in ``p_value_bh``
+        - ``n``, ``n_missing``: numbers of observers that are used and excluded
+        - ``correlation``: Spearman correlation, with a bootstrap interval that resamples observers
+        - ``p_value``: p-value of a permutation test [PS10]_; adjusted in ``p_value_bh``
         - ``note``
 
     Raises

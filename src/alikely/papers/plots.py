@@ -67,10 +67,11 @@ def plot_radar(
     Returns
     -------
     matplotlib.axes.Axes
-        One spoke per data set, and one polygon per family and for human-human values. Polygons are
-        means over the models of the family and the conditions of the data set. Conditions in which
-        any system lacks a value are excluded, and counted in the legend. Data sets without
-        conditions have no spoke. Negative values are inside the gray circle.
+        The axes have one spoke per data set, one polygon per family, and one for human-human
+        values. Polygons show means over the models of the family and the conditions of the data
+        set. Conditions in which any system lacks a value are excluded; the legend gives their
+        number. Data sets without conditions have no spoke. Negative values are inside the gray
+        circle.
 
     Raises
     ------
@@ -187,7 +188,7 @@ def plot_condition_map(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a map of conditions on which similar errors are close, by t-SNE [MH08]_.
+    """Draw a t-SNE map in which conditions with similar errors are close together [MH08]_.
 
     Parameters
     ----------
@@ -195,8 +196,9 @@ def plot_condition_map(
         Divergences as returned by `alikely.errors.condition_divergences`, or a matrix of distances
         with names along both sides.
     groups : mapping, pandas.Series or xarray.DataArray
-        Group of each condition, which sets its color: a regime, such as ``found["label"]`` of
-        `alikely.regimes`, or a distortion. Other conditions in the mapping are ignored.
+        Group of each condition, which determines its color: a regime, such as ``found["label"]``
+        from `alikely.regimes`, or a distortion. Conditions that are only in the mapping are
+        ignored.
     perplexity : float
         Effective number of neighbors, above 0 and below the number of conditions.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -207,8 +209,8 @@ def plot_condition_map(
     Returns
     -------
     matplotlib.axes.Axes
-        One point per condition, labeled if there is space: by its level only if the group is its
-        data set.
+        The axes have one point per condition. Where there is space, points are labeled, with only
+        the level if groups are data sets.
 
     Raises
     ------
@@ -221,7 +223,7 @@ def plot_condition_map(
     Notes
     -----
     Units and distances between clusters have no meaning. scikit-learn squares the distances, as
-    t-SNE requires, so that near conditions are drawn nearer.
+    t-SNE requires, so conditions that are close are drawn even closer.
 
     Examples
     --------

@@ -63,16 +63,16 @@ def representation_similarity(
     metric : {"debiased_cka", "cka", "soc", "soce"}
         One of
 
-        - ``"debiased_cka"``, ``"cka"``: linear centered kernel alignment, without or with its
+        - ``"debiased_cka"``, ``"cka"``: linear centered kernel alignment (CKA), without or with its
           upward bias
         - ``"soc"``: similarity of confidences, ``1 / (1 + mean Jensen-Shannon divergence in bits)``
-        - ``"soce"``: the same on items that both systems get wrong
+        - ``"soce"``: the same for items that both systems get wrong
 
         For representational dissimilarity matrices (RDMs), see rsatoolbox.
     truth : array_like of int, shape (item,), optional
-        Number of the true class of each item. Required for SOCE.
+        Index of the true class of each item. Required for SOCE.
     n_resamples : int
-        Number of bootstrap replicates of the items, the same for all pairs, at least 2.
+        Number of bootstrap replicates, which resample the same items for all pairs, at least 2.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -82,7 +82,7 @@ def representation_similarity(
         One row per pair, with columns
 
         - ``dataset``, ``condition``, ``observer_a``, ``observer_b``
-        - a column with the name of the metric: the value
+        - the value, in a column with the name of the metric
         - ``se``: standard error from influence functions
         - bounds of a normal interval (``analytic_ci95_lb``) and of the bootstrap interval
         - ``n_items``
@@ -102,13 +102,14 @@ def representation_similarity(
 
     Notes
     -----
-    In the debiased form, copies of an item in a bootstrap sample do not form pairs. The plain form
-    has an upward bias of about the number of units divided by the number of items. Its replicates
-    have an additional bias, because they contain fewer different items.
+    In the debiased form, copies of an item in a bootstrap sample are not paired with each other.
+    The plain form has an upward bias of about the number of units divided by the number of items.
+    Its replicates have an additional bias, because they contain fewer different items.
 
-    We simulated 100 items of 50 units; the value for infinitely many items was 0.34. For the plain
-    form (mean 0.55), coverage was 0 by either interval (nominal 0.95; 100 data sets). For the
-    debiased form (mean 0.34), it was 0.98 by the bootstrap and 0.90 by `se` (400 data sets).
+    We simulated 100 items and 50 units; the value for infinitely many items was 0.34. For the plain
+    form (mean 0.55), coverage was 0 for both intervals (nominal 0.95; 100 data sets). For the
+    debiased form (mean 0.34), it was 0.98 for the bootstrap interval and 0.90 for the interval from
+    `se` (400 data sets).
 
     Examples
     --------

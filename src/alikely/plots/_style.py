@@ -146,10 +146,10 @@ def kinds_of(plot: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 
 @contextlib.contextmanager
 def column() -> Iterator[None]:
-    """Draw for one column of a paper: 3.3 in wide, text of 8 pt.
+    """Draw figures for one column of a paper, 3.3 in wide with text of 8 pt.
 
-    Panels are stacked, with legends below them. The package's settings of Matplotlib apply until
-    the context ends.
+    Panels are stacked, with legends below them. The package's Matplotlib settings apply until the
+    context ends.
 
     Yields
     ------

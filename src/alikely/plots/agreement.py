@@ -42,21 +42,21 @@ def plot_agreement(
     observer_kinds: Kinds | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
-    """Draw error consistency with its limits, or with independent observers.
+    """Draw error consistency with its limits or with a band for independent observers.
 
     Each kind uses these arguments:
 
     - ``"agreement"``: observed agreement and error consistency against expected agreement
       [G20]_, with limits and a 95% band for independent observers (`observer_kinds`)
     - ``"accuracy"``: error consistency against the accuracy of the second observer; a dash above
-      each pair is the highest possible value given its two accuracies (`observer_kinds`)
-    - ``"bounds"``: lowest and highest possible error consistency over both accuracies [K25]_,
-      with the pairs of the result if there is one
+      each pair marks the highest possible value given the two accuracies (`observer_kinds`)
+    - ``"bounds"``: lowest and highest possible error consistency for all combinations of accuracies
+      [K25]_, with the pairs of the result if one is given
 
     Parameters
     ----------
     result : Result, optional
-        As returned by `alikely.error_consistency`. Optional only for ``"bounds"``.
+        As returned by `alikely.error_consistency`. It is optional only for ``"bounds"``.
     kind : {"agreement", "accuracy", "bounds"}
         What to draw.
     observer_kinds : mapping or Trials, optional
@@ -67,13 +67,13 @@ def plot_agreement(
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        The axes: two for ``"agreement"`` and ``"bounds"``, otherwise one. The band is for the most
-        frequent number of common trials; it is omitted above 1,280 trials.
+        The axes: two for ``"agreement"`` and ``"bounds"``, otherwise one. The band is computed for
+        the most frequent number of common trials; above 1,280 trials, it is omitted.
 
     Raises
     ------
     ValueError
-        If the kind is unknown, the result is of another metric, or an observer has no kind.
+        If the kind is unknown, the result is of the wrong metric, or an observer has no kind.
     TypeError
         If the kind does not use an argument.
 

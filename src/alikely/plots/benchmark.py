@@ -62,7 +62,7 @@ def plot_benchmark(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the scores of models with the human ceiling, their ranks, or probabilities of order.
+    """Draw scores of models with the human ceiling, ranks, or probabilities of a higher score.
 
     Each kind uses these arguments:
 
@@ -70,9 +70,9 @@ def plot_benchmark(
       (`generalize_to`, `level`, `top`)
     - ``"ranks"``: ranks with their simultaneous confidence sets (`generalize_to`, `top`, `rng`).
       Colors show which models differ significantly from the highest. A model with a large standard
-      error may not differ although a higher one does
-    - ``"prob_greater"``: posterior probability that the model of a row is above that of a column,
-      for new images and the same humans (`level`, `top`)
+      error may not differ significantly although a higher-ranked one does
+    - ``"prob_greater"``: posterior probability that the model in a row scores higher than the model
+      in a column, for new images and the same humans (`level`, `top`)
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def plot_benchmark(
     generalize_to : {"images", "observers", "both"}, optional
         What the intervals generalize to. Default: "both".
     level : str, optional
-        Data set to draw, or the mean over data sets. Default: "overall".
+        Data set to draw, or ``"overall"`` (the default), the mean over data sets.
     top : int, optional
         Number of models to draw, best first; the axis label gives the total. Default: all, or as
         many as fit on a page within `column`.
@@ -101,7 +101,7 @@ def plot_benchmark(
     ------
     ValueError
         If the kind, population or level is unknown. If the benchmark lacks the required draws. If
-        `top` is below 1 or exceeds a page.
+        `top` is below 1 or too large for a page.
     TypeError
         If the kind does not use an argument.
 
@@ -237,12 +237,13 @@ def plot_robustness(
 ) -> Axes:
     """Draw how scores and ranks depend on the data set, the metric, or analysis choices.
 
-    Each kind draws the table of the function of the same name, and uses these arguments:
+    Each kind draws one of the tables below, and uses these arguments:
 
-    - ``"correlations"``: correlations of scores between data sets. Values whose interval includes 0
-      are pale; in a one-column figure, with more than 8 data sets, they have a dot
-    - ``"rank_by_metric"``: rank of each model by each metric, in colors of accuracy; models whose
-      rank depends on the metric are bold, with their simultaneous sets
+    - ``"correlations"``: correlations of scores between data sets. Values with an interval that
+      includes 0 are pale; in a one-column figure with more than 8 data sets, they are marked by a
+      dot
+    - ``"rank_by_metric"``: rank of each model by each metric, with colors for accuracy; models
+      whose rank depends on the metric are bold, and their simultaneous rank sets are shown
     - ``"sensitivity"``: score of each model across analysis choices, by the first metric (`top`)
 
     Parameters
@@ -266,7 +267,8 @@ def plot_robustness(
     Raises
     ------
     ValueError
-        If the kind is unknown, the table lacks a column, or `top` is below 1 or exceeds a page.
+        If the kind is unknown, the table lacks a column, or `top` is below 1 or too large for a
+        page.
     TypeError
         If the kind does not use an argument.
 

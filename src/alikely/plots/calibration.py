@@ -40,14 +40,15 @@ def plot_calibration(
 ) -> Any:
     """Draw results of simulation-based calibration or of a coverage study.
 
-    Each kind uses these arguments. The first two draw a panel for each quantity:
+    Each kind uses these arguments, and the first two kinds draw a panel for each quantity:
 
     - ``"ranks"``: distribution of the ranks minus the uniform distribution, with its simultaneous
-      band [SBV22]_. A maximum on the left and a minimum on the right show that intervals are too
-      narrow, and the reverse that they are too wide. A single maximum or minimum shows bias
+      band [SBV22]_. A maximum on the left with a minimum on the right indicates intervals that are
+      too narrow; the reverse indicates intervals that are too wide. A single maximum or minimum
+      indicates bias
     - ``"recovery"``: posterior means with normal 90% intervals against true values
-    - ``"coverage"``: coverage of the 95% intervals of several methods, a point for each setting
-      (`methods`, `ax`)
+    - ``"coverage"``: coverage of the 95% intervals of several methods, with a point for each
+      setting (`methods`, `ax`)
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def plot_calibration(
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        One for ``"coverage"``, otherwise one for each quantity.
+        A single axes for ``"coverage"``, otherwise one for each quantity.
 
     Raises
     ------

@@ -25,14 +25,15 @@ def plot_cohort(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the fit of the cohort copy model, or groups of models or conditions.
+    """Draw the fit of the cohort copy model, or compare groups of models or conditions.
 
     Each kind uses these arguments:
 
-    - ``"fit"``: proportion correct of models against the number of correct humans, with 95%
-      predictive bands (`rng`)
+    - ``"fit"``: proportion correct of models against the proportion of humans who are correct, with
+      95% predictive bands (`rng`)
     - ``"groups"``: copy probability of each group with its 95% interval, at the mean accuracy of
-      the cohort (`covariate`). Small circles are the members, each at its own accuracy
+      the cohort (`covariate`). Small circles show the members of the group, each at its own
+      accuracy
 
     Parameters
     ----------

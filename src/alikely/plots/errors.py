@@ -42,11 +42,11 @@ def plot_errors(
 ) -> Any:
     """Draw which errors observers make, by class.
 
-    Each kind draws another object and uses these arguments:
+    The kinds draw different objects and use these arguments:
 
-    - ``"classes"``: divergence of a pair's incorrect responses for each true class, from a result
-      of `alikely.error_similarity` (`pair`). Colors show whether a common distribution or separate
-      distributions are more likely; numbers of errors are on the right
+    - ``"classes"``: divergence between a pair's incorrect responses for each true class, from a
+      result of `alikely.error_similarity` (`pair`). Colors show whether a common distribution or
+      separate distributions are more likely; numbers of errors are shown on the right
     - ``"confusions"``: proportions of responses for each true class, from the matrices of
       `alikely.estimates.confusion_matrices`; rows sum to 1. At most 6 groups are
       drawn, 3 in a one-column figure
@@ -65,14 +65,15 @@ def plot_errors(
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        One for each group of ``"confusions"``, otherwise one.
+        An axes for each group of ``"confusions"``, otherwise a single one.
 
     Raises
     ------
     ValueError
         If the kind or pair is unknown, or there are more classes or groups than fit.
     TypeError
-        If the kind does not use an argument, lacks one that it needs, or draws another object.
+        If the kind does not use an argument, lacks one that it needs, or draws objects of another
+        type.
 
     Examples
     --------

@@ -53,14 +53,14 @@ def plot_families(
     *,
     by: Mapping[str, str] | None = None,
 ) -> NDArray[np.object_]:
-    """Draw a tree of observers with the support of its branches, above the matrix of all pairs.
+    """Draw a tree of observers, with support for its branches, above the matrix of all pairs.
 
     Parameters
     ----------
     tree : Families
         As returned by `alikely.benchmark.families`.
     matrix : Result
-        The matrix of the tree.
+        The matrix from which the tree was computed.
     by : mapping of str to str, optional
         Group of every observer, such as its model family, drawn as a strip of colors between tree
         and matrix.
@@ -68,7 +68,7 @@ def plot_families(
     Returns
     -------
     ndarray of matplotlib.axes.Axes
-        Axes of the tree, the strip (if there are groups), and the matrix.
+        Axes of the tree, the strip (if groups are given), and the matrix.
 
     Raises
     ------

@@ -30,7 +30,7 @@ def plot_intervals(
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw estimates with their intervals, by one or more methods.
+    """Draw estimates with intervals from one or more methods.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def plot_intervals(
     which : sequence of str, optional
         Labels of the entries to draw, from top to bottom. Default: all.
     sort : {"estimate", "label"}, optional
-        Sort by decreasing estimate (undefined ones last) or by label. Default: the order of the
-        result.
+        Whether to sort by decreasing estimate (undefined estimates last) or by label. Default: the
+        order of the result.
     top : int, optional
         Number of entries to draw after sorting; the title gives the total. Default: all.
     ax : matplotlib.axes.Axes, optional

@@ -43,19 +43,19 @@ def plot_margins(
     n_alternatives: int | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
-    """Draw decision margins: their consistency, and checks of the model.
+    """Draw decision-margin consistency, or checks of the generative model of margins.
 
-    Each kind draws another object and uses these arguments:
+    The kinds draw different objects and use these arguments:
 
     - ``"checks"``: proportions correct against margins, residuals by class, and margins against
-      normal quantiles, of a result of `alikely.decision_margin_consistency` (`pair`,
-      `n_alternatives`). Means of items with similar margins outside the band show nonlinearity.
-      Residuals away from 0 show differences between classes. Quantiles outside the band show heavy
-      tails
+      normal quantiles, from a result of `alikely.decision_margin_consistency` (`pair`,
+      `n_alternatives`). If means of items with similar margins lie outside the band, the relation
+      is not linear. Residuals far from 0 indicate differences between classes. Quantiles outside
+      the band indicate heavy tails
     - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_,
-      of a table of `alikely.estimates.consistency_table`. Open points are noise-corrected medians.
-      For one condition, lines with bands show the group, the mean over models, and (dashed) the
-      ceiling of a model. For several conditions, lines have no bands
+      from a table of `alikely.estimates.consistency_table`. Open points are noise-corrected
+      medians. For one condition, lines with bands show the group, the mean over models, and
+      (dashed) the ceiling for a model. For several conditions, lines have no bands
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def plot_margins(
     kind : {"consistency", "checks"}
         What to draw.
     pair : int or str, optional
-        Position or label of an entry of a model and a group of observers. Default 0.
+        Position or label of the comparison of a model with a group of observers. Default 0.
     n_alternatives : int, optional
         Number of alternatives of the task. Default: as in the analysis.
     ax : matplotlib.axes.Axes, or two for ``"consistency"`` and three for ``"checks"``, optional
@@ -73,17 +73,17 @@ def plot_margins(
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        Two for ``"consistency"``, three for ``"checks"``, otherwise one. Undefined values are
-        counted in the legend.
+        Two axes for ``"consistency"``, three for ``"checks"``. The legend gives the number of
+        undefined values.
 
     Raises
     ------
     ValueError
-        If the kind or pair is unknown. If the result is of another metric or lacks required values,
-        or a table lacks a column.
+        If the kind or pair is unknown. If the result is of the wrong metric or lacks required
+        values, or a table lacks a column.
     TypeError
-        If the kind does not use an argument or draws another object, or `ax` has a wrong number of
-        axes.
+        If the kind does not use an argument or draws objects of another type, or `ax` has the wrong
+        number of axes.
 
     References
     ----------

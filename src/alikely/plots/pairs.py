@@ -49,7 +49,8 @@ def plot_matrix(
     Parameters
     ----------
     result : Result
-        Result for any metric. For a pair with several entries, the unweighted mean is drawn.
+        Result for any metric. If a pair has several entries, such as conditions, their unweighted
+        mean is drawn.
     observer_kinds : mapping or Trials, optional
         Kind or family of each observer, or the trials of the analysis.
     ax : matplotlib.axes.Axes, optional
@@ -62,16 +63,17 @@ def plot_matrix(
     Raises
     ------
     ValueError
-        If entries are of all readers jointly, or an observer has no kind.
+        If entries describe all readers jointly, or an observer has no kind.
     TypeError
         If `observer_kinds` is neither a mapping nor trials.
 
     Notes
     -----
-    For asymmetric metrics, such as the copy probability, the row is the reference and the column
-    the other observer. The mean is over the defined entries of a pair, so that pairs with different
-    data sets are means over different data sets. Metrics with 0 inside their range have a diverging
-    color scale, white at 0. Class-level error similarity has a sequential one.
+    For asymmetric metrics, such as the copy probability, the row is the reference and the column is
+    the other observer. Means are over the defined entries of each pair, so pairs from different
+    data sets have means over different data sets. Metrics with 0 inside their range have a
+    diverging color scale that is white at 0. Class-level error similarity has a sequential color
+    scale.
 
     Examples
     --------
@@ -167,7 +169,7 @@ def plot_metrics(
     observer_kinds: Kinds | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw one metric against another over the same pairs, after Figure 4 of [X25]_.
+    """Draw one metric against another for the same pairs, similar to Figure 4 of [X25]_.
 
     Parameters
     ----------
@@ -176,23 +178,23 @@ def plot_metrics(
     x, y : str
         Name of the metric, or of the result in the mapping, for each axis.
     observer_kinds : mapping or Trials, optional
-        Kind of each observer, for colors, or the trials of the analysis.
+        Kind of each observer, or the trials of the analysis. Colors show kinds.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes. The size of a point is the mean accuracy of both observers on their common trials.
-        The title gives Spearman's rank correlation over the entries drawn. Pairs share observers,
-        so that points are not independent.
+        The axes. The size of a point shows the mean accuracy of both observers on their common
+        trials. The title gives Spearman's rank correlation over the entries drawn. Points are not
+        independent, because pairs share observers.
 
     Raises
     ------
     ValueError
         If a name is unknown, or the results have different entries. If fewer than two entries are
-        defined in both. If an observer has no kind, or there are too many kinds for distinguishable
-        colors.
+        defined for both metrics. If an observer has no kind, or there are too many kinds for
+        distinguishable colors.
     TypeError
         If `observer_kinds` is neither a mapping nor trials.
 

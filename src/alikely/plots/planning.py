@@ -47,9 +47,9 @@ def plot_plan(
     designs: pd.DataFrame | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
-    """Draw the plan of a study: widths, power, designs, chosen images.
+    """Draw the plan of a study as widths, power, designs or chosen images.
 
-    Each kind draws another object and uses these arguments:
+    The kinds draw different objects and use these arguments:
 
     - ``"width"``: width of intervals, from a table of `alikely.planning.interval_width`, as in
       Figures 3 and 6 of [K25]_ (`x`, `hue`, `references`)
@@ -57,8 +57,8 @@ def plot_plan(
       `alikely.planning.trials_for_difference` or `alikely.planning.items_for_margins` (`x`, `hue`)
     - ``"design"``: contours of the standard error over observers and images, from a grid of
       `alikely.planning.expected_errors` for one system (`designs`)
-    - ``"images"``: images of a plan of `alikely.planning.choose_images` by size and stratum, and
-      precision against the number of images, for its first condition
+    - ``"images"``: images by size and stratum, and precision against the number of images, for the
+      first condition of a plan from `alikely.planning.choose_images`
 
     Parameters
     ----------
@@ -72,17 +72,17 @@ def plot_plan(
     references : mapping of str to float, optional
         Values of `x` to mark with dashed lines, by label, such as ``{"one condition": 160}``.
     designs : pandas.DataFrame, optional
-        As returned by `alikely.planning.best_design`: the designs within a budget, with a star at
-        the best one.
+        As returned by `alikely.planning.best_design`. Designs within the budget are drawn, with a
+        star at the best one.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure, always for ``"images"``.
+        Where to draw. Default: a new figure. ``"images"`` always needs a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        Two for ``"images"``, otherwise one. The first shows all images of the pool, filled if they
-        are shown to people. The second shows the expected standard error for one observer with
-        random and chosen images.
+        Two axes for ``"images"``, otherwise one. The first of the two shows all images of the pool,
+        with filled markers if humans see them. The second shows the expected standard error for one
+        observer with random and with chosen images.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def plot_plan(
         If the kind is unknown, a table is empty or lacks a column, or standard errors are not on a
         grid.
     TypeError
-        If the kind does not use an argument or draws another object.
+        If the kind does not use an argument or draws objects of another type.
 
     References
     ----------

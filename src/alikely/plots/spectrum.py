@@ -51,14 +51,14 @@ def plot_spectrum(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw all conditions on the scale of human difficulty, more difficult ones to the right.
+    """Draw all conditions on the scale of human difficulty, with the most difficult on the right.
 
     Parameters
     ----------
     spectrum : xarray.Dataset
         As returned by `alikely.difficulty_spectrum`.
     found : xarray.Dataset, optional
-        As returned by `alikely.regimes`. Regimes color the dots and shade the background.
+        As returned by `alikely.regimes`. Regimes determine the colors of dots and background.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure.
 
@@ -66,14 +66,16 @@ def plot_spectrum(
     -------
     matplotlib.axes.Axes
         The axes, with one row per data set, one dot per condition, and diamonds for the reference.
-        Levels are labeled where space allows. The legend counts conditions without a delta.
+        Levels are labeled where space allows. The legend gives the number of conditions without a
+        delta.
 
     Raises
     ------
     TypeError
         If `spectrum` is not a Dataset.
     ValueError
-        If one of the two lacks a variable, their conditions differ, or no condition has a delta.
+        If `spectrum` or `found` lacks a variable, their conditions differ, or no condition has a
+        delta.
 
     Examples
     --------
@@ -166,19 +168,20 @@ def plot_alignment(
 
     - ``"distortions"``: conditions as dots with intervals, one row per data set, as in Figure 3A of
       [X26]_ (`metric`). Rows with five or more conditions have a violin, which shows the density of
-      the dots, not their uncertainty
+      the dots and not their uncertainty
     - ``"levels"``: all models across the conditions of one data set, with regimes in the
-      background; a thick line and band show human-human agreement (`dataset`, `metric`, `families`)
+      background; a thick line with a band shows human-human agreement (`dataset`, `metric`,
+      `families`)
 
     Parameters
     ----------
     table : pandas.DataFrame
-        As returned by `alikely.spectrum.alignment_table`. If it has labels, regimes determine
-        colors; ``"levels"`` requires them.
+        As returned by `alikely.spectrum.alignment_table`. If the table has labels, regimes
+        determine colors; ``"levels"`` requires labels.
     kind : {"distortions", "levels"}
         What to draw.
     dataset : str, optional
-        Data set to draw, with conditions in the order of the table; required for ``"levels"``.
+        Data set to draw, with conditions in the order of the table. Required for ``"levels"``.
     metric : str, optional
         Metric to draw. Default "error_consistency".
     families : mapping, pandas.Series or xarray.DataArray, optional
@@ -189,7 +192,7 @@ def plot_alignment(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes. The legend counts undefined values.
+        The axes. The legend gives the number of undefined values.
 
     Raises
     ------
@@ -342,7 +345,7 @@ def plot_regimes(
     families: Groups | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the ranks of models in each regime, 1 on top, with their confidence sets.
+    """Draw the ranks of models in each regime, with rank 1 at the top, and confidence sets.
 
     Lines connect the ranks of a model, and light bars are simultaneous confidence sets. Without
     families and with more than 12 models, only the 8 models whose ranks change most have a color

@@ -302,7 +302,7 @@ def alignment_table(
     Raises
     ------
     TypeError
-        If `alignment` has another type.
+        If `alignment` has the wrong type.
     ValueError
         If a condition has no label, `ci_prob` is not in (0, 1), or `ci_kind` is unknown.
 
