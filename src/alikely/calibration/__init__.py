@@ -1,4 +1,4 @@
-"""Check models and intervals: simulation-based calibration, coverage studies."""
+"""Check models and intervals: simulation-based calibration and coverage studies."""
 
 from __future__ import annotations
 

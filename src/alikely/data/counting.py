@@ -44,7 +44,7 @@ def joint_counts(correct: xr.DataArray) -> xr.Dataset:
     TypeError
         If `correct` is not a DataArray.
     ValueError
-        If it has other dims, fewer than two observers, no trial, or values other than 1, 0, -1.
+        If it has other dims, fewer than two observers, no trial, or values other than 1, 0 and -1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Data sets: a simulated example, and loaders of public benchmark data."""
+"""Data sets: a simulated example, and loaders for public benchmark data."""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ def load_example() -> Trials:
     Returns
     -------
     Trials
-        4 humans and 6 models of two families, with 160 items in each of 3 conditions, as simulated
-        by `alikely.simulate.experiments.example`.
+        4 humans and 6 models from two families, with 160 items in each of 3 conditions, as
+        simulated by `alikely.simulate.experiments.example`.
 
     Examples
     --------

@@ -426,7 +426,7 @@ def contrast(
     result : Result
         An analysis of pairs.
     weights : array_like, shape (pair,)
-        Weight of each entry; entries of weight 0 are excluded.
+        Weight of each entry; entries with weight 0 are excluded.
     rope : (float, float), optional
         Region of practical equivalence [K18]_. Its posterior probability, ``rope_mass``, is added.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional

@@ -52,12 +52,12 @@ def metric_correlations(
     Parameters
     ----------
     results : sequence of Result or pandas.DataFrame
-        At least two, of different metrics and the same trials. Entries are matched by ``dataset,
-        condition, observer_a, observer_b``. A table contains another measure of pairs, for example
-        from `alikely.papers.representation_similarity`. Its columns are ``observer_a, observer_b``
-        (in either order), optionally ``dataset`` and ``condition``, and one column of values, named
-        after the measure. Without ``dataset`` or ``condition``, the values apply to all data sets
-        or conditions.
+        At least two results, for different metrics and the same trials. Entries are matched by
+        ``dataset, condition, observer_a, observer_b``. A table contains another measure of pairs,
+        for example from `alikely.papers.representation_similarity`. Its columns are
+        ``observer_a, observer_b`` (in either order), optionally ``dataset`` and ``condition``, and
+        one column of values, named after the measure. Without ``dataset`` or ``condition``, the
+        values apply to all data sets or conditions.
     n_resamples : int
         Number of bootstrap replicates of systems, at least 1.
     ci_prob, ci_kind : float and {"eti", "hdi"}

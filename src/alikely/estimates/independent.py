@@ -77,7 +77,7 @@ def independent_observers(
         Priors of ``p_a`` and ``p_b``: Beta parameters such as ``(2, 1)``, or, with MCMC, any
         distribution (see `alikely.models.with_priors`). Default: uniform.
     n_resamples : int
-        Number of bootstrap replicates of independent observers. 0 disables them.
+        Number of bootstrap replicates for independent observers. 0 disables them.
     log_likelihood : bool
         Whether to add the log likelihood of every trial, for ``arviz.compare``.
 
@@ -285,7 +285,7 @@ def _of_one_way(
 
 
 def test_copy_model(result: Result) -> pd.DataFrame:
-    """Test whether the copy model predicts better than independent observers.
+    """Test whether the copy model predicts better than a model of independent observers.
 
     The statistic is the difference in expected log predictive density (ELPD) by leave-one-trial-
     out cross-validation [VGG17]_. Its p-value is the probability of such a difference for

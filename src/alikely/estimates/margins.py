@@ -223,12 +223,12 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
 
         - ``mean_error_consistency`` and ``mean_margin_consistency``
 
-        All intervals have the probability of the result.
+        All intervals have the same probability as the intervals of the result.
 
     Raises
     ------
     ValueError
-        If the result has another metric.
+        If the result is for another metric.
 
     Notes
     -----

@@ -384,7 +384,7 @@ def error_similarity(
         - ``copy_probability``, the proportion of joint errors in which one label was copied from
           the other observer (NaN without joint errors)
 
-        ``result.estimates`` has the divergence and the Bayes factor of each class.
+        ``result.estimates`` contains the divergence and the Bayes factor of each class.
 
     Raises
     ------

@@ -157,7 +157,8 @@ def log_bayes_factor(cells: ArrayLike, prior: Prior | float = 1.0) -> NDArray[np
         Counts ``n11, n10, n01, n00``.
     prior : float, mapping or sequence of four numbers
         Dirichlet parameter of each cell, above 0.5, or a Dirichlet prior on the cells as in
-        `alikely.error_consistency` whose margins exceed 1. Default 1, uniform over tables.
+        `alikely.error_consistency` whose margins exceed 1. Default: 1, which is uniform over
+        tables.
 
     Returns
     -------

@@ -20,7 +20,7 @@ class Trust(NamedTuple):
     ----------
     rarest : callable
         Function of variables of a result (``cells`` (pair, 4), ``n_errors_a``, ``n_errors_b``,
-        ``n_trials``, as far as the metric has them) that returns the decisive count (pair,).
+        ``n_trials``, if the metric has them) that returns the decisive count (pair,).
     least : int
         With a smaller count, coverage is clearly below nominal.
     seldom : str
