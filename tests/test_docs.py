@@ -113,3 +113,12 @@ def test_the_table_of_metrics_is_true() -> None:
         assert values == (f"{low:g} to {high:g}" if low > float("-inf") else f"up to {high:g}")
         assert order.startswith("does not matter" if metric.symmetric else "matters")
         assert scale == SCALES[metric.scale]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_rows_of_tables_have_the_cells_of_their_header(page):
+    prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for table in re.findall(r"(?:^\|.*\n)+.*", prose, flags=re.MULTILINE):
+        *rows, after = table.split("\n")
+        assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1, rows
+        assert after.strip() == "" or after.startswith("<!--"), after
