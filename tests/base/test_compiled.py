@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import pytest
 
-from alikely._base.compiled import compiled
+from alikely._base.compilation import compiled
 
 
 def of_no_file() -> Callable[[int], int]:

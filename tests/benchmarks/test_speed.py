@@ -20,7 +20,7 @@ from sklearn.mixture import GaussianMixture
 
 import alikely as al
 from alikely.data.tables import from_counts, joint_correctness
-from alikely.inference import cell_limits, fisher, ready, resampling, sampling
+from alikely.inference import cache, cell_limits, fisher, resampling, sampling
 from alikely.inference.conjugate import pairwise_draws
 from alikely.inference.null import null_draws
 from alikely.metrics import consistency
@@ -162,8 +162,8 @@ def chains(compiled: bool) -> None:
     model = al.models.cohort(al.data.cohort_counts(al.load_example()))
     with pytest.MonkeyPatch.context() as patch:
         if compiled:
-            patch.setenv(ready.SWITCH, "pytensor")
-        ready.graphs_of.cache_clear()
+            patch.setenv(cache.SWITCH, "pytensor")
+        cache.graphs_of.cache_clear()
         al.inference.nuts(model, 1_000, rng=1)
 
 

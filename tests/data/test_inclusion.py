@@ -11,7 +11,7 @@ import pytest
 import alikely as al
 from alikely.data.blocks import blocks
 from alikely.data.inclusion import refuse_inclusion
-from alikely.inference.weighted import TOSSED
+from alikely.inference.weighting import TOSSED
 
 ITEMS = list("uvwxyz")
 

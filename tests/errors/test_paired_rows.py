@@ -18,7 +18,7 @@ from alikely.data.blocks import Block, blocks
 from alikely.errors import limits
 from alikely.errors.equal_rows import equality, expected_by_class, log_bayes_factors
 from alikely.errors.limits import _tied_ranks, paired_row_draws
-from alikely.errors.paired import (
+from alikely.errors.pairs import (
     Chain,
     PairedErrors,
     log_gamma_shares,
@@ -137,7 +137,7 @@ def test_shares_of_small_parameters_are_dirichlet() -> None:
 def from_the_prior(
     n: int, both: int, alone: tuple[int, int], rng: np.random.Generator, k: int = 3, t: int = 2
 ) -> tuple[dict[str, NDArray[np.float64]], PairedErrors]:
-    """Parameters of `alikely.errors.paired` from their prior, and errors, item by item."""
+    """Parameters of `alikely.errors.pairs` from their prior, and errors, item by item."""
     log_spread = np.log(np.abs(rng.normal(0, 2, n)))
     concentration = 1 / (np.exp(2 * (log_spread[:, None] + rng.normal(0, 0.15, (n, t)))) + 1e-6)
     log_base = rng.normal(0, 1.5, n)

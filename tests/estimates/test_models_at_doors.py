@@ -16,7 +16,7 @@ from scipy import special
 import alikely as al
 from alikely.data.cohorts import cohort_counts
 from alikely.data.tables import joint_correctness
-from alikely.models._asked import require_pairs
+from alikely.models._arguments import require_pairs
 from alikely.models.cohorts import cohort_layout
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 import alikely as al
 from alikely.data.cohorts import cohort_counts
-from alikely.inference import chains, ready
+from alikely.inference import cache, chains
 from alikely.inference.interpreter.models import Graphs
 from alikely.models._parts import Placed
 from alikely.models.observers import FEW_ANSWERS
@@ -39,8 +39,8 @@ SOURCE = Path(al.__file__).parent
 def empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of its own: other tests keep what they have compiled."""
     for name in ("graphs_of", "_code"):
-        plain = getattr(ready, name).__wrapped__
-        monkeypatch.setattr(ready, name, functools.lru_cache(maxsize=ready.KEPT)(plain))
+        plain = getattr(cache, name).__wrapped__
+        monkeypatch.setattr(cache, name, functools.lru_cache(maxsize=cache.KEPT)(plain))
 
 
 def toy(y: Any, shift: float = 0.0, labels: str = "abc") -> pm.Model:
@@ -180,7 +180,7 @@ def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
     assert any(
         (one[v.name].get_value() != v.get_value()).any() for v in other.data_vars
     )  # or nothing is tested
-    assert ready.Computation(one) == ready.Computation(other)
+    assert cache.Computation(one) == cache.Computation(other)
     point = somewhere(other)
     for found, wanted in zip(
         evaluated(one, other, point), evaluated(other, other, point), strict=True
@@ -192,9 +192,9 @@ def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", ONE_FOR_EACH)
 def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -> None:
     one, again, other = (ONE_FOR_EACH[name](seed) for seed in (1, 1, 2))
-    written = ready.Computation(one)
-    assert written == ready.Computation(again)
-    assert written != ready.Computation(other)
+    written = cache.Computation(one)
+    assert written == cache.Computation(again)
+    assert written != cache.Computation(other)
     # To share would have been wrong.
     point = somewhere(other)
     terms = zip(evaluated(one, other, point), evaluated(other, other, point), strict=True)
@@ -204,12 +204,12 @@ def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -
 @pytest.mark.slow
 def test_options_that_change_the_graph_share_nothing() -> None:
     few, many = observers(1, FEW_ANSWERS), observers(1, FEW_ANSWERS + 1)  # other nodes
-    assert ready.Computation(few) != ready.Computation(many)
-    plain = ready.Computation(toy([1, 2, 3]))
-    assert ready.Computation(toy([4, 5, 6])) == plain
-    assert ready.Computation(toy([1, 2, 3], shift=0.5)) != plain
-    assert ready.Computation(toy([1, 2, 3, 4], labels="abcd")) != plain
-    assert ready.Computation(toy([1, 2, 3], labels="abx")) != plain
+    assert cache.Computation(few) != cache.Computation(many)
+    plain = cache.Computation(toy([1, 2, 3]))
+    assert cache.Computation(toy([4, 5, 6])) == plain
+    assert cache.Computation(toy([1, 2, 3], shift=0.5)) != plain
+    assert cache.Computation(toy([1, 2, 3, 4], labels="abcd")) != plain
+    assert cache.Computation(toy([1, 2, 3], labels="abx")) != plain
 
 
 def sizes_of(model: pm.Model) -> list[int]:
@@ -234,15 +234,15 @@ def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
     one, other = (ONE_FOR_ALL[name](seed) for seed in (1, 2))
     own = {v.name: v.get_value() for v in one.data_vars}
     data = {v.name: v.get_value() for v in other.data_vars}
-    found = ready._starting_point(one)(data, 7)
-    np.testing.assert_array_equal(found, ready._starting_point(other)({}, 7))
+    found = cache._starting_point(one)(data, 7)
+    np.testing.assert_array_equal(found, cache._starting_point(other)({}, 7))
     made = Graphs(one)
     here, there = (saved_at(made, values, found)["strength"] for values in (own, data))
     assert np.abs(here - there).max() > 0.5
     ours = {
         variable.name
         for variable, transform in one.rvs_to_transforms.items()
-        if type(transform).__module__.startswith(ready.MODELS)
+        if type(transform).__module__.startswith(cache.MODELS)
     }
     sure = found[np.repeat([v.name in ours for v in one.free_RVs], sizes_of(one))]
     assert np.abs(sure).max() <= 1
@@ -254,7 +254,7 @@ def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
 def test_chains_start_where_counts_place_variables() -> None:
     """All that shapes a spectrum, also where logarithms are placed."""
     model = CASES["spectrum"].design()
-    made, start = Graphs(model), ready._starting_point(model)
+    made, start = Graphs(model), cache._starting_point(model)
     found = [saved_at(made, {}, start({}, seed)) for seed in range(20)]
     for name in ("ease_mean", "gap", "regime_sd"):
         transform = model.rvs_to_transforms[model[name]]
@@ -276,12 +276,12 @@ def test_other_data_are_another_posterior_of_the_same_graphs() -> None:
         al.inference.nuts(toy(y), 200, 300, rng=1)
         for y in ([0.5, 1.0, 1.5], [-3.0, 0.0, 3.0], [0.5, 1.0, 1.5])
     ]
-    info = ready.graphs_of.cache_info()
+    info = cache.graphs_of.cache_info()
     assert (info.misses, info.hits) == (1, 2)
     np.testing.assert_array_equal(drawn(trees[2]), drawn(trees[0]))
     assert (drawn(trees[1]) != drawn(trees[0])).any()
     # Also filled into one model, as simulation-based calibration does.
-    fill = ready.compiled(toy([0.5, 1.0, 1.5]))
+    fill = cache.compiled(toy([0.5, 1.0, 1.5]))
     tree = chains.sample(fill({"y": [-3.0, 0.0, 3.0]}).sampled, 50, 300, 1, ["mean"])
     residual = tree["posterior"]["residual"][..., 0] + tree["posterior"]["mean"]
     np.testing.assert_allclose(residual, -3, rtol=0, atol=1e-12)
@@ -293,7 +293,7 @@ def test_compiled_code_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Conjugate: mean 12/13, variance 4/13; 4 times the Monte Carlo error."""
     data = [0.5, 1.0, 1.5]
     interpreted = al.inference.nuts(toy(data), 2_000, 500, rng=1)
-    monkeypatch.setenv(ready.SWITCH, "pytensor")
+    monkeypatch.setenv(cache.SWITCH, "pytensor")
     compiled = al.inference.nuts(toy(data), 2_000, 500, rng=1)
     for tree in (interpreted, compiled):
         ess = float(azs.ess(tree["posterior"].to_dataset()[["mean"]])["mean"])
@@ -301,7 +301,7 @@ def test_compiled_code_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         residual = tree["posterior"]["residual"]
         assert residual.dims == ("chain", "draw", "trial")
         assert residual["trial"].values.tolist() == ["a", "b", "c"]
-    assert ready._code.cache_info().currsize == 1
+    assert cache._code.cache_info().currsize == 1
 
 
 @pytest.mark.slow
@@ -313,7 +313,7 @@ def test_threads_compile_once_and_keep_their_data() -> None:
     data = [[0.5, 1.0, 1.5], [-3.0, 0.0, 3.0], [9.0, 9.5, 9.0]]
     with ThreadPoolExecutor(3) as pool:
         together = list(pool.map(fit, data))
-    assert ready.graphs_of.cache_info().misses == 1
+    assert cache.graphs_of.cache_info().misses == 1
     for y, tree in zip(data, together, strict=True):
         np.testing.assert_array_equal(drawn(tree), drawn(fit(y)))
 
@@ -330,11 +330,11 @@ def test_what_models_hold_beside_data_stays_with_them() -> None:
         return model
 
     held = pytensor.shared(2.0, name="held")
-    ready.compiled(scaled(held))({})
+    cache.compiled(scaled(held))({})
     held.set_value(5.0)
     tree = al.inference.nuts(scaled(pytensor.shared(2.0, name="held")), 40, 50, rng=1)["posterior"]
     np.testing.assert_allclose(tree["y"], 2 * tree["x"])
-    assert ready.graphs_of.cache_info().misses == 1
+    assert cache.graphs_of.cache_info().misses == 1
 
 
 def test_models_without_a_gradient_are_refused() -> None:
@@ -386,7 +386,7 @@ def test_one_fallback_compiles_what_the_interpreter_cannot_take(
 ) -> None:
     asked = []
     monkeypatch.setattr("nutpie.compile_pymc_model", lambda m: asked.append(m) or Compiled())
-    monkeypatch.setattr(ready.dataclasses, "replace", lambda code, **_: code)
+    monkeypatch.setattr(cache.dataclasses, "replace", lambda code, **_: code)
     model, reason = unsupported(), "UnsupportedError: no tape knows ArgSort"
     if trouble == "import":
         model, reason = toy([0.5, 1.0, 1.5]), "ImportError: .*BatchedDot"
@@ -401,7 +401,7 @@ def test_one_fallback_compiles_what_the_interpreter_cannot_take(
             raise AttributeError("'numpy.ndarray' object has\nno attribute 'bit_generator'")
 
         monkeypatch.setattr("alikely.inference.interpreter.models.Graphs", crash)
-    fill = ready.compiled(model)
+    fill = cache.compiled(model)
     with caplog.at_level("INFO", logger="alikely"):
         found = [fill({}) for _ in range(2)]
     assert asked == [model]
@@ -417,13 +417,13 @@ def test_one_fallback_compiles_what_the_interpreter_cannot_take(
 @pytest.mark.usefixtures("empty")
 def test_the_interpreter_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nutpie.compile_pymc_model", lambda model: Compiled())
-    monkeypatch.setattr(ready.dataclasses, "replace", lambda code, **_: code)
+    monkeypatch.setattr(cache.dataclasses, "replace", lambda code, **_: code)
     monkeypatch.setenv("ALIKELY_EVALUATOR", "pytensor")
-    found = ready.compiled(toy([0.5, 1.0, 1.5]))({})
+    found = cache.compiled(toy([0.5, 1.0, 1.5]))({})
     assert found[1:] == ("numba", "ALIKELY_EVALUATOR is 'pytensor'")
     monkeypatch.setenv("ALIKELY_EVALUATOR", "jax")
     with pytest.raises(ValueError, match="must be 'interpreter' or 'pytensor', got 'jax'"):
-        ready.compiled(toy([0.5, 1.0, 1.5]))
+        cache.compiled(toy([0.5, 1.0, 1.5]))
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import alikely as al
 from alikely.inference.influence import covariance_of
-from alikely.inference.pooled import pooled_sum
+from alikely.inference.pooling import pooled_sum
 from alikely.metrics import ERROR_CONSISTENCY
 
 Floats = NDArray[np.float64]

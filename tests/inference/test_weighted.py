@@ -15,7 +15,7 @@ from alikely.data.blocks import blocks
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import freedom_of
 from alikely.inference.strata import masses_of_strata, right_in_strata
-from alikely.inference.weighted import (
+from alikely.inference.weighting import (
     TOSSED,
     deviations,
     effective_images,

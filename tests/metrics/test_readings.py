@@ -16,7 +16,7 @@ from alikely.data.blocks import Block
 from alikely.inference.evaluation import evaluator
 from alikely.inference.features import reading_features
 from alikely.metrics import Metric
-from alikely.metrics.readings import Readings
+from alikely.metrics.ratings import Readings
 
 ALL = [m for m in al.metrics.metrics().values() if m.counts == "readings"]
 NONE = -1

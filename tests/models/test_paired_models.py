@@ -16,9 +16,9 @@ from scipy import special, stats
 from scipy.spatial.distance import jensenshannon
 
 import alikely as al
-from alikely.errors.paired import Chain, PairedErrors, divergence
+from alikely.errors.pairs import Chain, PairedErrors, divergence
 from alikely.metrics.rows import drop_true, insert_true
-from alikely.models import paired
+from alikely.models import pairs
 
 # Graphs that run a few times are not worth rewriting.
 PLAIN = Mode("py", None)
@@ -49,7 +49,7 @@ def rows(rng: np.random.Generator, *shape: int) -> np.ndarray:
 
 def density(z: Any, parameters: Any, seen: Any) -> Any:
     """Log density of coordinates of a row."""
-    return paired._coordinate_density(*map(pt.as_tensor, (z, parameters, seen))).eval(mode=PLAIN)
+    return pairs._coordinate_density(*map(pt.as_tensor, (z, parameters, seen))).eval(mode=PLAIN)
 
 
 def by_brute_force(c: float, s: Any, p: Any, q: Any, counts: Any) -> float:
@@ -70,7 +70,7 @@ def test_likelihood_sums_over_what_was_copied() -> None:
     c, s, (p, q) = rng.random(3), rows(rng, 3, 2), rows(rng, 2, 3, 2)
     value = np.concatenate(COUNTS[:3], axis=-1)
     logs = (np.log(np.stack([c, 1 - c], axis=-1)), np.log(s), np.log(p), np.log(q))
-    found = paired._log_both(*map(pt.as_tensor, (value, *logs, value)))
+    found = pairs._log_both(*map(pt.as_tensor, (value, *logs, value)))
     wanted = [by_brute_force(c[t], s[t], p[t], q[t], COUNTS[:, t]) for t in range(3)]
     np.testing.assert_allclose(found.eval(mode=PLAIN), wanted, rtol=1e-12)
 
@@ -81,14 +81,14 @@ def test_draws_of_labels_have_the_probabilities_of_the_model() -> None:
     n, size = 50, 4000
     logs = np.log([c, 1 - c]), np.log(s), np.log(p), np.log(q)
     like = np.array([n, *np.zeros(8, dtype=int)])
-    drawn = paired.drawn_both(*logs, like, rng, (size,)) / n
+    drawn = pairs.drawn_both(*logs, like, rng, (size,)) / n
     same = c * s + (1 - c) * p * q
     of_a, of_b = ((1 - c) * x * (1 - y) for x, y in ((p, q), (q, p)))
     wanted = np.concatenate([same, of_a, of_b])
     error = np.sqrt(wanted * (1 - wanted) / (n * size))
     # The largest of 9 normal deviates exceeds 4 once in 1,700 runs.
     assert (np.abs(drawn.mean(axis=0) - wanted) < 4 * error).all()
-    assert (paired.drawn_alone(np.log(p), np.array(7), rng, (5,)).sum(axis=-1) == 7).all()
+    assert (pairs.drawn_alone(np.log(p), np.array(7), rng, (5,)).sum(axis=-1) == 7).all()
 
 
 def test_coordinates_are_those_of_the_conjugate_posterior() -> None:
@@ -99,10 +99,10 @@ def test_coordinates_are_those_of_the_conjugate_posterior() -> None:
     parameters, own = rng.gamma(1, 1, (3, 2)) + 0.05, counts[3]
     z = rng.normal(size=(20, 3, 2))
     shape = parameters + own
-    place = paired._place(z, shape, np)
+    place = pairs._place(z, shape, np)
     prior = density(z, parameters, own)
     logs = place - special.logsumexp(place, axis=-1, keepdims=True)
-    slope = 1 / np.sqrt(shape + paired.WIDTH) + special.expit(-z) / shape
+    slope = 1 / np.sqrt(shape + pairs.WIDTH) + special.expit(-z) / shape
     exact = (stats.loggamma(shape).logpdf(place) + np.log(slope)).sum(axis=-1)
     difference = prior + (own * logs).sum(axis=-1) - exact
     np.testing.assert_allclose(difference, np.broadcast_to(difference[0], difference.shape))
@@ -113,8 +113,8 @@ def test_coordinates_are_found_again(parameter: float) -> None:
     rng = np.random.default_rng(4)
     z = rng.normal(0, 3, 100)
     shape = np.full(100, parameter)
-    place = paired._place(z, shape, np)
-    again = paired._place(paired._coordinate(place, shape), shape, np)
+    place = pairs._place(z, shape, np)
+    again = pairs._place(pairs._coordinate(place, shape), shape, np)
     # Of numbers up to 1e8 the last digits are lost.
     np.testing.assert_allclose(again, place, rtol=1e-12, atol=1e-12)
 
@@ -122,8 +122,8 @@ def test_coordinates_are_found_again(parameter: float) -> None:
 def test_rows_of_drawn_coordinates_are_dirichlet() -> None:
     rng = np.random.default_rng(5)
     parameters, seen, n = np.array([0.05, 0.5, 3.0]), np.array([0.0, 4.0, 1.0]), 20_000
-    z = paired._random_coordinates(np.tile(parameters, (n, 1)), seen, rng)
-    place = paired._place(z, parameters + seen, np)
+    z = pairs._random_coordinates(np.tile(parameters, (n, 1)), seen, rng)
+    place = pairs._place(z, parameters + seen, np)
     drawn = special.softmax(place, axis=-1)
     mean = parameters / parameters.sum()
     variance = mean * (1 - mean) / (parameters.sum() + 1)
@@ -170,7 +170,7 @@ def test_labels_are_those_of_the_tables() -> None:
     tables = [labeled(table + 5 * np.eye(3, dtype=int), "abc").T for table in square(COUNTS)]
     model = al.models.paired_errors(*tables)
     assert model.coords["response_class"] == ("a", "b", "c")
-    for name, part in zip(paired.KINDS, COUNTS, strict=True):
+    for name, part in zip(pairs.KINDS, COUNTS, strict=True):
         np.testing.assert_array_equal(model[name].get_value()[0], part)
     np.testing.assert_array_equal(drop_true(np.array(square(COUNTS))), COUNTS)
 

@@ -16,7 +16,7 @@ from pytensor.graph.replace import clone_replace
 from scipy import stats
 
 import alikely as al
-from alikely.inference import ready
+from alikely.inference import cache
 from alikely.models import prior_texts, with_priors
 from alikely.models._parts import Placed
 from studies.cases import CASES
@@ -216,7 +216,7 @@ def test_interventions_and_copies_go_on_to_work() -> None:
 @pytest.mark.slow
 def test_the_cache_tells_priors_apart() -> None:
     def written(**priors: Any) -> Any:
-        return ready.Computation(al.models.copying(COUNTS, independent=True, priors=priors))
+        return cache.Computation(al.models.copying(COUNTS, independent=True, priors=priors))
 
     assert written(p_a=(2, 2)) == written(p_a=(2, 2))
     different = [written(), written(p_a=(2, 2)), written(p_a=(2, 3)), written(p_b=(2, 2))]

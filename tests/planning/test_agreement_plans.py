@@ -9,7 +9,7 @@ import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from alikely.inference.intervals import analytic_interval
-from alikely.metrics.readings import COHEN_KAPPA
+from alikely.metrics.ratings import COHEN_KAPPA
 from alikely.planning import items_for_agreement
 
 COEFFICIENTS = ["cohen_kappa", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha", "brennan_prediger",

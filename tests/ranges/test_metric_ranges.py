@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 
 import alikely as al
 from alikely.data.blocks import blocks
-from alikely.errors import paired
+from alikely.errors import pairs
 from alikely.inference.cell_limits import option_limits
 from alikely.inference.features import option_features, reading_features
 from alikely.metrics import (
@@ -111,7 +111,7 @@ def test_agreement_of_labels_of_all_pairs(rng: np.random.Generator) -> None:
 def test_divergences(rng: np.random.Generator) -> None:
     p = shares(rng, N, 5)
     q = np.where(rng.random((N, 1)) < 0.5, nearly(rng, p), shares(rng, N, 5))
-    assert_within(paired.divergence(p, q, 0.5), 0, 1)
+    assert_within(pairs.divergence(p, q, 0.5), 0, 1)
 
 
 @given(rng=SEEDS)

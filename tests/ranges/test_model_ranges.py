@@ -18,7 +18,7 @@ from pytensor.compile.mode import Mode
 import alikely as al
 from alikely._base.arrays import within
 from alikely.metrics.alternatives import m_afc_log_probability
-from alikely.models import _populations, _strengths, copies, paired
+from alikely.models import _populations, _strengths, copies, pairs
 from alikely.models._parts import tensor_within
 from alikely.models.cohorts import SURE, _joint_probability
 
@@ -112,6 +112,6 @@ def test_labels_that_models_draw(rng: np.random.Generator, k: int) -> None:
     copying = np.log(np.maximum(shares(rng, 4, 2, 2), 1e-300))
     like = np.zeros((4, 2, 3 * k), dtype=int)
     like[..., : 2 * k] = rng.integers(0, 5, (4, 2, 2 * k))
-    drawn = paired.drawn_both(copying, logs, logs, logs[..., ::-1], like, rng)
+    drawn = pairs.drawn_both(copying, logs, logs, logs[..., ::-1], like, rng)
     assert (drawn >= 0).all()
     np.testing.assert_array_equal(drawn[..., : 2 * k].sum(axis=-1), like[..., : 2 * k].sum(axis=-1))

@@ -36,13 +36,13 @@ from alikely.data.ingest import label
 from alikely.data.summaries import missing_note_of
 from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
-from alikely.inference.complete import with_constants
+from alikely.inference.fits import with_constants
 from alikely.inference.intervals import interval
 
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates
-    from alikely.models._asked import AskedModel
-    from alikely.models._given_priors import Priors
+    from alikely.models._arguments import AskedModel
+    from alikely.models._priors import Priors
 
 MANY_CONDITIONS = 10
 # More counts (of models by the pattern of correct humans) give a warning: 600 take seconds, the
@@ -148,8 +148,8 @@ def fit_cohort(
     """
     # These modules import PyMC, so they are imported only when needed.
     n_draws = resolve("n_draws", n_draws)
-    from alikely.models._asked import asked_model, refuse_options
-    from alikely.models._given_priors import check_priors
+    from alikely.models._arguments import asked_model, refuse_options
+    from alikely.models._priors import check_priors
     from alikely.models.cohorts import PLACES, cohort, cohort_layout
 
     check_priors(priors)

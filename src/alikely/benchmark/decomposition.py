@@ -47,8 +47,8 @@ from alikely.benchmark.layout import (
 from alikely.data.blocks import Block, blocks
 from alikely.inference.evaluation import agreement_of_distinct, evaluator
 from alikely.inference.influence import cluster_influence, estimate, indicator, most_freedom
-from alikely.inference.weighted import Population as Drawn
-from alikely.inference.weighted import deviations, freedom_of_sums
+from alikely.inference.weighting import Population as Drawn
+from alikely.inference.weighting import deviations, freedom_of_sums
 from alikely.metrics import Metric
 
 # Smallest and largest pseudocount in each of the four cells of a pair; the largest is for one pair

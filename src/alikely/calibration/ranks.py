@@ -30,8 +30,8 @@ from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, spawn_integer
 from alikely._base.settings import resolve
 from alikely.calibration.studies import run_study
+from alikely.inference.cache import LOCK, Ready, compiled
 from alikely.inference.intervals import uniformity
-from alikely.inference.ready import LOCK, Ready, compiled
 
 if TYPE_CHECKING:
     import pymc as pm

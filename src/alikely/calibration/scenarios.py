@@ -24,7 +24,7 @@ from alikely.estimates.pairs import agreement, compare
 from alikely.estimates.result import Result
 from alikely.metrics import Metric, errors
 from alikely.metrics.options import OptionSums
-from alikely.metrics.readings import Readings
+from alikely.metrics.ratings import Readings
 
 __all__ = ["SCENARIOS", "Scenario"]
 

@@ -23,7 +23,7 @@ from alikely.data.summaries import missing_note_of
 from alikely.data.tables import answers, correctness
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.errors.equal_rows import expected_by_class
-from alikely.errors.paired import PairedErrors
+from alikely.errors.pairs import PairedErrors
 from alikely.metrics import errors
 from alikely.metrics.rows import Mixture, drop_true
 

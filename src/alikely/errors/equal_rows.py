@@ -22,7 +22,7 @@ from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_total
 from alikely.data.blocks import Block, blocks
-from alikely.errors.paired import PairedErrors, paired_errors
+from alikely.errors.pairs import PairedErrors, paired_errors
 from alikely.inference.intervals import adjusted_p_values
 from alikely.metrics import Metric
 from alikely.metrics.rows import Mixture, label_divergence

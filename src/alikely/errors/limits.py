@@ -35,7 +35,7 @@ from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import blocks, cluster_numbers
 from alikely.data.tables import one_answer_each
-from alikely.errors.paired import (
+from alikely.errors.pairs import (
     COPIED,
     LEAST,
     Chain,

@@ -5,9 +5,9 @@ from .contrasts import difference as difference
 from .contrasts import mean as mean
 from .contrasts import nearest_observers as nearest_observers
 from .correlations import metric_correlations as metric_correlations
-from .independent import independent_observers as independent_observers
-from .independent import null_table as null_table
-from .independent import test_copy_model as test_copy_model
+from .independence import independent_observers as independent_observers
+from .independence import null_table as null_table
+from .independence import test_copy_model as test_copy_model
 from .latex import latex_table as latex_table
 from .margins import consistency_table as consistency_table
 from .matrices import pairwise_matrix as pairwise_matrix

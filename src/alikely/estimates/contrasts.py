@@ -73,8 +73,8 @@ from alikely.inference.intervals import (
     describe_draws,
     within,
 )
-from alikely.inference.pooled import left_out, pooled_sum
-from alikely.inference.weighted import freedom_of_sums, holding, student_deviate
+from alikely.inference.pooling import left_out, pooled_sum
+from alikely.inference.weighting import freedom_of_sums, holding, student_deviate
 from alikely.metrics import Metric
 
 Which = str | Sequence[str] | Mapping[str, str | Sequence[str]]

@@ -22,7 +22,7 @@ from alikely.estimates.result import Result
 from alikely.inference.influence import covariance_of, estimate, of_items, of_sums
 from alikely.inference.intervals import interval
 from alikely.inference.process import four_chains
-from alikely.inference.weighted import student_deviate
+from alikely.inference.weighting import student_deviate
 from alikely.margins.checks import entry_remarks
 from alikely.margins.model_margins import decision_margins
 from alikely.margins.posterior import CHECKED, MarginModel, entry_draws

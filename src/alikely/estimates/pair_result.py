@@ -33,7 +33,7 @@ from alikely.estimates.sentences import PLACES, chosen_interval, result_sentence
 from alikely.inference.cell_limits import WITHOUT_DRAWS, posterior_quantiles
 from alikely.inference.intervals import adjusted_p_values, analytic_interval, interval
 from alikely.inference.resampling import bca_of_table
-from alikely.inference.weighted import holding, student_deviate
+from alikely.inference.weighting import holding, student_deviate
 from alikely.metrics import consistency
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from alikely.models._asked import AskedModel
+    from alikely.models._arguments import AskedModel
 
     Confusions = Mapping[str, ArrayLike | pd.DataFrame]
 
@@ -405,7 +405,7 @@ def error_similarity(
     data are compatible with equal rows.
 
     In each tail, the wider of two limits is used. One limit comes from the posterior of paired
-    error rows (`alikely.errors.paired`). The other limit is the divergence at which the observed
+    error rows (`alikely.errors.pairs`). The other limit is the divergence at which the observed
     estimate would be too small or too large in data sets simulated from similar populations
     (`alikely.errors.limits`). The quantiles of ``result.draws("posterior")`` are these limits;
     draws of the posterior alone are in the group ``rows``. The quantiles of averaged draws are not

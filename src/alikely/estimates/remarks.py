@@ -28,7 +28,7 @@ from alikely.data.summaries import DATA_SUMMARY
 from alikely.data.tables import SEPARATOR
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import freedom_of, indicator, of_items
-from alikely.inference.weighted import FEWEST_EFFECTIVE
+from alikely.inference.weighting import FEWEST_EFFECTIVE
 from alikely.metrics import Metric
 
 if TYPE_CHECKING:

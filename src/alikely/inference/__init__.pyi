@@ -1,9 +1,9 @@
 from .cell_limits import option_limits as option_limits
 from .chains import SamplingWarning as SamplingWarning
 from .chains import nuts as nuts
-from .complete import extended as extended
 from .conjugate import pairwise_draws as pairwise_draws
 from .evaluation import evaluator as evaluator
+from .fits import extended as extended
 from .influence import covariance as covariance
 from .influence import estimate as estimate
 from .intervals import adjusted_p_values as adjusted_p_values

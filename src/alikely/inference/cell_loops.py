@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from alikely._base.compiled import compiled
+from alikely._base.compilation import compiled
 
 # Roots: steps at most, and when they end: by probability, by distance.
 STEPS = 60

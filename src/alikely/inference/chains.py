@@ -25,8 +25,8 @@ from alikely._base.parallel import workers
 from alikely._base.random import RandomState, seed_sequence, spawn_integer
 from alikely._base.settings import resolve
 from alikely._base.steps import own_bar, shows_progress
-from alikely.inference.complete import check_include, data_groups, extended
-from alikely.inference.ready import compiled
+from alikely.inference.cache import compiled
+from alikely.inference.fits import check_include, data_groups, extended
 
 if TYPE_CHECKING:
     import pymc as pm

@@ -16,7 +16,7 @@ from scipy import sparse
 from alikely._base.arrays import Floats
 from alikely.data.blocks import Block
 from alikely.inference.features import Features, features, joint_errors_of, label_features
-from alikely.inference.weighted import (
+from alikely.inference.weighting import (
     TOSSED,
     Population,
     deviations,

@@ -24,7 +24,7 @@ from alikely.metrics.gradients import central_differences
 from alikely.metrics.margins import margin_moments
 from alikely.metrics.options import FEATURES, OptionSums, given_answers, given_probabilities
 from alikely.metrics.pair_sums import Names
-from alikely.metrics.readings import Readings
+from alikely.metrics.ratings import Readings
 
 
 def features(block: Block, metric: Metric, weight: Floats | None = None) -> Features:

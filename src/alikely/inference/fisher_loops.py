@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from alikely._base.compiled import compiled
+from alikely._base.compilation import compiled
 
 # Log probabilities of tables that are equally probable differ by rounding, never by this much.
 ROUNDING = 1e-7

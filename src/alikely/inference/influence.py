@@ -26,7 +26,7 @@ from alikely.data.blocks import LEFT_OUT, Block, blocks, cluster_numbers
 from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.tables import SEPARATOR
 from alikely.inference.evaluation import Evaluator, evaluator
-from alikely.inference.weighted import effective_images, freedom_of_sums
+from alikely.inference.weighting import effective_images, freedom_of_sums
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cells import divide
 from alikely.metrics.pair_sums import combined_influence

@@ -29,7 +29,7 @@ from alikely.inference.conjugate import COPY_MODEL
 from alikely.inference.evaluation import evaluator
 from alikely.inference.features import weighted_cells
 from alikely.inference.process import n_pieces, prior_pieces
-from alikely.inference.weighted import multiplicities
+from alikely.inference.weighting import multiplicities
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import PatternPrior, Prior, cell_prior
 

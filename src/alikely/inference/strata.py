@@ -22,7 +22,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import Block, blocks
 from alikely.inference.features import weighted_cells
 from alikely.inference.process import prior_pieces
-from alikely.inference.weighted import Population
+from alikely.inference.weighting import Population
 from alikely.metrics import Metric
 from alikely.metrics.cell_priors import PatternPrior, cell_prior
 

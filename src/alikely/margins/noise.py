@@ -23,7 +23,7 @@ from alikely._base.settings import resolve
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
-from alikely.inference.complete import labeled, with_constants
+from alikely.inference.fits import labeled, with_constants
 from alikely.inference.intervals import interval
 from alikely.margins.reliability import repeat_cells, repeated_answers
 from alikely.margins.tables import alternatives_of
@@ -31,8 +31,8 @@ from alikely.metrics.alternatives import m_afc_probability
 from alikely.metrics.consistency import error_consistency
 
 if TYPE_CHECKING:
-    from alikely.models._asked import AskedModel
-    from alikely.models._given_priors import Priors
+    from alikely.models._arguments import AskedModel
+    from alikely.models._priors import Priors
 
 
 TUNE = 500
@@ -127,8 +127,8 @@ def fit_observers(
     # The subpackage models imports PyMC: only when needed.
     n_draws = resolve("n_draws", n_draws)
     from alikely.models import observer_margins
-    from alikely.models._asked import asked_model, refuse_options
-    from alikely.models._given_priors import check_priors
+    from alikely.models._arguments import asked_model, refuse_options
+    from alikely.models._priors import check_priors
 
     check_priors(priors)
     refuse_options(model, {"priors": priors, "components": components != "auto"})

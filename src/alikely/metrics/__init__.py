@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # Also imported to register their metrics.
-from alikely.metrics import bounds, errors, margins, readings  # noqa: F401
+from alikely.metrics import bounds, errors, margins, ratings  # noqa: F401
 from alikely.metrics.answers import Answers
 from alikely.metrics.consistency import ERROR_CONSISTENCY, error_consistency
 from alikely.metrics.copying import copy_probability

@@ -1,10 +1,10 @@
-from ._given_priors import prior_texts as prior_texts
-from ._given_priors import with_priors as with_priors
+from ._priors import prior_texts as prior_texts
+from ._priors import with_priors as with_priors
 from .cohorts import cohort as cohort
 from .copies import copying as copying
 from .margins import item_margins as item_margins
 from .observers import observer_margins as observer_margins
-from .paired import paired_errors as paired_errors
+from .pairs import paired_errors as paired_errors
 from .spectra import spectrum as spectrum
 
 __all__ = [

@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 from alikely._base.checks import one_of
 from alikely.data.blocks import LEFT_OUT
-from alikely.models._given_priors import Priors, with_priors
 from alikely.models._parts import (
     averages,
     effects,
@@ -51,6 +50,7 @@ from alikely.models._populations import (
     kappas,
     over_images,
 )
+from alikely.models._priors import Priors, with_priors
 
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates

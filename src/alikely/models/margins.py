@@ -26,8 +26,8 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
 from alikely.metrics.margins import normal_scores
-from alikely.models._given_priors import Priors, with_priors
 from alikely.models._parts import informed
+from alikely.models._priors import Priors, with_priors
 from alikely.models._strengths import (
     FLOOR,
     Bent,

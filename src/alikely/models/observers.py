@@ -24,8 +24,8 @@ from scipy.interpolate import CubicSpline
 from alikely._base.arrays import Floats, normal_nodes
 from alikely.metrics.alternatives import distractor_nodes
 from alikely.metrics.margins import FEWEST_ITEMS, repeated
-from alikely.models._given_priors import Priors, with_priors
 from alikely.models._parts import TINY, informed, informed_zero_sum
+from alikely.models._priors import Priors, with_priors
 from alikely.models._strengths import (
     FLOOR,
     GRID,

@@ -21,7 +21,6 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
-from alikely.models._given_priors import Priors, with_priors
 from alikely.models._mixtures import regime_names, tightest_groups
 from alikely.models._parts import (
     DIMS,
@@ -35,6 +34,7 @@ from alikely.models._parts import (
     sums,
     tables_for,
 )
+from alikely.models._priors import Priors, with_priors
 
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates

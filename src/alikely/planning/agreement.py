@@ -30,7 +30,7 @@ from alikely._base.notes import told
 from alikely._base.settings import resolve
 from alikely.inference.intervals import analytic_interval
 from alikely.metrics import Metric, get_metric
-from alikely.metrics.readings import Readings
+from alikely.metrics.ratings import Readings
 from alikely.planning.numbers import check_whole, check_width, grid, smallest_with
 
 # Items of a population, so large that small-sample corrections vanish.

@@ -50,7 +50,7 @@ from alikely.estimates.analysis import check_numbers
 from alikely.inference.evaluation import evaluator
 from alikely.inference.intervals import interval, mean_of_defined
 from alikely.inference.strata import cells_of_strata
-from alikely.inference.weighted import (
+from alikely.inference.weighting import (
     FEWEST_EFFECTIVE,
     Population,
     effective_images,

@@ -17,14 +17,14 @@ from alikely._base.random import RandomState
 from alikely._base.settings import resolve
 from alikely.data.covariates import covariate_tables, covariates_dataset
 from alikely.inference.chains import nuts
-from alikely.inference.complete import labeled, with_constants
+from alikely.inference.fits import labeled, with_constants
 from alikely.inference.intervals import interval
 from alikely.models._mixtures import neighbour_probabilities, regime_names
 
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates
-    from alikely.models._asked import AskedModel
-    from alikely.models._given_priors import Priors
+    from alikely.models._arguments import AskedModel
+    from alikely.models._priors import Priors
 
 
 # Thinning: chains move slowly between groupings of conditions with similar likelihoods, and more
@@ -113,8 +113,8 @@ def fit_spectrum(
     # These modules import PyMC, so they are imported only when needed.
     n_draws = resolve("n_draws", n_draws)
     from alikely.models import spectrum as spectrum_model
-    from alikely.models._asked import asked_model, refuse_options
-    from alikely.models._given_priors import check_priors
+    from alikely.models._arguments import asked_model, refuse_options
+    from alikely.models._priors import check_priors
 
     check_priors(priors)
     of_type(spectrum, xr.Dataset, "make one with al.difficulty_spectrum")

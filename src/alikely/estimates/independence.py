@@ -31,7 +31,7 @@ from alikely.data.inclusion import refuse_inclusion
 from alikely.estimates.analysis import check_numbers
 from alikely.estimates.remarks import joined_notes
 from alikely.estimates.result import Result
-from alikely.inference.independent import independent_posterior
+from alikely.inference.independence import independent_posterior
 from alikely.inference.intervals import interval
 from alikely.inference.null import (
     bayes_factor_prior,
@@ -72,7 +72,7 @@ def independent_observers(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     sampler : {"auto", "exact", "nuts"}
-        Sampling method; see `alikely.inference.independent.independent_posterior`.
+        Sampling method; see `alikely.inference.independence.independent_posterior`.
     priors : mapping, optional
         Priors of ``p_a`` and ``p_b``: Beta parameters such as ``(2, 1)``, or, with MCMC, any
         distribution (see `alikely.models.with_priors`). Default: uniform.

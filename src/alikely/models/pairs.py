@@ -19,8 +19,8 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from alikely.metrics.rows import drop_true, insert_true
-from alikely.models._given_priors import Priors, with_priors
 from alikely.models._parts import tensor_within
+from alikely.models._priors import Priors, with_priors
 
 __all__ = ["paired_errors"]
 
@@ -28,7 +28,7 @@ KINDS = ("agreed", "apart_a", "apart_b", "alone_a", "alone_b")
 PAIR_DIMS = ("pair", "true_class", "response_class")
 WRONG_DIMS = ("pair", "true_class", "wrong_class")
 SIDE_DIMS = ("pair", "side", "true_class", "wrong_class")
-# All as in `alikely.errors.paired`, whose Gibbs sampler draws from the same posterior.
+# All as in `alikely.errors.pairs`, whose Gibbs sampler draws from the same posterior.
 COPIED = 0.5
 SURE_OF = 8.0
 FLOOR = 1e-6

@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.tables import check_counts, pair_coords
 from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
-from alikely.inference.complete import labeled
 from alikely.inference.conjugate import independence_draws
+from alikely.inference.fits import labeled
 from alikely.inference.null import independent_cells
 from alikely.inference.sampling import Sampler, check_sampler
 from alikely.metrics import ERROR_CONSISTENCY, Metric
@@ -54,7 +54,7 @@ def independent_posterior(
     coords = pair_coords(len(counts), pairs)
     if priors is not None:
         # The models import PyMC: only when needed.
-        from alikely.models._given_priors import check_priors
+        from alikely.models._priors import check_priors
 
         check_priors(priors)
     per_chain = -(-n_draws // CHAINS)
