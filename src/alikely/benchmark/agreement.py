@@ -234,9 +234,9 @@ def agreement_regression(
     accuracies overestimated the family effect by 0.03 to 0.05. The bias was 0.007 to 0.02 with the
     mean accuracy and its square as predictors, and below 0.0005 with the accuracy gap as well.
 
-    All pairs of a matrix share the same questions, so their estimates have correlated sampling
-    errors. The resulting variance of the coefficients, estimated from the influence of each
-    question [H74]_, is added to that of their draws.
+    All pairs of a matrix are based on the same questions, so their estimates have correlated
+    sampling errors. The resulting variance of the coefficients, estimated from the influence of
+    each question [H74]_, is added to that of their draws.
 
     Standard deviations are drawn by importance sampling. The result has a note if the weights are
     uneven [V24]_.

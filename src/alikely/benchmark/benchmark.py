@@ -238,7 +238,8 @@ def differences(
     scores : Result
         As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`. Results
         of `alikely.benchmark.group_scores` (mean agreement of each observer with all others) and
-        `alikely.benchmark.reader_study` (modalities) are accepted with no option but `ci_prob`.
+        `alikely.benchmark.reader_study` (modalities) are also accepted, with `ci_prob` as the only
+        option.
     generalize_to : {"images", "observers", "both"}, optional
         Population that intervals generalize to: new images, new humans, or both. Default: both.
         Not available for `alikely.benchmark.scores_from_result`.
@@ -332,7 +333,8 @@ def test_equality(
     Returns
     -------
     pandas.Series
-        - ``p_value``: of the largest standardized difference (Tukey 1949), adjusted for all pairs
+        - ``p_value``: p-value of the largest standardized difference (Tukey 1949), adjusted for all
+          pairs
         - ``system``, ``other``, ``difference``: the pair with the largest difference in units of
           standard errors
         - ``n_systems``

@@ -53,7 +53,7 @@ def multiverse_analysis(
     exclude: str | Exclusions | None = None,
     metrics: Sequence[str | Metric] = DEALT_WITH,
 ) -> pd.DataFrame:
-    """Score a benchmark under all combinations of analysis choices that papers make.
+    """Score a benchmark under all combinations of analysis choices found in papers.
 
     The choices are
 

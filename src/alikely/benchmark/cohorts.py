@@ -259,7 +259,7 @@ def cohort_scores(
         One row per level and system, with columns
 
         - ``copy_probability``, ``error_consistency``, ``ceiling_normalized``: posterior means and
-          bounds, also for the observed humans if these differ
+          bounds; also for the observed humans, if results for these differ
         - ``humans``: the humans that these columns describe: ``"new"`` (new humans from a
           heterogeneous population) or ``"alike"`` (new humans, assuming that all are equally
           accurate)
@@ -302,7 +302,7 @@ def cohort_check(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Check predictions of the accuracy of models, by the number of humans who are correct.
+    """Check the predicted accuracy of models, by the number of humans who are correct.
 
     Parameters
     ----------

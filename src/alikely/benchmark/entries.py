@@ -44,9 +44,9 @@ def scores_from_result(
         Result with posterior draws, for any metric except error similarity, whose draws cannot be
         averaged over pairs.
     reference : str or sequence of str, optional
-        Names of the observers that systems are scored against. Default for margins: the groups of
-        humans. Pairs of two reference observers form the row ``human-human``; pairs without a
-        reference observer are excluded.
+        Names of the observers that systems are scored against. Default for results of margins: the
+        groups of humans. Pairs of two reference observers form the row ``human-human``; pairs
+        without a reference observer are excluded.
 
     Returns
     -------

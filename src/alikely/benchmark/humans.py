@@ -40,8 +40,9 @@ def noise_ceilings(
 
     The consensus is the majority of humans on a trial; a tie counts as half correct. A repeated
     item counts as one trial, on which a human's vote is the proportion correct. The upper bound is
-    the mean consistency of humans with the consensus of all humans. The lower bound uses the
-    consensus of the other humans. Models below the lower bound miss regularities that humans share.
+    the mean consistency of humans with the consensus of all humans. The lower bound uses, for each
+    human, the consensus of the other humans. Models below the lower bound miss regularities that
+    humans share.
 
     Parameters
     ----------

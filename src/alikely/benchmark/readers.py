@@ -94,12 +94,12 @@ def reader_study(
         Name of the observer that readers are compared with. Default: readers are compared with one
         another.
     metric : str or Metric
-        A metric of trials, as in `alikely.compare`. Without `ai` it must be symmetric.
+        A metric of trials, as in `alikely.compare`. Without `ai`, the metric must be symmetric.
     readers : str
         Kind of the readers.
     no_response : {"error", "drop"}
-        Count missing ratings as errors, or exclude them, as `alikely.agreement` does. Default
-        ``"drop"``: a case that was not read contains no information about the reader.
+        Count missing ratings as errors, or exclude them, as `alikely.agreement` does. The default
+        is ``"drop"``, because an unread case contains no information about the reader.
     cluster : str, optional
         Column that defines clusters of dependent cases, such as ``"patient"`` for lesions. Clusters
         are then the sampling units instead of cases.

@@ -163,9 +163,9 @@ def benchmark_scores(
     pairs of different joint errors. For other metrics, the center is the estimate, and influences
     are increased if errors are few.
 
-    Bootstrap and posterior resample each human and each image, as identified by `human_ids` and
-    `item_scope`, once for all its occurrences. The posterior of errors by class cannot do this for
-    images; a note is added where this matters.
+    The bootstrap and the posterior resample each human and each image, as identified by `human_ids`
+    and `item_scope`, once for all its occurrences. The posterior of errors by class cannot do this
+    for images; a note is added where this matters.
 
     Examples
     --------

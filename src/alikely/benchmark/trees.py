@@ -166,7 +166,7 @@ class Families:
         pandas.DataFrame
             One row per observer, in the order of leaves, with columns
 
-            - ``family``: numbered from 1, in the order of leaves
+            - ``family``: number of the family, from 1 in the order of leaves
             - ``size``, ``support``: size and support of the family's branch; support is NaN for
               families of one
 
@@ -226,8 +226,8 @@ def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = Non
     Parameters
     ----------
     matrix : Result
-        As returned by `alikely.pairwise_matrix`, for a symmetric metric. Several conditions are
-        averaged.
+        As returned by `alikely.pairwise_matrix`, for a symmetric metric. Estimates are averaged
+        over conditions.
     n_resamples : int
         Number of bootstrap replicates. 0 gives a tree without support.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

@@ -58,13 +58,14 @@ def decision_margins(
     """Compute decision margins of observers from margins, logits or class probabilities.
 
     The margin of an item is the score of its true class minus the highest score of the other
-    classes, divided by the square root of 2. It is in units of the noise of a difference if each
-    score has unit noise [GS66]_.
+    classes, divided by the square root of 2. Its unit is the standard deviation of noise in a
+    difference of scores, if each score has unit noise [GS66]_.
 
     Parameters
     ----------
     *tables : pandas, polars or pyarrow table, or path; or Trials
-        Long tables, which are concatenated; paths of ``.csv``, ``.csv.gz`` or ``.parquet`` files.
+        Long tables, or paths of ``.csv``, ``.csv.gz`` or ``.parquet`` files, which are
+        concatenated.
 
         - Margins: one row per observer and item.
         - Logits or probabilities: one row per observer, item and class.
@@ -102,7 +103,7 @@ def decision_margins(
     TypeError
         If a table, `trials` or `coarse` has the wrong type.
     ValueError
-        If a file cannot be read; or a column is missing, has mixed types or missing values.
+        If a file cannot be read, or a column is missing, has mixed types or has missing values.
     ValueError
         If there is not exactly one column of margins, logits or probabilities, or its values are
         invalid.

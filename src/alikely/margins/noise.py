@@ -92,8 +92,8 @@ def fit_observers(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Groups to add, as in `alikely.inference.extended`. The log likelihood is by observer and
-        item.
+        Groups to add, as in `alikely.inference.extended`. The log likelihood has one value per
+        observer and item.
 
     Returns
     -------

@@ -78,8 +78,8 @@ def split_half_reliability(
         Cluster of each item, such as its template; the bootstrap resamples clusters. Default: each
         item is a cluster.
     n_splits : int
-        Maximum number of splits into halves. If there are more possible splits, or the table is
-        incomplete, this many random splits are used; otherwise, all splits.
+        Maximum number of splits into halves. If there are more possible splits than this, or the
+        table is incomplete, this many random splits are used; otherwise, all splits are used.
     n_resamples : int
         Number of bootstrap replicates, which resample participants and items, for the interval.
     ci_prob : float
@@ -326,7 +326,7 @@ def self_consistency(
     ----------
     answers : Trials or array_like, shape (observer, item, repeat)
         Trials in which items are repeated for all or some observers, or an array of 1 (correct), 0
-        (incorrect) and NaN (no such repeat).
+        (incorrect) and NaN (repeat is missing).
     kind : str, optional
         Kind of the observers, for trials. Default: all observers.
     no_response : {"error", "drop"}
@@ -340,7 +340,7 @@ def self_consistency(
 
         - ``observer``: name, or position
         - ``n_items``: number of items shown at least twice
-        - ``kappa`` and ``r``: means over pairs of repeats, weighted by their items
+        - ``kappa`` and ``r``: means over pairs of repeats, weighted by their numbers of items
         - ``noise_share`` and ``noise_share_squared``: noise fractions ``1 - r`` and ``1 - r**2``
         - ``note``: number of repeated items, if not all items are repeated
 

@@ -51,8 +51,8 @@ def copying(
     pairs : sequence of str, optional
         Labels of the ``pair`` dim.
     independent : bool
-        Model two independent observers with accuracies ``p_a`` and ``p_b``, the null model of error
-        consistency. Default False.
+        Whether to model two independent observers with accuracies ``p_a`` and ``p_b``, which is the
+        null model of error consistency. Default False.
     priors : mapping, optional
         Priors by name, such as ``{"u": pm.Beta.dist(2, 2)}`` or ``{"u": (2, 2)}``; see
         `alikely.models.with_priors`. Default:

@@ -138,10 +138,10 @@ def observer_margins(
     Notes
     -----
     Stable deviations, one for each observer and item, are integrated out. The number of remaining
-    parameters is about the number of items and observers, and MCMC chains mix well. For up to 6
-    responses of an observer to an item, the integrals are interpolated from a table, with an
-    accuracy of 1e-5. For more responses, they are computed by Gauss-Hermite quadrature around the
-    approximate posterior [LP94]_.
+    parameters is about the sum of the numbers of items and observers, and MCMC chains mix well. For
+    up to 6 responses of an observer to an item, the integrals are interpolated from a table, with
+    an accuracy of 1e-5. For more responses, they are computed by Gauss-Hermite quadrature around
+    the approximate posterior [LP94]_.
 
     Examples
     --------

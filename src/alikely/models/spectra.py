@@ -61,8 +61,8 @@ def spectrum(
     Responses are binomial. The logit of a person's accuracy in a condition is a sum of three terms:
     ``logit_accuracy`` of the condition for an average person, the person's ability, and the
     person's deviation in this condition. The spread of abilities may differ between the reference
-    and the other conditions. The ``k`` regimes are a normal mixture with increasing means, and the
-    regime of each condition is summed out.
+    and the other conditions. Conditions follow a normal mixture of ``k`` regimes with increasing
+    means; the regime of each condition is summed out.
 
     Parameters
     ----------

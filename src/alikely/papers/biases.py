@@ -52,7 +52,7 @@ def cue_bias(
     """Estimate the proportion of decisions for a cue that conflicts with the true class.
 
     Cue-conflict images have the shape of one class (the truth) and the texture of another. The
-    texture bias is the proportion of decisions for the texture among decisions for either. The
+    texture bias is the proportion of decisions for the texture among decisions for either cue. The
     shape bias is 1 minus the texture bias [G19]_ [G20]_.
 
     Parameters
@@ -210,13 +210,13 @@ def item_contrast(
         One row per item, the largest difference first, with columns
 
         - ``n_one``, ``n_other``, ``accuracy_one``, ``accuracy_other``, ``difference``
-        - ``p_value``: Fisher's exact test [F22]_; adjusted in ``p_value_bh``
+        - ``p_value``: p-value of Fisher's exact test [F22]_; adjusted in ``p_value_bh``
     counts : pandas.DataFrame
         One row per direction, with columns
 
         - ``easy for``: the group
         - ``observed``, ``expected``: number of items, and the number expected by chance
-        - ``chance_lb``, ``chance_ub``: central 95% range of the number by chance
+        - ``chance_lb``, ``chance_ub``: central 95% range of numbers that occur by chance
         - ``p_fewer``, ``p_more``: probabilities of at most, and of at least, the observed number by
           chance
 

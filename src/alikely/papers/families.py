@@ -59,7 +59,7 @@ def family_tests(
     n_permutations: int = 10_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Test whether models of one family have more similar profiles than by chance [A01]_.
+    """Test whether models of one family have more similar profiles than expected by chance [A01]_.
 
     The profile of a model consists of its agreement with humans in the conditions of a regime, by
     every metric of the alignment.
@@ -92,7 +92,7 @@ def family_tests(
         - ``null_mean``, ``null_sd``: mean and standard deviation of the statistic over permutations
         - ``effect_size``: standardized difference, below 0 if members are closer than expected by
           chance
-        - ``p_value``: one-sided, at least ``1 / (1 + n_permutations)``
+        - ``p_value``: one-sided p-value, at least ``1 / (1 + n_permutations)``
         - ``n_groups``, ``n_systems``
         - ``note``: why the numbers are NaN
 
@@ -217,7 +217,7 @@ def regime_family_contrasts(
 
         - ``metric``, ``regime``, ``n_conditions``, ``family``, ``other``
         - ``difference``: difference of the families' means of `ratio_of_means`, with bounds from
-          joint replicates, such as ``difference_eti95_lb``. They generalize to new images and
+          joint replicates, such as ``difference_eti95_lb``. The bounds generalize to new images and
           humans with these models, and are infinite if the human-human interval includes 0
         - ``estimate_difference``: difference of the mean estimates, not divided by a ceiling, with
           bounds
@@ -422,8 +422,8 @@ def compare_groupings(
         - ``grouping``, ``n_groups``
         - ``cohens_d``: ``mean_between`` minus ``mean_within``, divided by the pooled standard
           deviation of distances
-        - ``p_value``: one-sided permutation test [MBJ76]_, at least ``1 / (1 + n_permutations)``
-          [PS10]_
+        - ``p_value``: p-value of a one-sided permutation test [MBJ76]_, at least
+          ``1 / (1 + n_permutations)`` [PS10]_
 
     Raises
     ------
@@ -501,7 +501,7 @@ def family_scores(
     results : sequence of Result or pandas.DataFrame
         At least two results, as in `alikely.metric_correlations`.
     families : mapping, pandas.Series or xarray.DataArray
-        Family of each observer of the pairs.
+        Family of each observer in the pairs.
     within_domain : bool
         Whether to standardize within each data set and condition. [X25]_ standardize over all of
         them, so that differences between data sets mask those between families.
@@ -516,13 +516,13 @@ def family_scores(
         One row per metric and pair of families (or one family), with columns
 
         - ``metric``, ``family``, ``other``
-        - ``n_pairs``: pairs of observers
-        - ``n_entries``: pairs in all data sets and conditions, of which ``n_undefined`` are
-          excluded
+        - ``n_pairs``: number of pairs of observers
+        - ``n_entries``: number of pairs in all data sets and conditions, of which ``n_undefined``
+          are excluded
         - ``z``, ``sd``: mean and standard deviation of the standardized values
         - ``p_value``: two-sided probability that ``z`` for shuffled families is at least as far
           from 0, in ``[1 / (n_permutations + 1), 1]``
-        - ``p_value_bh``: adjusted over all rows
+        - ``p_value_bh``: p-value adjusted over all rows
 
     Raises
     ------

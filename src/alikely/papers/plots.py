@@ -70,8 +70,8 @@ def plot_radar(
         The axes have one spoke per data set, one polygon per family, and one for human-human
         values. Polygons show means over the models of the family and the conditions of the data
         set. Conditions in which any system lacks a value are excluded; the legend gives their
-        number. Data sets without conditions have no spoke. Negative values are inside the gray
-        circle.
+        number. Data sets without remaining conditions have no spoke. Negative values are inside the
+        gray circle.
 
     Raises
     ------

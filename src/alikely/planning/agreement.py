@@ -54,7 +54,7 @@ def items_for_agreement(
     against: float | None = None,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Compute the number of items for a width of the interval for agreement, or the reverse.
+    """Compute the number of items for a given interval width of agreement, or vice versa.
 
     The plan assumes exchangeable readers who rate all items, except for ratings missing at random.
     If readers are a random sample, use `alikely.planning.plan_reader_study`. If you have a pilot,

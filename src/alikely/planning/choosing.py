@@ -679,7 +679,7 @@ def choose_images(
 ) -> StimulusPlan:
     """Choose the images that are most informative about models and humans.
 
-    Images are chosen by the models' responses, because models can respond to every image at no
+    The choice is based on the models' responses, because models can respond to every image at no
     cost. Images on which models agree carry little information about which model is closer to
     humans. Each condition has its own design, because differences in difficulty between conditions
     inflate consistency.
@@ -696,7 +696,7 @@ def choose_images(
         - ``("A", "B")``: difference between two models; a sequence of such pairs gives several
           differences
         - ``"all pairs"`` or ``"ranking"``: differences between all pairs of models
-        - ``"A"``: consistency of one model
+        - ``"A"``: error consistency of one model
 
         With one or two models, images are drawn from strata defined by the models' responses
         [N34]_, and estimates have a posterior. With more models, images are drawn with
@@ -708,10 +708,10 @@ def choose_images(
         over participants more precise, but participants share few images. Default: one list for
         all.
     by_class : bool
-        Balance the true classes as far as strata or sizes allow.
+        Whether to balance the true classes as far as strata or sizes allow.
     uniform_fraction : float, optional
         Proportion of the sample that is drawn independently of how informative images are, in [0,
-        1]. It adds images of typical difficulty. Default: 0.15 if images are drawn by size,
+        1]. This adds images of typical difficulty. Default: 0.15 if images are drawn by size,
         otherwise 0.
     shown : collection of str
         Items that participants have already seen. They are excluded.
@@ -964,7 +964,7 @@ class StimulusPlan:
             - ``inclusion``: inclusion probability
             - ``shown``: whether the plan includes the image
             - ``right``: proportion of models that are correct on it
-            - ``stratum``: number of the stratum, in plans by strata
+            - ``stratum``: number of the stratum, in plans that use strata
         """
         parts = []
         for pool, drawing in zip(self._pools, self._drawings, strict=True):
@@ -1005,7 +1005,7 @@ class StimulusPlan:
         Parameters
         ----------
         accuracy, difficulty_correlation : sequence of float
-            Values for the simulated humans, in (0, 1) and in [0, 1].
+            Values for the simulated humans, in (0, 1) and [0, 1], respectively.
         n_humans : int
             Number of simulated humans. All of them see the same images, and the mean over humans is
             estimated.
@@ -1094,8 +1094,8 @@ def choose_conditions(
     """Choose conditions in which error consistency with humans separates models [K25]_.
 
     Conditions are added one at a time; each step adds the one that increases the separation most
-    [NWF78]_. A choice looks better on the data used to make it than on new data. It is therefore
-    repeated on random halves of images and humans, and evaluated on the other halves.
+    [NWF78]_. A choice looks better on the data used to make it than on new data. The choice is
+    therefore repeated on random halves of images and humans, and evaluated on the other halves.
 
     Parameters
     ----------

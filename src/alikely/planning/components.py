@@ -112,7 +112,7 @@ def variance_components(
           without repeats)
         - ``note``: which components are negative, or why components are missing
 
-        Components of pairs are 0 for a model.
+        For a model, components of pairs are 0.
 
     Raises
     ------
@@ -293,7 +293,7 @@ def best_design(
         As in `expected_errors`. With several rows, the root mean squares of their standard errors
         and widths are used.
     budget : float
-        Total cost of the study, in the unit of the costs.
+        Total cost of the study, in the same unit as the other costs.
     cost_per_trial : float
         Cost of one response, above 0.
     cost_per_observer : float
@@ -301,7 +301,7 @@ def best_design(
     max_images : int, optional
         Number of images available in each condition. Default: no limit.
     max_observers, max_repeats : int
-        Number of humans available, and maximum number of times that each sees an image.
+        Number of humans available, and maximum number of times that each human sees an image.
     ci_prob : float
         Probability of the interval, in (0, 1).
 
@@ -497,7 +497,7 @@ def plan_reader_study(
         - ``modality``, ``modality_b``: the modalities
         - ``n_readers``, ``n_cases``: the design
         - ``se``, ``width``: standard error, expected width of the interval
-        - ``power``: probability to detect `difference`
+        - ``power``: probability of detecting `difference`
         - ``power_lb``, ``power_ub``: power at the largest and the smallest variances within the
           pilot's intervals
 
@@ -602,7 +602,7 @@ def plan_repeats(
     """Predict standard errors for other numbers of items and responses per item.
 
     The variance of an estimate has two sources: differences between items, and trial-by-trial
-    variability of each observer. They are variance components of a design with responses nested in
+    variability of each observer. These are variance components of a design with responses nested in
     items [B01]_, computed from the influence of items on the estimate [H74]_.
 
     Parameters
@@ -626,8 +626,8 @@ def plan_repeats(
         - ``items``: fraction of the variance due to items, which repeats do not reduce
         - ``answers_a``, ``answers_b``: fractions due to the responses of each observer; their
           interaction is divided equally
-        - ``note``: the reason for NaN, for example more repeats for an observer with one response
-          per item
+        - ``note``: the reason for NaN, for example more repeats planned for an observer with only
+          one response per item
 
     Raises
     ------

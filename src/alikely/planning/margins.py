@@ -89,12 +89,12 @@ def item_precision(
     Raises
     ------
     ValueError
-        If a number is out of range, or more than millions of responses would be needed.
+        If a number is out of range, or millions of responses would not suffice.
 
     Notes
     -----
-    For an accuracy of 0.75, [AK24]_ report that in simulations 47.3%, 44.6% and 4% were outside
-    with 10, 20 and 300 responses.
+    For an accuracy of 0.75, [AK24]_ report that 47.3%, 44.6% and 4% of simulated proportions were
+    outside the tolerance with 10, 20 and 300 responses.
 
     Examples
     --------
@@ -170,10 +170,10 @@ def item_reliability(
     item_mean : array_like
         Mean of the true accuracies of items, in (0, 1).
     item_sd : array_like
-        Standard deviation of the true accuracies of items, without response noise. Above 0 and
-        below ``sqrt(item_mean * (1 - item_mean))``.
+        Standard deviation of the true accuracies of items, without response noise. It is above 0
+        and below ``sqrt(item_mean * (1 - item_mean))``.
     n_observers : array_like of int, optional
-        Number of participants, at least 1. Each responds to every item once.
+        Number of participants, at least 1. Each participant responds to every item once.
     target : array_like
         Value to reach, in (0, 1). Used without `n_observers`.
     of : {"r_truth", "reliability", "split_half"}

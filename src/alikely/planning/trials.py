@@ -383,7 +383,7 @@ def interval_width(
     method : {"auto", "analytic", "simulated"}
         How to compute the width: from the standard error [FCE69]_, or as the range of estimates in
         simulated data sets. ``"auto"`` simulates if fewer than 10 trials are expected in a cell of
-        the table; otherwise the formula is within 3%.
+        the table; otherwise, it uses the formula, which is accurate to within 3%.
     ci_prob : float
         Probability of the interval, in (0, 1).
     metric : str or Metric

@@ -75,7 +75,7 @@ def plot_agreement(
     ValueError
         If the kind is unknown, the result is of the wrong metric, or an observer has no kind.
     TypeError
-        If the kind does not use an argument.
+        If an argument is not used by the kind.
 
     References
     ----------

@@ -69,8 +69,8 @@ def plot_benchmark(
     - ``"scores"``: scores with intervals, and the human ceiling with its interval as a band
       (`generalize_to`, `level`, `top`)
     - ``"ranks"``: ranks with their simultaneous confidence sets (`generalize_to`, `top`, `rng`).
-      Colors show which models differ significantly from the highest. A model with a large standard
-      error may not differ significantly although a higher-ranked one does
+      Colors show which models differ significantly from the model with the highest rank. A model
+      with a large standard error may not differ significantly although a higher-ranked one does
     - ``"prob_greater"``: posterior probability that the model in a row scores higher than the model
       in a column, for new images and the same humans (`level`, `top`)
 
@@ -81,7 +81,7 @@ def plot_benchmark(
     kind : {"scores", "ranks", "prob_greater"}
         What to draw.
     generalize_to : {"images", "observers", "both"}, optional
-        What the intervals generalize to. Default: "both".
+        Population that the intervals generalize to. Default: "both".
     level : str, optional
         Data set to draw, or ``"overall"`` (the default), the mean over data sets.
     top : int, optional
@@ -103,7 +103,7 @@ def plot_benchmark(
         If the kind, population or level is unknown. If the benchmark lacks the required draws. If
         `top` is below 1 or too large for a page.
     TypeError
-        If the kind does not use an argument.
+        If an argument is not used by the kind.
 
     Examples
     --------
@@ -270,7 +270,7 @@ def plot_robustness(
         If the kind is unknown, the table lacks a column, or `top` is below 1 or too large for a
         page.
     TypeError
-        If the kind does not use an argument.
+        If an argument is not used by the kind.
 
     Examples
     --------

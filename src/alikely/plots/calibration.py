@@ -72,7 +72,7 @@ def plot_calibration(
     ValueError
         If the kind is unknown, or the table is empty or lacks a column or method.
     TypeError
-        If the kind does not use an argument.
+        If an argument is not used by the kind.
 
     References
     ----------

@@ -59,7 +59,7 @@ def plot_cohort(
         If the kind is unknown or the covariate describes humans. Other conditions are those of
         `alikely.benchmark.cohort_check` and `alikely.benchmark.cohorts.cohort_effects`.
     TypeError
-        If the kind does not use an argument or lacks one that it needs.
+        If an argument is not used by the kind, or one that it needs is missing.
 
     Examples
     --------

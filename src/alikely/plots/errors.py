@@ -40,7 +40,7 @@ def plot_errors(
     pair: str | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """Draw which errors observers make, by class.
+    """Draw the errors that observers make, by class.
 
     The kinds draw different objects and use these arguments:
 
@@ -72,8 +72,8 @@ def plot_errors(
     ValueError
         If the kind or pair is unknown, or there are more classes or groups than fit.
     TypeError
-        If the kind does not use an argument, lacks one that it needs, or draws objects of another
-        type.
+        If an argument is not used by the kind, one that it needs is missing, or `data` has the
+        wrong type.
 
     Examples
     --------

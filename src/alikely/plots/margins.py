@@ -53,7 +53,7 @@ def plot_margins(
       is not linear. Residuals far from 0 indicate differences between classes. Quantiles outside
       the band indicate heavy tails
     - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_,
-      from a table of `alikely.estimates.consistency_table`. Open points are noise-corrected
+      from a table of `alikely.estimates.consistency_table`. Open points show noise-corrected
       medians. For one condition, lines with bands show the group, the mean over models, and
       (dashed) the ceiling for a model. For several conditions, lines have no bands
 
@@ -82,7 +82,7 @@ def plot_margins(
         If the kind or pair is unknown. If the result is of the wrong metric or lacks required
         values, or a table lacks a column.
     TypeError
-        If the kind does not use an argument or draws objects of another type, or `ax` has the wrong
+        If an argument is not used by the kind, `data` has the wrong type, or `ax` has the wrong
         number of axes.
 
     References

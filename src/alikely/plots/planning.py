@@ -47,7 +47,7 @@ def plot_plan(
     designs: pd.DataFrame | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
-    """Draw the plan of a study as widths, power, designs or chosen images.
+    """Draw the widths, power, designs or chosen images of a planned study.
 
     The kinds draw different objects and use these arguments:
 
@@ -90,7 +90,7 @@ def plot_plan(
         If the kind is unknown, a table is empty or lacks a column, or standard errors are not on a
         grid.
     TypeError
-        If the kind does not use an argument or draws objects of another type.
+        If an argument is not used by the kind, or `data` has the wrong type.
 
     References
     ----------

@@ -200,7 +200,8 @@ def plot_alignment(
         If the kind, data set or metric is unknown. If the table is empty or lacks a column, or all
         values are undefined. If a model has no family, or there are more than 32 data sets.
     TypeError
-        If the kind does not use an argument or lacks one that it needs, or families have no names.
+        If an argument is not used by the kind, one that it needs is missing, or families have no
+        names.
 
     References
     ----------
@@ -347,7 +348,7 @@ def plot_regimes(
 ) -> Axes:
     """Draw the ranks of models in each regime, with rank 1 at the top, and confidence sets.
 
-    Lines connect the ranks of a model, and light bars are simultaneous confidence sets. Without
+    Lines connect the ranks of a model, and light bars show simultaneous confidence sets. Without
     families and with more than 12 models, only the 8 models whose ranks change most have a color
     and confidence sets. With more than 50 models, only these 8 are labeled.
 

@@ -138,7 +138,7 @@ def observers(
     n_classes : int
         Number of classes, at least 2.
     correlation : float
-        Correlation of an item's easiness for humans and for models, in [-1, 1].
+        Correlation between the easiness of items for humans and for models, in [-1, 1].
     spread : float
         Standard deviation of the items' easiness in probits.
     abilities : sequence of float, optional
@@ -246,10 +246,10 @@ def detection_experiment(
 ) -> tuple[Trials, pd.DataFrame]:
     """Simulate responses of noisy observers to items, and margins of models [GS66]_.
 
-    With an accuracy of 0.49, the defaults match the self-consistency (kappa 0.54) and error
-    consistency (0.31) of 45 participants in a 16-alternative experiment with 160 images [AK24]_.
-    The following call also matches the accuracy (0.80) and the design of that experiment, in which
-    each participant saw one of two lists of 80 images twice::
+    The defaults give an accuracy of about 0.49 and match the self-consistency (kappa 0.54) and
+    error consistency (0.31) of 45 participants in a 16-alternative experiment with 160 images
+    [AK24]_. The following call also matches the accuracy (0.80) and the design of that experiment,
+    in which each participant saw one of two lists of 80 images twice::
 
         detection_experiment(n_lists=2, strength_mean=3.85, strength_sd=1.9, stable_sd=1.25)
 

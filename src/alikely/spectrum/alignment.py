@@ -268,7 +268,7 @@ def alignment_table(
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
-    """Tabulate alignment, one row per metric, condition and system with responses.
+    """Tabulate alignment by metric, condition and system.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def alignment_table(
     Returns
     -------
     pandas.DataFrame
-        Columns are
+        One row per metric, condition and system that has responses, with columns
 
         - ``metric``, ``condition``, ``dataset``, ``level``, ``regime`` (with `labels`), ``system``
         - ``estimate``

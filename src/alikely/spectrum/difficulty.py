@@ -87,7 +87,8 @@ def difficulty_spectrum(
         - ``dataset``, ``level``, ``is_reference``, ``n_humans``
         - ``accuracy``, ``logit_mean``: means over humans
         - ``delta``: Glass's delta [G76]_, the difference from the mean of the reference in units of
-          the reference's standard deviation (ddof 1); negative is harder
+          the reference's standard deviation (ddof 1); negative values indicate more difficult
+          conditions
         - ``mann_whitney_p``: p-value of the comparison with the reference values [MW47]_ (normal
           approximation with corrections for ties and continuity)
         - ``binomial_p``: p-value of the one-sided test of pooled responses against chance
@@ -115,7 +116,7 @@ def difficulty_spectrum(
 
     The standard deviation of the reference includes the binomial noise of its values. Therefore
     delta depends on the number of trials, even for the same humans. `alikely.fit_spectrum`
-    separates the two, but needs one response per item.
+    separates difficulty from this noise, but needs one response per item.
 
     Examples
     --------
@@ -204,7 +205,7 @@ def reference_values(spectrum: xr.Dataset) -> NDArray[np.float64]:
 
 
 def normality_checks(spectrum: xr.Dataset) -> pd.DataFrame:
-    """Test whether the reference values are normal, as accuracies and as logits.
+    """Test whether reference values are normally distributed, as accuracies and as logits.
 
     Parameters
     ----------
