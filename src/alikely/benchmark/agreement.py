@@ -238,8 +238,8 @@ def agreement_regression(
     sampling errors. The resulting variance of the coefficients, estimated from the influence of
     each question [H74]_, is added to that of their draws.
 
-    Standard deviations are drawn by importance sampling. The result has a note if the weights are
-    uneven [V24]_.
+    Standard deviations are drawn by importance sampling. A note is added to the result if the
+    importance weights are uneven [V24]_.
 
     Examples
     --------

@@ -681,8 +681,8 @@ def choose_images(
 
     The choice is based on the models' responses, because models can respond to every image at no
     cost. Images on which models agree carry little information about which model is closer to
-    humans. Each condition has its own design, because differences in difficulty between conditions
-    inflate consistency.
+    humans. Each condition has a separate design, because differences in difficulty between
+    conditions inflate consistency.
 
     Parameters
     ----------

@@ -159,7 +159,7 @@ def item_reliability(
     target: ArrayLike = 0.9,
     of: Literal["r_truth", "reliability", "split_half"] = "r_truth",
 ) -> pd.DataFrame:
-    """Compute the reliability of a group's mean accuracies of items, or the size of the group.
+    """Compute the reliability of a group's mean accuracies on items, or the required group size.
 
     A single response has the reliability ``item_sd**2 / (item_mean * (1 - item_mean))``. The
     Spearman-Brown formula [S10]_ gives the reliability of a group. Without `n_observers`, find the
