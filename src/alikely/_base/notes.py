@@ -483,7 +483,7 @@ NOTES: dict[str, Note] = {
     "no-common-trials": Note(
         "No common trials",
         "pairs of observers have no common trial",
-        "Exclude these pairs, or collect common trials.",
+        "Exclude these pairs, or collect responses of both observers to the same trials.",
     ),
     "undefined-pair": Note(
         "A pair is undefined, so the mean is undefined",

@@ -115,9 +115,8 @@ def fit_cohort(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Groups to add, as in `alikely.inference.extended`. In the log likelihood ``model_right`` of
-        the evaluated models, a row comprises the trials of a condition on which the same number of
-        humans were correct.
+        Groups to add, as in `alikely.inference.extended`. The log likelihood ``model_right`` of the
+        evaluated models has one row for each condition and number of humans who were correct.
 
     Returns
     -------

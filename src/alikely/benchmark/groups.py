@@ -74,7 +74,7 @@ def group_scores(
     metric : str or Metric
         A symmetric metric, as in `alikely.compare`.
     ci_prob : float
-        Probability of all intervals, in (0, 1).
+        Nominal coverage of each interval, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     **options

@@ -342,7 +342,7 @@ def coverage_summary(study: pd.DataFrame, ci_prob: float | None = None) -> pd.Da
         - ``mean_abs_error``, ``worst_error``: mean and largest absolute deviation from nominal
           coverage
         - ``least_coverage``: lowest coverage
-        - ``n_close``, ``n_settings``: number of settings with a coverage of at least `ci_prob` -
+        - ``n_close``, ``n_settings``: number of settings with coverage of at least `ci_prob` -
           0.02, and number of all settings
         - ``mean_width``: mean width
 

@@ -91,8 +91,8 @@ def sbc(
         Free and deterministic variables to rank. Each simulation ranks one random element of a
         variable with several elements. Default: all free variables.
     likelihood : callable, optional
-        Function of draws by name (draw, ...) and data. It returns the log likelihood of each draw,
-        up to a constant. Default: computed from the free variables of `source`, whose meaning must
+        Function of two arguments: a mapping from names of variables to their draws, of shape
+        (draw, ...), and the data. It returns the log likelihood of each draw, up to a constant. Default: computed from the free variables of `source`, whose meaning must
         not depend on the data.
     thin, tune : int
         Thinning interval, and number of warm-up draws over 2 chains. Draws are thinned to 100,

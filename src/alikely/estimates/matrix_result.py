@@ -136,7 +136,7 @@ def describe(result: Result) -> str:
 
 
 def square_matrix(result: Result, name: str) -> xr.DataArray:
-    """Return one variable of a matrix as a labeled square matrix.
+    """Arrange a quantity of all pairs, such as the estimate, as a square matrix.
 
     Parameters
     ----------

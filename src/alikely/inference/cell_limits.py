@@ -250,7 +250,7 @@ def option_limits(
         Probabilities of the quantiles, in (0, 1).
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior on the cells of correctness, as in `alikely.error_consistency`. Its weight
-        on joint errors is split as expected by chance.
+        on joint errors is divided between equal and different responses as expected by chance.
 
     Returns
     -------

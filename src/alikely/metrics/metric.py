@@ -296,7 +296,7 @@ class Metric:
         return way(self.value, array)
 
     def influence(self, sums: Any) -> Floats:
-        """Compute the influence of a trial of each kind: the derivative times the total."""
+        """Multiply the derivative for each kind of trial by the total number of trials."""
         array = np.asarray(sums, dtype=np.float64)
         return np.asarray(array.sum(axis=-1, keepdims=True) * self.derivative(array))
 

@@ -513,7 +513,7 @@ def plan_reader_study(
     The variance is ``V_readers / R + V_cases / N + V_both / (R N)`` [HOB11]_. Width and power are
     means over the variances that such a study may estimate; for each, the interval is computed as
     in `alikely.benchmark.reader_study` [H07]_. The pilot's interval comes from a single estimate of
-    the variances. With few readers, it may be much narrower or wider than the mean width. A small
+    the variances. With few readers, an interval may be much narrower or wider than that. A small
     pilot provides little information about the variance between readers, as ``power_lb`` and
     ``power_ub`` show.
 

@@ -126,7 +126,7 @@ def make_report(
     TypeError
         If an argument is of the wrong type.
     ValueError
-        If there is no result, or an observer of a result is not in `trials`.
+        If there is no result, or an observer in a result is not in `trials`.
 
     Examples
     --------

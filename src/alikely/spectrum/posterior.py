@@ -86,7 +86,7 @@ def fit_spectrum(
     xarray.DataTree
         As returned by `alikely.inference.nuts`, with names of conditions and persons
         (``dataset:observer``). ``constant_data`` also contains ``dataset, level`` (condition). With
-        covariates, the group ``covariates`` contains their columns (condition or person). The
+        covariates, the group ``covariates`` contains their columns, by condition or by person. The
         attribute ``k`` is the number of regimes.
 
     Raises
