@@ -92,8 +92,9 @@ def sbc(
         variable with several elements. Default: all free variables.
     likelihood : callable, optional
         Function of two arguments: a mapping from names of variables to their draws, of shape
-        (draw, ...), and the data. It returns the log likelihood of each draw, up to a constant. Default: computed from the free variables of `source`, whose meaning must
-        not depend on the data.
+        (draw, ...), and the data. It returns the log likelihood of each draw, up to a constant.
+        Default: computed from the free variables of `source`, whose meaning must not depend on the
+        data.
     thin, tune : int
         Thinning interval, and number of warm-up draws over 2 chains. Draws are thinned to 100,
         because ranks among autocorrelated draws are not uniform.
