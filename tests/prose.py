@@ -54,8 +54,8 @@ HABITS: Mapping[str, Callable[[str], bool]] = {
 # Greatest number of sentences. Limits of a kind fall as its text is rewritten, and never rise. The
 # aim is: long sentences 3% (documentation) and 4% (docstrings), "Of" once in 10,000 words, else 0.
 LIMITS: Mapping[str, Mapping[str, int]] = {
-    "documentation": {"long": 2, "of": 0, "banned": 0, "decimal": 0, "percent": 0},
-    "docstrings": {"long": 3, "of": 1, "banned": 2, "decimal": 0, "percent": 0},
+    "documentation": {"long": 0, "of": 0, "banned": 0, "decimal": 0, "percent": 0},
+    "docstrings": {"long": 2, "of": 0, "banned": 1, "decimal": 0, "percent": 0},
     "notes": {"long": 0, "of": 0, "banned": 0, "decimal": 0, "percent": 0},
     "command line": {"long": 0, "of": 0, "banned": 0, "decimal": 0, "percent": 0},
 }

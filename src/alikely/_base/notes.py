@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Note(NamedTuple):
-    """Wording of a note, and what the page of notes says of it."""
+    """Wording of a note, and its entry on the page of notes."""
 
     sentence: str
     when: str
