@@ -204,8 +204,9 @@ def true_similarity(
     n = np.stack([np.bincount(truth[errs], minlength=k) for errs in wrong])
     weight = (n[:, None] + n).astype(np.float64)
     weight /= np.maximum(weight.sum(axis=-1, keepdims=True), TINY)
-    # Undefined without errors, where the weight is 0.
-    apart = np.nan_to_num(distance.jensenshannon(rows[:, None], rows, 2, axis=-1)) ** 2
+    # Undefined without errors, where the weight is 0, and where rounding makes it negative.
+    with np.errstate(invalid="ignore"):
+        apart = np.nan_to_num(distance.jensenshannon(rows[:, None], rows, 2, axis=-1)) ** 2
     return errors.error_similarity((weight * apart).sum(axis=-1))
 
 

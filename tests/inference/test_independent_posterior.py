@@ -204,7 +204,7 @@ posterior = independent_posterior
             lambda: posterior(CELLS, sampler="exact", priors={"p_a": pm.Uniform.dist(0.5, 1)}),
             r"prior of 'p_a' has no exact draws; use sampler='nuts', or give Beta .* \(2, 1\)",
         ),
-        (lambda: null.null_draws([1, 2, -3, 4]), "must not be negative, got -3"),
+        (lambda: null.null_draws([1, 2, -3, 4]), "counts must be whole numbers from 0, got -3"),
     ],
 )
 def test_bad_arguments(call: Callable[[], Any], message: str) -> None:

@@ -166,7 +166,7 @@ def test_log_likelihood_and_loo(nuts_default: xr.DataTree) -> None:
             ),
             "has no exact posterior",
         ),
-        (lambda: al.models.copying([1, 1, 1, 0.5]), "must be whole numbers, got 0.5"),
+        (lambda: al.models.copying([1, 1, 1, 0.5]), "counts must be whole numbers from 0, got 0.5"),
         (
             lambda: al.models.copying([1, 1, 1, 1], independent=True, priors={"p_a": (0, 1)}),
             "alpha > 0",

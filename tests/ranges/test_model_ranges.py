@@ -18,7 +18,7 @@ from pytensor.compile.mode import Mode
 import alikely as al
 from alikely._base.arrays import within
 from alikely.metrics.alternatives import m_afc_log_probability
-from alikely.models import _populations, _strengths, copies, pairs
+from alikely.models import _strengths, copies, pairs
 from alikely.models._parts import tensor_within
 from alikely.models.cohorts import SURE, _joint_probability
 
@@ -95,15 +95,6 @@ def test_rows_of_a_cohort_are_probabilities() -> None:
     for size in (1, 5, 12):
         point = {k: v + rng.normal(0, size, np.shape(v)) for k, v in start.items()}
         assert_within(row(point))
-
-
-@given(rng=SEEDS)
-def test_people_drawn_given_how_many_are_right(rng: np.random.Generator) -> None:
-    effect = rng.normal(0, rng.choice([1, 30]), 5)
-    n_by_right = rng.integers(0, 9, 6)
-    totals = _populations.drawn_totals(effect, np.arange(5), n_by_right, rng)
-    assert totals.sum() == n_by_right @ np.arange(6)
-    assert (totals <= n_by_right.sum()).all()
 
 
 @given(rng=SEEDS, k=st.integers(2, 5))

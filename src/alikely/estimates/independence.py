@@ -188,10 +188,10 @@ def null_table(
     >>> trials = al.load_example().select(condition="noise", observer=["human_1", "human_2"])
     >>> result = al.error_consistency(trials, rng=1)
     >>> tree = al.estimates.independent_observers(result, rng=1, n_resamples=4000)
-    >>> null_table(result, tree)[["way", "null_mean", "null_eti95_ub", "p_value"]].round(2)
-             way  null_mean  null_eti95_ub  p_value
-    0      exact        0.0           0.15      0.0
-    1  bootstrap        0.0           0.15      0.0
+    >>> null_table(result, tree)[["way", "null_eti95_ub", "p_value"]].round(2)
+             way  null_eti95_ub  p_value
+    0      exact           0.15      0.0
+    1  bootstrap           0.15      0.0
     """
     _cells(result)
     prob, _ = result.interval_options(ci_prob, ci_kind)

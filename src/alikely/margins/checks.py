@@ -74,6 +74,8 @@ def strength_line(share: ArrayLike, margins: ArrayLike, noise: float, n_alternat
 def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, n_alternatives: int) -> float:
     """Test a quadratic term of margins in strengths [W80]_."""
     s, y = np.asarray(share, dtype=np.float64), np.asarray(margins, dtype=np.float64)
+    if not np.isfinite(side.square).any() or y.std() == 0:
+        return np.nan
     noise = float((side.ease**2).mean() - np.nanmean(side.square))
     line = strength_line(s, y, max(noise, 0.0), n_alternatives)
     left = s - line.expected

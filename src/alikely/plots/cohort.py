@@ -112,7 +112,7 @@ def _groups(
     ax.plot(members[column[kind].values[at]], row + 0.22, "o", color="0.6", markersize=3.5,
             markerfacecolor="none")  # fmt: skip
     color = METHODS["posterior"]
-    ax.hlines(rows, *interval(flat, 0.95, "eti").T, color=color, linewidth=1.5)
+    ax.plot(interval(flat, 0.95, "eti").T, [rows, rows], color=color, linewidth=1.5)
     ax.plot(flat.mean(axis=0), rows, "o", color=color, markersize=6)
     name_rows(ax, [str(name) for name in names], down=True)
     ax.set_ylabel(covariate)
