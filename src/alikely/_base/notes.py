@@ -384,7 +384,7 @@ NOTES: dict[str, Note] = {
         "Report both ranks.",
     ),
     "only-noise": Note(
-        "Noise explains all variance of the scores: no latent correlation is available. Report "
+        "Noise explains all of the variance in the scores: no latent correlation is available. Report "
         "the raw correlation",
         "the variance of scores over models is not larger than the variance of their noise",
         "Report the raw correlation, or collect more trials.",

@@ -787,7 +787,7 @@ def contrast_sentence(
         As in `alikely.difference`. Without `second`, the mean of `first` is described, as returned
         by `alikely.mean`.
     interval : {"analytic", "bootstrap", "posterior"}, optional
-        Method of the interval, as in `alikely.Result.sentence`.
+        Method used to compute the interval, as in `alikely.Result.sentence`.
 
     Returns
     -------

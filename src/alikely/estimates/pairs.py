@@ -462,8 +462,8 @@ def decision_margin_consistency(  # noqa: PLR0913
     trials : Trials
         Responses of humans, and optionally of models.
     margins : table, path or sequence of these, or Trials, optional
-        Long tables of margins, logits or probabilities, or trials with probabilities of options, as
-        for `alikely.margins.decision_margins` (call that function for coarse categories). Not
+        Long-format tables of margins, logits or probabilities, or trials with option probabilities,
+        as for `alikely.margins.decision_margins`; call that function for coarse categories. Not
         needed to compare groups of observers.
     pairs : str, sequence of str, or sequence of (str, str)
         As in `error_consistency`, but for systems. Every observer with margins is a system; the

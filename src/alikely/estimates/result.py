@@ -336,7 +336,7 @@ class Result:
         generalize_to, level
             As in `summary`.
         interval : {"analytic", "bootstrap", "bca", "posterior"}, optional
-            Method of the interval. Default: the recommended one.
+            Method used to compute the interval. Default: the recommended one.
         ci_prob, ci_kind : float and {"eti", "hdi"}, optional
             Default: as in the analysis.
         digits : int

@@ -93,8 +93,8 @@ def posterior(
         for `arviz.loo`, or of the observed values if a custom model has no multinomial likelihood
         of the cells (pair, cell). Other groups need MCMC, as in `alikely.inference.extended`.
     cluster : str, optional
-        Trial coordinate that defines clusters, such as ``"item"``. In the joint posterior, the
-        trials of a cluster share one probability mass. Other posteriors treat trials as
+        Trial coordinate that defines clusters, such as ``"item"``. In the joint posterior, all
+        trials of a cluster have the same weight in a draw. Other posteriors treat trials as
         independent.
 
     Returns

@@ -464,7 +464,7 @@ def trials_for_width(
     assurance : float, optional
         Proportion of experiments in which the interval should not be wider than `width`, in (0, 1).
     interval : {"posterior", "bootstrap", "analytic"}
-        Method of the interval whose width is assured.
+        Method used to compute the interval whose width is assured.
     ci_prob, metric, n_datasets, n_coverage, prior, rng
         As in `interval_width`.
 

@@ -40,7 +40,7 @@ def leaderboard(
     n_options : int
         Number of options, from 2 to 10.
     shared : float
-        Fraction of the model-specific variance that models of a family share, in [0, 1].
+        Fraction of the model-specific variance that is common to a family, in [0, 1].
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
