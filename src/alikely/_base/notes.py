@@ -384,8 +384,8 @@ NOTES: dict[str, Note] = {
         "Report both ranks.",
     ),
     "only-noise": Note(
-        "Noise explains all of the variance in the scores: no latent correlation is available. Report "
-        "the raw correlation",
+        "Noise explains all of the variance in the scores: no latent correlation is available. "
+        "Report the raw correlation",
         "the variance of scores over models is not larger than the variance of their noise",
         "Report the raw correlation, or collect more trials.",
     ),
