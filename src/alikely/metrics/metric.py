@@ -117,7 +117,7 @@ class Metric:
         - ``"rows"``: error rows of both observers
         - ``"margins"``: moments of both margins, ``1, a, b, a^2, b^2, a b``
         - ``"options"``, ``"probabilities"``: responses among options
-        - a function that takes `alikely.metrics.Answers`, whose arrays have shape (pair, trial), and
+        - a function that takes `alikely.metrics.Answers`, with arrays of shape (pair, trial), and
           returns features of shape (pair, trial, K)
     gradient : callable, optional
         Function of sums that returns the derivative of the value with respect to each sum. Default:
