@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import json
 import re
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,24 @@ def test_names_exist() -> None:
     assert lost == set()
 
 
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "notebooks").rglob("*.ipynb")), ids=lambda p: p.stem
+)
+def test_notebooks_pass_arguments_that_exist(path: Path) -> None:
+    cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+    text = "\n".join("".join(cell["source"]) for cell in cells)
+    lost = []
+    for call in [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]:
+        name = ast.unparse(call.func)
+        if re.fullmatch(r"al(\.\w+)+", name):
+            known = inspect.signature(attrgetter(name.removeprefix("al."))(al)).parameters
+            if all(each.kind is not each.VAR_KEYWORD for each in known.values()):
+                lost += [
+                    f"{name}: {key.arg}" for key in call.keywords if key.arg not in [None, *known]
+                ]
+    assert lost == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     dead = [to for to in LINK.findall(page.read_text()) if not (page.parent / to).exists()]
@@ -116,7 +136,7 @@ def test_the_table_of_metrics_is_true() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_rows_of_tables_have_the_cells_of_their_header(page):
+def test_rows_of_tables_have_the_cells_of_their_header(page: Path) -> None:
     prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     for table in re.findall(r"(?:^\|.*\n)+.*", prose, flags=re.MULTILINE):
         *rows, after = table.split("\n")

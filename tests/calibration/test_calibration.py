@@ -186,3 +186,7 @@ def test_plots(few: pd.DataFrame) -> None:
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["posterior", "wald"]
     with pytest.raises(ValueError, match=r"methods must be one of .* got 'bca'"):
         al.plot_calibration(study, "coverage", methods=["bca"])
+    ax = al.plot_calibration(study, "coverage", methods=["wald"], x="accuracy_a")
+    assert ax.get_xlabel() == "accuracy a"
+    with pytest.raises(ValueError, match=r"must have intervals with ci_prob 0\.95, got 0\.9$"):
+        al.plot_calibration(study.assign(ci_prob=0.9), "coverage")

@@ -36,6 +36,7 @@ def plot_calibration(
     kind: Literal["ranks", "recovery", "coverage"],
     *,
     methods: Sequence[str] | None = None,
+    x: str | None = None,
     ax: Axes | None = None,
 ) -> Any:
     """Draw results of simulation-based calibration or of a coverage study.
@@ -48,7 +49,7 @@ def plot_calibration(
       indicates bias
     - ``"recovery"``: posterior means with normal 90% intervals against true values
     - ``"coverage"``: coverage of the 95% intervals of several methods, with a point for each
-      setting (`methods`, `ax`)
+      setting (`methods`, `x`, `ax`)
 
     Parameters
     ----------
@@ -59,6 +60,8 @@ def plot_calibration(
         What to draw.
     methods : sequence of str, optional
         Methods to draw. Default: posterior, bootstrap and wald.
+    x : str, optional
+        Column of the settings along the axis. Default "n_trials".
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure.
 
@@ -126,29 +129,34 @@ def _coverage(
     study: pd.DataFrame,
     methods: Sequence[str] = ("posterior", "bootstrap", "wald"),
     *,
+    x: str = "n_trials",
     ax: Axes | None = None,
 ) -> Axes:
     """Coverage of the intervals of several methods, a point for each setting."""
-    check_table(study, {"n_trials", "method", "ci_prob", "coverage"}, STUDY)
+    check_table(study, {x, "method", "ci_prob", "coverage"}, STUDY)
     part = study[np.isclose(study["ci_prob"], LEVEL)]
+    if part.empty:
+        found = ", ".join(f"{p:g}" for p in sorted(set(study["ci_prob"])))
+        raise ValueError(f"the study must have intervals with ci_prob {LEVEL:g}, got {found}")
     known = tuple(part["method"].drop_duplicates())
     for name in methods:
         one_of("methods", name, known)
     ax = axes_or_new(ax, (6.4, 4.0))
-    places = np.sort(part["n_trials"].unique())
+    places = np.sort(part[x].unique())
     for (name, (color, marker)), offset in zip(
         group_styles(methods).items(), np.arange(len(methods)) - (len(methods) - 1) / 2, strict=True
     ):
         own = part[part["method"] == name]
         # Settings with the same x are drawn next to each other, in their order.
-        of_place = own.groupby("n_trials")["n_trials"]
+        of_place = own.groupby(x)[x]
         spread = 0.15 * ((of_place.cumcount() + 0.5) / of_place.transform("size") - 0.5)
-        at = np.searchsorted(places, own["n_trials"]) + 0.22 * offset + spread
+        at = np.searchsorted(places, own[x]) + 0.22 * offset + spread
         ax.plot(at, own["coverage"], marker, color=color, markersize=4, label=name)
     ax.axhline(LEVEL, color="0.3", linewidth=0.8)
     ax.set_xticks(range(len(places)), [f"{place:,g}" for place in places])
     ax.set_ylim(top=1.01)
-    ax.set(xlabel="trials", ylabel="coverage of 95% intervals")
+    along = "trials" if x == "n_trials" else x.replace("_", " ")
+    ax.set(xlabel=along, ylabel="coverage of 95% intervals")
     legend(ax)
     return ax
 
