@@ -104,6 +104,11 @@ def _execute(body: Callable[[], None], options: Options, names: Sequence[str]) -
         print(f"alikely: {message}", file=sys.stderr)
         return code
 
+    def interrupted(by: str, number: int) -> int:
+        # Libraries complain about files that a signal has left half open.
+        sys.unraisablehook = lambda _: None
+        return failed(stopped(by, written), OF_SIGNAL + number)
+
     if running.jobs is not None and running.jobs < 1:
         return failed(f"--jobs must be at least 1, got {running.jobs}", 2)
     if running.quiet and running.verbose:
@@ -125,9 +130,9 @@ def _execute(body: Callable[[], None], options: Options, names: Sequence[str]) -
         except BrokenPipeError:
             raise
         except KeyboardInterrupt:
-            return failed(stopped("Ctrl-C", written), OF_SIGNAL + signal.SIGINT)
+            return interrupted("Ctrl-C", signal.SIGINT)
         except Terminated:
-            return failed(stopped("SIGTERM", written), OF_SIGNAL + signal.SIGTERM)
+            return interrupted("SIGTERM", signal.SIGTERM)
         except MemoryError as error:
             less = "reduce the number of pairs, --n-resamples or --n-draws"
             return failed(told(error) if ";" in str(error) else f"out of memory; {less}", 1)

@@ -92,8 +92,12 @@ def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, n_alternatives:
 
 def raw_consistency(side: Side, margins: Floats, strata: NDArray[np.intp]) -> float:
     """Compute the noise-corrected correlation of proportions correct with raw margins."""
+    if not np.isfinite(side.square).any():
+        return np.nan
     apart = centred(margins, strata)
     variance = np.nanmean(side.square) * (apart @ apart)
+    if not variance > 0:
+        return np.nan
     return float(side.ease @ apart / np.sqrt(variance * len(apart)))
 
 
