@@ -62,6 +62,7 @@ CASES = table(
     r"""
 metric must be one of 'error_consistency', .*got 'no such' => aligned(t(), metrics='no such')
 metrics must name at least one metric => aligned(t(), metrics=[])
+got 1; add humans, or name => aligned(t().select(observer=['anna', 'net_a']))
 no observer is of kind 'robot' => aligned(t(), models='robot')
 no_response must be one of => aligned(t(), no_response='skip')
 'all:noisy' has no label => al.spectrum.alignment_table(part(), {'all:clean': 'near'})

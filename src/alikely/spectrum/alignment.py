@@ -137,6 +137,11 @@ def condition_alignment(
     refuse_repeats_for(trials, *chosen)
     if n_resamples < 0:
         raise ValueError(f"n_resamples must be at least 0, got {n_resamples}")
+    if (n := int((trials.data["kind"].values == humans).sum())) == 1:
+        raise ValueError(
+            f"alignment needs at least 2 observers of kind {humans!r} in each condition, got {n}; "
+            "add humans, or name their kind by humans="
+        )
     table, layout = laid_out(
         trials,
         models=models,
