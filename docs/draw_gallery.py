@@ -22,7 +22,7 @@ import alikely as al
 HERE = Path(__file__).parent
 PICTURES = HERE / "gallery"
 PAGE = HERE / "gallery.md"
-WIDTH, WIDE = 640, 960  # pixels, of one panel or two and of more beside each other
+WIDTH, WIDE = 640, 960  # pixels, of one panel or two and of more alongside each other
 COLORS = 128
 HEAD = """# Gallery of plots
 

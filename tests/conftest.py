@@ -11,7 +11,7 @@ from alikely.metrics import metric as registry
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Folder of real data beside the checkout; tests that need it skip, loudly, without it."""
+    """Folder of real data alongside the checkout; tests that need it skip, loudly, without it."""
     folder = Path(__file__).parents[2] / "shared" / "data"
     if not folder.is_dir():
         pytest.skip(f"real data not found at {folder}")

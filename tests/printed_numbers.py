@@ -1,6 +1,6 @@
-"""Numbers that five papers print, beside ours to the printed digits: `docs/printed.csv`.
+"""Numbers that five papers print, alongside ours to the printed digits: `docs/printed.csv`.
 
-``uv run python tests/printed_numbers.py`` works ours out anew, from the real data beside the
+``uv run python tests/printed_numbers.py`` works ours out anew, from the real data alongside the
 checkout, and writes the csv; ``tests/papers.py`` puts a summary on the page of the papers.
 """
 

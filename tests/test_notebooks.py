@@ -76,7 +76,7 @@ def test_runs_without_the_data(
     """To its end, in a process of its own as for a reader, who is told what stands in."""
     if pytestconfig.getoption("studies") != "full":
         pytest.skip("whole notebooks take minutes: --studies=full")
-    # Deep enough that what lies beside the checkout is in no folder of others.
+    # Deep enough that what lies alongside the checkout is in no folder of others.
     copy = tmp_path / "checkout" / notebook.relative_to(ROOT)
     copy.parent.mkdir(parents=True)
     whole = json.loads(notebook.read_text())

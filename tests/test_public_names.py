@@ -12,7 +12,7 @@ from names_page import NAMES_PAGE, PACKAGE, names_page, subjects
 from numpydoc.validate import validate
 
 MOST_PARAMETERS = 16
-MOST_FLAT_NAMES = 30  # beside the subjects and plot_*
+MOST_FLAT_NAMES = 30  # alongside the subjects and plot_*
 PLACES = ["alikely", *(f"alikely.{name}" for name in subjects())]
 # A docstring with a summary in one line that ends with a period, and a section on what is returned.
 # Parameters are those of the signature; a class may list attributes instead.

@@ -19,7 +19,7 @@ import alikely as al
 DOCS = ROOT / "docs"
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
 # What the site shows of outputs; rows of `papers.csv` are kept as JSON below the same as a table.
-SHOWN, BESIDE = {"text/plain", "text/html", "text/latex", "image/png"}, {"application/json"}
+SHOWN, ALONGSIDE = {"text/plain", "text/html", "text/latex", "image/png"}, {"application/json"}
 
 
 @pytest.fixture(autouse=True)
@@ -125,13 +125,13 @@ def test_the_pages_of_validation_say_what_the_studies_found() -> None:
 
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_the_site_leaves_no_output_out(file: Path) -> None:
-    """`docs/conf.py` keeps quiet about kinds that nothing shows: there is one, beside a table."""
+    """`docs/conf.py` keeps quiet about kinds that nothing shows: there is one, next to a table."""
     kinds = [
         set(output["data"])
         for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]
         for output in cell.get("outputs", [])
         if "data" in output
     ]
-    assert [kind for kind in kinds if not kind & SHOWN and kind != BESIDE] == []
-    assert set().union(*kinds) <= SHOWN | BESIDE
-    assert kinds.count(BESIDE) == (file.parent.name == "papers")
+    assert [kind for kind in kinds if not kind & SHOWN and kind != ALONGSIDE] == []
+    assert set().union(*kinds) <= SHOWN | ALONGSIDE
+    assert kinds.count(ALONGSIDE) == (file.parent.name == "papers")

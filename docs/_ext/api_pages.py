@@ -1,6 +1,6 @@
 """A page for each public name, and one for each subject with the table of its names.
 
-They are written beside the other pages before Sphinx reads these, and kept out of the repository.
+They are written next to the other pages before Sphinx reads these, and are not in the repository.
 """
 
 from __future__ import annotations

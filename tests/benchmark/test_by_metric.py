@@ -1,4 +1,4 @@
-"""Accuracy beside agreement: what accuracies allow, and ranks by metrics that deal with it."""
+"""Accuracy alongside agreement: what accuracies allow, and ranks by metrics that deal with it."""
 
 from __future__ import annotations
 

@@ -106,8 +106,10 @@ def test_readings_have_one_error_consistency(table: pd.DataFrame) -> None:
     """A reader study and the agreement of the same readings."""
     trials = al.Trials.from_table(table).select(kind="human")
     study = al.benchmark.reader_study(trials)
-    beside = al.agreement(trials, **FEW).summary().groupby("condition")["error_consistency"].mean()
-    np.testing.assert_allclose(study.summary()["estimate"], beside[study.summary()["modality"]])
+    alongside = (
+        al.agreement(trials, **FEW).summary().groupby("condition")["error_consistency"].mean()
+    )
+    np.testing.assert_allclose(study.summary()["estimate"], alongside[study.summary()["modality"]])
     as_errors = al.error_consistency(trials, **FEW).summary()
     expected = as_errors.groupby("condition")["estimate"].mean()
     study = al.benchmark.reader_study(trials, no_response="error")

@@ -16,7 +16,7 @@ from alikely.benchmark import ranking
 def test_ten_systems_in_two_tie_groups(
     figure: Callable[[str], None], sets: Callable[..., int]
 ) -> None:
-    """True ranks 1-5 and 6-10: joint coverage of the step-down; percentile ranks beside it."""
+    """True ranks 1-5 and 6-10: joint coverage of the step-down; percentile ranks alongside it."""
     n_sets, sd = sets(500), 0.05
     rng = np.random.default_rng(1)
     truth = np.repeat([0.3, 0.2], 5)

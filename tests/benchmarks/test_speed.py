@@ -186,7 +186,7 @@ LABELS: dict[str, Any] = {"n_resamples": 2_000, "n_draws": 0, "rng": 1}
 NONE: dict[str, Any] = {"n_resamples": 0, "rng": 1}
 MANY, TWO = of(crowd, 27, 800, 16), of(crowd, 2, 50_000, 1_000)
 GROUPS: dict[str, dict[str, Make]] = {
-    "import, beside a process that imports nothing": {
+    "import, alongside a process that imports nothing": {
         code: call(subprocess.run, [sys.executable, "-c", code], check=True)
         for code in ("pass", "import alikely")
     },

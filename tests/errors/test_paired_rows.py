@@ -85,12 +85,12 @@ def test_counts_are_the_dense_ones() -> None:
 
 def of_pair(trials: al.Trials) -> dict[str, float]:
     result = al.error_similarity(trials, [("x", "y")], n_resamples=50, n_draws=100, rng=1)
-    frame = result.summary(intervals=["bootstrap"], columns=BESIDE)
+    frame = result.summary(intervals=["bootstrap"], columns=ALONGSIDE)
     row = frame.iloc[0]
-    return {name: row[name] for name in (*BESIDE, "estimate", "se", "bootstrap_eti95_lb")}
+    return {name: row[name] for name in (*ALONGSIDE, "estimate", "se", "bootstrap_eti95_lb")}
 
 
-BESIDE = ("divergence", "expected_divergence", "log_bayes_factor", "p_equal", "model_low")
+ALONGSIDE = ("divergence", "expected_divergence", "log_bayes_factor", "p_equal", "model_low")
 
 
 @pytest.mark.usefixtures("few_sweeps")

@@ -1,4 +1,4 @@
-"""Independent observers beside a result: trees for ArviZ, tables of the null distribution."""
+"""Independent observers alongside a result: trees for ArviZ, tables of the null distribution."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def test_limits_are_those_of_the_counts_and_near_those_of_draws(result: al.Resul
     shown = result.summary()
     for column, level in zip(COLUMNS, (0.5, 0.025, 0.975), strict=True):
         of_counts = posterior_quantiles(result.table["cells"].values, [level])[:, 0]
-        # Sums run in another order with other levels beside.
+        # Sums run in another order with other levels alongside.
         np.testing.assert_allclose(shown[column], of_counts, rtol=1e-9, atol=1e-12)
     drawn = al.error_consistency(al.load_example(), "human-model", **QUIET | {"n_draws": 4_000})
     assert not drawn.without_draws

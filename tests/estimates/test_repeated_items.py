@@ -138,7 +138,7 @@ def test_the_same_answers_in_two_modalities_have_a_certain_difference() -> None:
     np.testing.assert_allclose(np.ptp(result.draws("bootstrap"), axis=1), 0, atol=1e-6)
     # Patterns of the prior differ between modalities: all that is left of the posterior's width.
     left = np.diff(result.draws("posterior"), axis=1).std()
-    # A mass of 2 beside 80 items in either modality, times the largest influence.
+    # A mass of 2 alongside 80 items in either modality, times the largest influence.
     cells = result.table["cells"].values
     most = np.abs(al.metrics.ERROR_CONSISTENCY.influence(cells)).max()
     assert 0 < left < 2 * 2 / 82 * most
@@ -218,7 +218,7 @@ def test_agreement_of_repeated_labels_has_a_posterior_of_all_answers() -> None:
     agreement = al.misclassification_agreement(trials, n_resamples=0, n_draws=4000, rng=1)
     se, n_joint = (agreement.estimates[k].values[0] for k in ("se", "n_joint_errors"))
     spread, noise = agreement.draws("posterior").std(), 4 / np.sqrt(2 * 4000)
-    # A prior of mass 1 beside so many joint errors moves agreement by less than its share.
+    # A prior of mass 1 alongside so many joint errors moves agreement by less than its share.
     assert se * (1 - noise) < spread < np.hypot(se, 1 / (1 + n_joint)) * (1 + noise)
 
 

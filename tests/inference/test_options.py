@@ -23,7 +23,7 @@ SOFT = [m for m in METRICS if m.counts == "probabilities"]
 def leaderboard(
     seed: int, n: int, n_questions: int, vary: bool = False, missing: float = 0.0
 ) -> tuple[al.Trials, Any, Any, Any]:
-    """Trials with probabilities, which are given beside them with the truth and numbers."""
+    """Trials with probabilities, which are given alongside them with the truth and numbers."""
     rng = np.random.default_rng(seed)
     n_options = rng.integers(2, 5, n_questions) if vary else np.full(n_questions, 4)
     logits = 2 * rng.normal(size=(n, n_questions, 4)) + 2 * rng.normal(size=(1, n_questions, 4))

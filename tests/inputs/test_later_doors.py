@@ -1,4 +1,4 @@
-"""Reports, choices of images, matrices, plans of agreement, measures beside agreement."""
+"""Reports, choices of images, matrices, plans of agreement, measures alongside agreement."""
 
 from __future__ import annotations
 

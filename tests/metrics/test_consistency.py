@@ -177,7 +177,7 @@ def test_scaled_forms(cells: tuple[int, ...]) -> None:
 
 
 def test_the_less_biased_form_of_two_opposite_trials_is_undefined() -> None:
-    # N - 1 + k = 2 - 1 - 1; with k = 1 beside it 2 / 2.
+    # N - 1 + k = 2 - 1 - 1; with k = 1 alongside it 2 / 2.
     found = consistency.less_biased_error_consistency([-1.0, 1.0], 2)
     np.testing.assert_array_equal(found, [np.nan, 1])
     found = consistency.ERROR_CONSISTENCY.derived["bias_corrected"]([0, 1, 1, 0])

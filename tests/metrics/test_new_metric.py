@@ -43,7 +43,7 @@ def phi(module: Any) -> Any:
 
 @contextlib.contextmanager
 def known(*metrics: Any) -> Iterator[None]:
-    """For a while there are these metrics beside those of the house."""
+    """For a while there are these metrics alongside those of the house."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         house = {k: m for k, m in registry.metrics().items() if m.module.startswith("alikely.")}
         monkeypatch.setattr(registry, "_METRICS", house)
@@ -144,7 +144,7 @@ def test_planning(phi: Any) -> None:
 def test_command_line_in_the_folder_of_its_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`--metric measures:PHI` is of the measures.py beside the user, behind what is installed."""
+    """`--metric measures:PHI` is of the user's own measures.py, behind what is installed."""
     text = FILE.read_text()
     for name in ('"phi"', '"phi coeff', '"same_error"'):
         text = text.replace(name, f'"my_{name[1:]}')

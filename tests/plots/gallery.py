@@ -410,10 +410,10 @@ def faults(figure: Any) -> list[str]:
     # From left to right, so that few are compared.
     texts.sort(key=lambda entry: entry[1].x0)
     for i, (text, box) in enumerate(texts):
-        for other, beside in texts[i + 1 :]:
-            if beside.x0 >= box.x1 - 1:
+        for other, alongside in texts[i + 1 :]:
+            if alongside.x0 >= box.x1 - 1:
                 break
             # A pixel of each box is empty.
-            if min(box.y1, beside.y1) - max(box.y0, beside.y0) > 1:
+            if min(box.y1, alongside.y1) - max(box.y0, alongside.y0) > 1:
                 found.append(f"over each other: {text!r}, {other!r}")
     return found

@@ -269,8 +269,8 @@ def rank_by_metric(
         with options(ci_prob=ci_prob):
             scores = benchmark_scores(trials, metric=metric, n_resamples=0, n_draws=0, **scoring)
         found = ranks(scores, generalize_to, rng=seed)[[*RANKED]]
-        beside = scores.summary(generalize_to, columns="all").set_index("system")
-        found = found.join(beside[["ceiling_normalized", *ACCURACIES]], on="system")
+        alongside = scores.summary(generalize_to, columns="all").set_index("system")
+        found = found.join(alongside[["ceiling_normalized", *ACCURACIES]], on="system")
         found.insert(0, "metric", metric.name)
         frames.append(found.assign(note=not_valid(metric)))
     table = pd.concat(frames, ignore_index=True)

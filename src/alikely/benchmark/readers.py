@@ -320,9 +320,9 @@ def _pairs(trials: Trials, ai: str | None, readers: str) -> list[tuple[str, str]
     chosen = [n for n, kind in zip(names, kinds, strict=True) if kind == readers and n != ai]
     fewest = 3 if ai is None else 2
     if len(chosen) < fewest:
-        beside = "" if ai is None else f" other than {ai!r}"
+        alongside = "" if ai is None else f" other than {ai!r}"
         raise ValueError(
-            f"a reader study needs at least {fewest} readers of kind {readers!r}{beside}, got "
+            f"a reader study needs at least {fewest} readers of kind {readers!r}{alongside}, got "
             f"{len(chosen)}; kinds are {listed(sorted(set(kinds.tolist())))}; name another kind "
             "with readers="
         )

@@ -299,8 +299,8 @@ def _behind(
     """Means of accuracies and derived columns of the metric, over the pairs of each score."""
     human, model = accuracies(cells)
     entries = {"accuracy": model, "accuracy_humans": human}
-    beside = {**ACCURACY_COLUMNS, **metric.derived}
-    entries |= {name: function(cells) for name, function in beside.items()}
+    alongside = {**ACCURACY_COLUMNS, **metric.derived}
+    entries |= {name: function(cells) for name, function in alongside.items()}
     if metric.trust.pooled[0]:
         wrong = {"n_errors_a": cells[:, 2] + cells[:, 3], "n_errors_b": cells[:, 1] + cells[:, 3]}
         rarest = metric.trust.rarest({"cells": cells, **wrong})

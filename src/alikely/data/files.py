@@ -321,7 +321,7 @@ def read_table(
 def _of_known_kind(files: list[File], place: str, notes: list[str]) -> list[File]:
     # Hidden ones, and what a Mac adds to archives, are no data.
     seen = [f for f in files if not any(p[:1] == "." or p == "__MACOSX" for p in f.name.split("/"))]
-    # Text beside data sets mostly explains them.
+    # Text alongside data sets mostly explains them.
     known = [f for f in seen if f.suffix in KNOWN and (f.suffix != ".txt" or f.is_json)]
     if not known:
         raise ValueError(

@@ -353,7 +353,7 @@ def _curve(
     true, in_frequent, in_few = (made[name] for name in ("true", "in_frequent", "in_few"))
     root, top = np.sqrt(true), np.sqrt(true.max())
     u = root / top if top > 0 else root
-    # Estimates of populations that are like the observed one beside their divergence, too: where
+    # Estimates of populations that are like the observed one alongside their divergence, too: where
     # these are 0, however much they matter.
     unlike = [part * u**power for power in range(3) for part in (in_frequent, in_few)]
     unlike += [in_frequent**2, in_few**2, in_frequent * in_few]

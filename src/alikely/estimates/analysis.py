@@ -108,7 +108,7 @@ class Kind:
     """Functions for metrics of one kind: counts, further columns and posterior draws."""
 
     count: Callable[[Any, Metric, Design], xr.Dataset]
-    beside: Callable[[xr.Dataset, Metric, xr.Dataset, Design, np.random.SeedSequence], Groups]
+    alongside: Callable[[xr.Dataset, Metric, xr.Dataset, Design, np.random.SeedSequence], Groups]
     draw: Callable[[xr.Dataset, Metric, xr.Dataset, Design, np.random.SeedSequence], Groups]
     model: Callable[[Design], str]
     options: Set[str] = frozenset()
@@ -142,10 +142,10 @@ def analyze(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
         groups.update({name: group for name, group in found.items() if name not in groups})
 
     with step(f"{of}: further columns of {table.sizes['pair']:,} estimates"):
-        add(kind.beside(table, metric, estimates, design, other_seed))
+        add(kind.alongside(table, metric, estimates, design, other_seed))
     if isinstance(trials, Trials):
         groups[DATA_SUMMARY] = data_summary(trials.data)
-        # Of the compared observers, or of all if rows are groups.
+        # Missing responses of the compared observers, or of all if rows are groups.
         compared = np.unique([table[f"observer_{side}"].values.astype(str) for side in "ab"])
         named = compared.tolist() if np.isin(compared, trials.observers).all() else None
         as_class = design.no_response == "error" and metric.counts == "readings"

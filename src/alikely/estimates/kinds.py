@@ -159,7 +159,7 @@ def _recurs(table: xr.Dataset, unit: str | None) -> NDArray[np.bool_]:
     return out
 
 
-def _beside_cells(
+def _alongside_cells(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
 ) -> Groups:
     """Tests of independence of every pair, and further columns of the metric."""
@@ -250,7 +250,7 @@ def _count_labels(
     return table
 
 
-def _beside_labels(
+def _alongside_labels(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
 ) -> Groups:
     found = agreement_of_classes(table)
@@ -258,7 +258,7 @@ def _beside_labels(
         # Other columns describe unweighted counts.
         remark = design_remarks(table, estimates)
         return of_pairs({"n_joint_errors": found["n_joint_errors"], "remark": remark})
-    return of_pairs({k: found[k] for k in ("n_joint_errors", *metric.beside) if k in found})
+    return of_pairs({k: found[k] for k in ("n_joint_errors", *metric.alongside) if k in found})
 
 
 def _draw_labels(
@@ -325,11 +325,11 @@ def analyse_rows(trials: Any, metric: Metric, design: Design) -> Result:
     return Result(found)
 
 
-def _beside_rows(
+def _alongside_rows(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
 ) -> Groups:
     # The test of equal rows requires one response to an item.
-    if table.attrs.get("repeats") == "crossed" or "divergence" not in metric.beside:
+    if table.attrs.get("repeats") == "crossed" or "divergence" not in metric.alongside:
         return of_pairs(error_counts(table))
     found: dict[str, Any] = class_comparison(table, **metric.options)
     n_permutations = min(design.n_null, N_PERMUTATIONS)
@@ -451,7 +451,7 @@ def _of_all(table: xr.Dataset) -> xr.Dataset:
     return here.assign_coords({name: ("pair", own) for name, own in labels.items()})
 
 
-def _beside_readings(
+def _alongside_readings(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
 ) -> Groups:
     """Error consistency of the same readers, numbers of missing ratings, and notes."""
@@ -506,7 +506,7 @@ def _beside_readings(
 # Options.
 
 
-def _beside_options(
+def _alongside_options(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
 ) -> Groups:
     """Agreement, chance agreement, ``r_p``, and joint errors with the same response."""
@@ -539,24 +539,26 @@ def _beside_options(
 
 CORRECTNESS = Kind(
     counted,
-    _beside_cells,
+    _alongside_cells,
     _draw_cells,
     lambda design: model_name(design.options.get("model", "copying")),
     {"model"},
     _closed,
 )
-LABELS = Kind(_count_labels, _beside_labels, _draw_labels, lambda _: "distinct_labels")
+LABELS = Kind(_count_labels, _alongside_labels, _draw_labels, lambda _: "distinct_labels")
 ROWS = Kind(
     functools.partial(_count_labels, disjoint=True),
-    _beside_rows,
+    _alongside_rows,
     _draw_rows,
     lambda _: "paired_errors",
     {"cache_dir", "paired"},
 )
-READINGS = Kind(_count_readings, _beside_readings, draw_process, lambda _: "readings", {"readers"})
+READINGS = Kind(
+    _count_readings, _alongside_readings, draw_process, lambda _: "readings", {"readers"}
+)
 OPTIONS = Kind(
     functools.partial(count_exact, once=True, labels="options"),
-    _beside_options,
+    _alongside_options,
     draw_process,
     lambda _: "options",
 )

@@ -67,7 +67,7 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
     return table
 
 
-def _beside(
+def _alongside(
     table: xr.Dataset,
     metric: Metric,
     estimates: xr.Dataset,
@@ -175,7 +175,7 @@ DEFAULTS: dict[str, Any] = {
 }
 MARGINS = Kind(
     _count,
-    _beside,
+    _alongside,
     _draw,
     lambda design: (DEFAULTS | dict(design.options))["model"],
     DEFAULTS.keys(),

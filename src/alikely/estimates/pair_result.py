@@ -147,7 +147,7 @@ def summary(
         estimate=estimates["estimate"].values,
         se=estimates["se"].values,
     )
-    for name in dict.fromkeys((*COUNTED, *result.metric.beside, *result.metric.derived)):
+    for name in dict.fromkeys((*COUNTED, *result.metric.alongside, *result.metric.derived)):
         if name in estimates:
             frame[name] = estimates[name].values
     width: Floats | None = None

@@ -36,7 +36,7 @@ def expanded(cells, f, served, nodes, weights, z, limits):  # type: ignore[no-un
             logit_shares(alike, unlike, of_same, same)
             limits_of_points(shares, same, weights[1], f[row], z, theta, limits[row])
         else:
-            # Of two options joint errors are always the same.
+            # With two options, joint errors are always the same.
             limits_of_points(shares, one, weights[0], 1.0, z, theta, limits[row])
 
 

@@ -179,7 +179,7 @@ def _base(metric: Metric, prior: Prior | None) -> _Base:
     if metric.counts != "readings":
         patterns = own.patterns(f"the posterior of {metric.label}")
         return _Base(patterns.mass, patterns)
-    # Of ratings: a table of two raters by two classes.
+    # For ratings: a table of two raters by two classes.
     n11, n10, n01, n00 = own.cells("the posterior of readings").tolist()
     mass = n11 + n10 + n01 + n00
     if prior is None:

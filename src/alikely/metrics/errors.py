@@ -194,7 +194,7 @@ MISCLASSIFICATION_AGREEMENT = register(
         gradient=label_gradient,
         reason=label_undefined_reason,
         short="MA",
-        beside=("n_joint_errors", "expected"),
+        alongside=("n_joint_errors", "expected"),
         requested=("n_errors_a", "n_errors_b"),
         distinct=distinct_agreement,
         # Measured (docs/validation): coverage of scores is 0.86 to 0.92 with 7 to 11 joint errors,
@@ -247,7 +247,7 @@ def error_similarity_metric(
         reason=reason,
         short="CLES",
         bounds=(0.0, 1.0),
-        beside=(
+        alongside=(
             "n_joint_errors",
             "n_errors_a",
             "n_errors_b",

@@ -195,7 +195,7 @@ DECISION_MARGIN_CONSISTENCY = register(
         short="DMC",
         scale="fisher",
         # With a noise-corrected estimate: its scale, and correlations within and between classes.
-        beside=(
+        alongside=(
             "reliability", "ceiling", "disattenuated",
             "scale", "r_within_class", "r_within_class_lb", "r_within_class_ub", "r_between_class",
         ),

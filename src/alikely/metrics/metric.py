@@ -142,7 +142,7 @@ class Metric:
     differences : float
         Prior standard deviation of differences between two systems, used for the probability that
         one scores higher than the other.
-    beside : tuple of str
+    alongside : tuple of str
         Variables of a result that tables show with the estimate, if available.
     derived : mapping of str to callable
         Functions of the cells of correctness ``(..., 4)``, by name of the column that tables show
@@ -158,10 +158,10 @@ class Metric:
     posterior_label : str
         Heading of posterior intervals in tables, if they describe another quantity.
     unreliable : mapping of str to str
-        Invalid methods and columns of `beside`, with the reason. Tables show them only on request,
-        with the reason as a note.
+        Invalid methods and columns of `alongside`, with the reason. Tables show them only on
+        request, with the reason as a note.
     requested : tuple of str
-        Columns of `beside` and `derived` that tables show only on request.
+        Columns of `alongside` and `derived` that tables show only on request.
     rests_on : (str, str)
         Variable and heading of the count that tables show. Default: determined by `counts`.
     trust : Trust
@@ -217,7 +217,7 @@ class Metric:
     symmetric: bool = True
     scale: Scale = "identity"
     differences: float = 0.1
-    beside: tuple[str, ...] = ()
+    alongside: tuple[str, ...] = ()
     derived: Mapping[str, Callable[[Any], Floats]] = NONE
     draws: str = BY_COUNTS
     limits: Limits = ""

@@ -338,7 +338,7 @@ def _blocks(
 
 
 NOTHING = "no common question"
-BESIDE = (
+ALONGSIDE = (
     "agreement", "chance_agreement", "r_p", "r_p_se", "same_wrong", "same_wrong_se",
     "same_wrong_chance",
 )  # fmt: skip
@@ -352,7 +352,7 @@ def _metric(
     label: str,
     counts: Any,
     functions: Any,
-    beside: tuple[str, ...] = BESIDE,
+    alongside: tuple[str, ...] = ALONGSIDE,
     **more: Any,
 ) -> Metric:
     value, other = functions
@@ -367,8 +367,8 @@ def _metric(
             reason=reason_of(value, NOTHING, other),
             label=label,
             short=short,
-            beside=beside,
-            requested=BESIDE[2:],
+            alongside=alongside,
+            requested=ALONGSIDE[2:],
             sources=("10.48550/arXiv.2502.04313",),
             module=__name__,
             **more,
@@ -384,9 +384,9 @@ def _of_all(
     def all_pairs(answers: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
         matrices = capa_matrices(*_chosen(name, answers))
         found = matrices._asdict()
-        shown = {name: name for name in BESIDE}
+        shown = {name: name for name in ALONGSIDE}
         shown |= {"agreement": "observed", "chance_agreement": "expected"}
-        beside = {name: found[kept] for name, kept in shown.items()}
+        alongside = {name: found[kept] for name, kept in shown.items()}
         counted = {"n_used": found["n_questions"]}
         if limits:
             i, j = np.triu_indices(len(matrices.estimate), k=1)
@@ -399,7 +399,7 @@ def _of_all(
         value = found[estimate]
         why = np.where(np.isfinite(value), 0, np.where(found["n_questions"] > 0, 2, 1))
         counted["why"] = why.astype(np.int8)
-        return {"estimate": value, "se": found[se], **beside, **counted}
+        return {"estimate": value, "se": found[se], **alongside, **counted}
 
     return all_pairs
 
@@ -460,7 +460,7 @@ SAME_WRONG_ANSWER = _metric(
     "share of the same wrong answer",
     "options",
     (same_wrong, "no joint error"),
-    ("n_joint_errors", *BESIDE),
+    ("n_joint_errors", *ALONGSIDE),
     bounds=(0.0, 1.0),
     # Measured (`calibration.estimate_coverage`): untransformed intervals exceed 1.
     scale="logit",

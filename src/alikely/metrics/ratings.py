@@ -122,7 +122,7 @@ def _metric(name: str, short: str, label: str, value: Any, one_class: str, **mor
             # Measured (`calibration.estimate_coverage`): untransformed normal intervals have low
             # coverage if readers agree well.
             scale="logit",
-            beside=("n_readers", "n_missing", "n_minority_ratings", "error_consistency"),
+            alongside=("n_readers", "n_missing", "n_minority_ratings", "error_consistency"),
             requested=("n_minority_ratings",),
             module=__name__,
             **more,

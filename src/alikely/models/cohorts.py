@@ -227,8 +227,8 @@ def _levels_of_entries(layout: dict[str, Any], seen: _Seen, tables: dict[str, pd
     known = 1 / (sd**2 + 1 / seen.level_information)
     there = averages(seen.level, known, condition, n_conditions)
     expected = informed("level_condition", mean, sd_condition, *there, "condition")[condition]
-    beside = seen.level - there[0][condition]
-    expected += _effect("level_model", "model", layout, 1, beside, known)
+    alongside = seen.level - there[0][condition]
+    expected += _effect("level_model", "model", layout, 1, alongside, known)
     expected = sum(effects("level", tables, _places(layout), 1), expected)
     return informed("level", expected, sd, seen.level, seen.level_information, "entry")
 

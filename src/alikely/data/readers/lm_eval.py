@@ -72,18 +72,18 @@ def _observer(
 ) -> tuple[str, dict[str, str]]:
     """Name of the model, from the results next to the samples or the folder, and its settings."""
     *folders, _ = file.parts
-    beside = [
+    near = [
         other
         for other in files
         if other.base.startswith(RESULTS)
         and other.suffix == ".json"
         and [*other.parts[:-1]] == folders
     ]
-    if not file.member and not beside:
+    if not file.member and not near:
         found = sorted(file.path.parent.glob("results_*.json"))
-        beside = [File(path.name, path) for path in found]
+        near = [File(path.name, path) for path in found]
     # Those of the same date, else the last.
-    for other in sorted(beside, key=lambda one: (bool(date) and date in one.base, one.base))[::-1]:
+    for other in sorted(near, key=lambda one: (bool(date) and date in one.base, one.base))[::-1]:
         results = log.records(other)[0]
         if name := results.get("model_name"):
             return str(name), _way(results, task)

@@ -16,8 +16,8 @@ def recognizes(files: Sequence[File]) -> bool:
     """By the list of resolved instances."""
     first = files[0]
     return first.suffix == ".json" and any(
-        has_columns([first], name, *beside)
-        for name, beside in ((RESOLVED[0], ()), (RESOLVED[1], ("no_generation",)))
+        has_columns([first], name, *alongside)
+        for name, alongside in ((RESOLVED[0], ()), (RESOLVED[1], ("no_generation",)))
     )
 
 
