@@ -85,6 +85,14 @@ def test_table_round_trip() -> None:
     assert Trials.from_table(correct.to_table()).data.identical(correct.data)
 
 
+@pytest.mark.parametrize("dtype", ["?", "u1", "u8", "i1", "f2", "O", "U1"])
+def test_correctness_of_any_type(dtype: str) -> None:
+    correct = np.array([[1, 0, 1], [0, 0, 1]])
+    hidden = np.ma.masked_array(correct.astype(dtype), mask=[[0, 0, 0], [0, 1, 0]])
+    found = Trials.from_correct(hidden).data["correct"].values
+    np.testing.assert_array_equal(found, [[1, 0, 1], [0, NOT_SHOWN, 1]])
+
+
 def test_from_arrays_equals_from_table() -> None:
     masked = np.ma.masked_array(
         np.array([["cat", "cat", None], ["dog", "dog", "cat"]], dtype=object),

@@ -671,8 +671,10 @@ def correct_aligned(correct: ArrayLike, **described: Any) -> xr.Dataset:
         raise ValueError(
             f"correct must be 0, 1 or NaN, got {value!r} for observer {observer}, trial {trial}"
         )
-    coded = np.where(mask, NOT_SHOWN, np.where(gone, NO_RESPONSE, numbers))
-    return _described(coded.astype(np.int8), None, [], **described)
+    # Signed first: the codes do not fit into arrays of unsigned integers.
+    coded = np.where(mask | gone, 0, numbers).astype(np.int8)
+    coded[gone], coded[mask] = NO_RESPONSE, NOT_SHOWN
+    return _described(coded, None, [], **described)
 
 
 def _array(name: str, values: ArrayLike) -> np.ma.MaskedArray[Any, Any]:
