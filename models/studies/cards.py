@@ -24,6 +24,7 @@ from alikely._base.names import nearest
 from alikely._base.random import RandomState
 from alikely.calibration.ranks import interpreted, sbc, sbc_summary
 from alikely.inference.chains import nuts
+from alikely.models._priors import prior_texts
 from studies.case import DEFAULT, Case
 from studies.cases import CASES
 
@@ -34,7 +35,7 @@ SEED = 1
 # Monte Carlo errors of reference values are then a tenth of those of a usual fit.
 N_REFERENCE, QUANTILES = 80_000, (0.05, 0.5, 0.95)
 # Two functions of the package use other priors.
-MODEL_NAMES = [name for name in models.__all__ if name not in ("prior_texts", "with_priors")]
+MODEL_NAMES = models.__all__
 N_POINTS = 3
 # With fewer simulations a band is not informative.
 FEWEST = 20
@@ -232,7 +233,7 @@ def described(name: str, model: pm.Model, written: dict[str, Any]) -> dict[str, 
         "data": {v.name: node("data", v, {"meaning": ""}) for v in model.data_vars},
         "parameters": {v.name: node("parameters", v, {}) for v in model.free_RVs},
         "deterministics": [v.name for v in model.deterministics],
-        "priors": models.prior_texts(model),
+        "priors": prior_texts(model),
         "references": written["references"],
     }
 

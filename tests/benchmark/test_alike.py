@@ -12,6 +12,7 @@ import alikely as al
 from alikely.benchmark.cohorts import cohort_draws, cohort_scores
 from alikely.benchmark.humans import note_on_alike
 from alikely.data.cohorts import cohort_counts
+from alikely.models._priors import prior_texts
 
 
 def observed(accuracy: list[float], n: int = 200, datasets: int = 1, models: int = 1) -> al.Trials:
@@ -54,7 +55,7 @@ def test_the_form_is_what_was_asked_for(accuracy: list[float], effects: Any, exp
     trials = observed(accuracy)
     given = {} if effects == "drawn" else {"human_effects": effects}
     assert form(trials, **given) == form(trials, human_effects=effects) == expected
-    default = al.models.prior_texts(al.models.cohort(cohort_counts(trials)))["level_mean"]
+    default = prior_texts(al.models.cohort(cohort_counts(trials)))["level_mean"]
     assert default == "Normal(0, 1.5)"
     for prior in ((0, 1.5), (1, 1)):
         assert form(trials, priors={"level_mean": prior}, **given) == expected

@@ -16,6 +16,7 @@ from scipy import optimize, special, stats
 import alikely as al
 from alikely.benchmark.cohorts import _copy_probability, cohort_effects, layout_of
 from alikely.data.covariates import covariate_tables
+from alikely.models._priors import prior_texts
 
 
 def table_of(log_odds_ratio: float, human: float, evaluated: float) -> tuple[float, float]:
@@ -111,7 +112,7 @@ def test_effects_add_to_the_log_odds_ratio_and_the_level(table: pd.DataFrame) ->
     density = model.compile_logp(vars=[model["log_odds_ratio"]], jacobian=False)
     wanted = stats.norm.logpdf(found["log_odds_ratio"], expected, sd).sum()
     assert density(point_of(model)) == pytest.approx(wanted)
-    priors = al.models.prior_texts(model)
+    priors = prior_texts(model)
     # One standard deviation of the column is worth as much as one of the groups.
     assert priors["log_odds_ratio_year"] == f"Normal(0, {1.5 / table['year'].std():.6g})"
     assert priors["level_large"] == "ZeroSumNormal(1)"

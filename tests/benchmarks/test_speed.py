@@ -111,7 +111,7 @@ def of_margins(n_models: int, n_items: int) -> None:
 
 
 def cells(n_pairs: int) -> np.ndarray:
-    return al.simulate.correctness_cells([0.6, 0.15, 0.1, 0.15], 160, n_pairs, rng=1)
+    return np.random.default_rng(1).multinomial(160, [0.6, 0.15, 0.1, 0.15], n_pairs)
 
 
 def call(function: Callable[..., Any], *args: Any, **options: Any) -> Make:

@@ -15,6 +15,7 @@ import alikely as al
 from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
 from alikely.errors.posteriors import _patterns, agreement_draws
+from alikely.inference.influence import covariance_of
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT, distinct_agreement
 from studies.error_patterns import AGREEMENT, agreement_designs
 from studies.simulators.labels import label_trials
@@ -101,7 +102,7 @@ def test_draws_of_pairs_hang_together_as_estimates_do() -> None:
     trials = label_trials([row] * 4, row, 0.5, 3_000, rng=12)
     table = joint_correctness(trials, labels=True)
     drawn = agreement_draws(table, 4_000, rng=13).astype(float)
-    matrix = al.inference.covariance(table, MISCLASSIFICATION_AGREEMENT).values
+    matrix = covariance_of(table, MISCLASSIFICATION_AGREEMENT, None, np.eye(table.sizes["pair"]))
     found = np.corrcoef(drawn.T)
     wanted = matrix / np.sqrt(np.outer(np.diag(matrix), np.diag(matrix)))
     # A correlation of so many draws, the largest of 15, and the prior: one joint error of 3,000.

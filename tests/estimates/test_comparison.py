@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import alikely as al
-from alikely.inference.influence import covariance
+from alikely.inference.influence import covariance_of
+from alikely.metrics import ERROR_CONSISTENCY
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,9 @@ def test_difference_by_every_school(result: al.Result) -> None:
     i, j = labels.index(one), labels.index(other)
     estimate = result.estimates["estimate"].values
     assert table.loc["analytic", "estimate"] == pytest.approx(estimate[i] - estimate[j], abs=1e-12)
-    matrix = covariance(result.table).values
+    matrix = covariance_of(
+        result.table, ERROR_CONSISTENCY, None, np.eye(result.table.sizes["pair"])
+    )
     variance = matrix[i, i] + matrix[j, j] - 2 * matrix[i, j]
     # Pseudo-trials: two to four of 160 in each entry.
     assert table.loc["analytic", "se"] == pytest.approx(np.sqrt(variance), rel=4 / 160)

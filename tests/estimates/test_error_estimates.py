@@ -14,6 +14,7 @@ from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
 from alikely.errors import limits
 from alikely.inference.evaluation import evaluator
+from alikely.inference.influence import covariance_of, estimate
 from alikely.inference.resampling import bca_of_table, bootstrap
 from alikely.metrics import errors
 from alikely.metrics.errors import ERROR_SIMILARITY, MISCLASSIFICATION_AGREEMENT
@@ -99,15 +100,15 @@ def test_analytic_and_bootstrap_errors_agree() -> None:
     response = np.where(rng.random((3, 6000)) < 0.5, truth, wrong)
     table = joint_correctness(al.Trials.from_arrays(response, truth), labels=True)
     for metric in (MISCLASSIFICATION_AGREEMENT, ERROR_SIMILARITY):
-        se = al.inference.estimate(table, metric)["se"].values
+        se = estimate(table, metric)["se"].values
         replicates = bootstrap(table, metric, 4000, rng=1)
         # Standard deviation of a standard deviation of 4,000 replicates.
         error = 1 / np.sqrt(2 * 4000)
         np.testing.assert_allclose(replicates.values.std(axis=0) / se, 1, atol=4 * error)
-        matrix = al.inference.covariance(table, metric)
+        matrix = covariance_of(table, metric, None, np.eye(table.sizes["pair"]))
         np.testing.assert_allclose(np.sqrt(np.diag(matrix)), se)
         bounds = bca_of_table(table, replicates, metric)
-        value = al.inference.estimate(table, metric)["estimate"].values
+        value = estimate(table, metric)["estimate"].values
         assert ((bounds[:, 0] < value) & (value < bounds[:, 1])).all()
 
 

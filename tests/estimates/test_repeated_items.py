@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import alikely as al
 from alikely.data.blocks import blocks
 from alikely.inference.evaluation import evaluator
+from alikely.inference.influence import covariance_of, estimate
 from alikely.inference.permutation import permutation_p
 from alikely.inference.resampling import bca_of_table
 
@@ -99,10 +100,10 @@ def test_all_schools_agree_on_noisy_answers() -> None:
         # A standard deviation of 4,000 draws, and terms of order 1 / N.
         room = 4 / np.sqrt(2 * 4000) + 4 / 400
         np.testing.assert_allclose(result.draws(method).std(axis=0), se, rtol=room)
-    matrix = al.inference.covariance(result.table)
+    matrix = covariance_of(result.table, result.metric, None, np.eye(len(se)))
     np.testing.assert_allclose(np.sqrt(np.diag(matrix)), se)
     replicated = np.corrcoef(result.draws("bootstrap").T)
-    expected = matrix.values / np.outer(se, se)
+    expected = matrix / np.outer(se, se)
     np.testing.assert_allclose(replicated, expected, atol=4 / np.sqrt(4000))
     bounds = bca_of_table(result.table, result.draws("bootstrap"), al.metrics.ERROR_CONSISTENCY)
     assert (bounds[:, 0] < result.estimates["estimate"].values).all()
@@ -202,14 +203,14 @@ def test_labels_of_repeated_items_against_all_meetings_written_out(name: str) ->
     expected = al.compare(alone, own, n_resamples=0, n_draws=0).estimates["estimate"].values
     table = al.data.joint_correctness(trials, labels=True, repeats="crossed")
     metric = al.metrics.get_metric(name)
-    np.testing.assert_allclose(al.inference.estimate(table, metric)["estimate"], expected)
+    np.testing.assert_allclose(estimate(table, metric)["estimate"], expected)
     # Slopes are derivatives by the weight of each item, their mean subtracted.
     (block,) = blocks(table)
     ready, step = evaluator(block, metric), 1e-4
     up, down = (ready.values(1 + sign * step * np.eye(60))[:, 0] for sign in (1, -1))
     slopes = (up - down) / (2 * step)
     np.testing.assert_allclose(ready.slopes()[0], slopes - slopes.mean(), atol=1e-6)
-    se = al.inference.estimate(table, metric)["se"].values[0]
+    se = estimate(table, metric)["se"].values[0]
     assert se == pytest.approx(np.linalg.norm(ready.slopes()[0]))
 
 

@@ -23,6 +23,7 @@ from golden_tables import Call
 import alikely as al
 from alikely.cli import main
 from alikely.margins import strengths
+from alikely.models._priors import prior_texts
 from alikely.papers.families import family_ranks, profile_tests
 from studies import cards
 from studies.items import ITEMS
@@ -827,14 +828,14 @@ def density(model: Any) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@golden("models.copying", "models.with_priors", "models.prior_texts")
+@golden("models.copying")
 def model_copying(_: int) -> pd.DataFrame:
     counted = al.data.joint_correctness(data.noise(), "human-model")["cells"].values
     plain = al.models.copying(counted)
     other = al.models.copying(counted, priors={"u": (2, 2)})
     texts = pd.DataFrame(
-        {"variable": list(al.models.prior_texts(plain)),
-         "prior": list(al.models.prior_texts(plain).values())}
+        {"variable": list(prior_texts(plain)),
+         "prior": list(prior_texts(plain).values())}
     )  # fmt: skip
     return stacked(plain=density(plain), other=density(other), texts=texts)
 
@@ -959,11 +960,10 @@ def error_consistency_by_mcmc(rng: int) -> pd.DataFrame:
     return everything(result)
 
 
-@golden("inference.nuts", "inference.extended", slow=True)
+@golden("inference.nuts", slow=True)
 def extended(rng: int) -> pd.DataFrame:
     model = al.models.copying([100, 20, 20, 20], independent=True)
-    tree = al.inference.nuts(model, n_draws=1000, rng=rng)
-    tree = al.inference.extended(tree, model, ["log_likelihood"], rng=rng)
+    tree = al.inference.nuts(model, n_draws=1000, rng=rng, include=["log_likelihood"])
     means = {name: float(v.mean()) for name, v in tree["posterior"].data_vars.items()}
     sums = {name: float(v.mean()) for name, v in tree["log_likelihood"].data_vars.items()}
     return pd.DataFrame([means | sums])

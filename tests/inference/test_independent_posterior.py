@@ -18,7 +18,7 @@ import alikely as al
 from alikely.inference import null
 from alikely.inference.independence import independent_posterior
 from alikely.metrics import consistency
-from alikely.models import prior_texts
+from alikely.models._priors import prior_texts
 
 # Few trials: all tables can be counted. The last pair is near the ceiling, and often undefined.
 CELLS = np.array([[12, 3, 4, 1], [5, 8, 3, 4], [19, 1, 0, 0]])

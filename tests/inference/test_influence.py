@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
+from numpy.typing import NDArray
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from alikely.data.tables import from_counts, joint_correctness
@@ -14,6 +16,12 @@ from alikely.metrics import ERROR_CONSISTENCY
 from alikely.metrics.copying import COPY_PROBABILITY
 
 CELLS = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1]]
+
+
+def covariance(table: xr.Dataset, cluster: str | None = None) -> NDArray[np.float64]:
+    """Covariance matrix of the estimates of all entries."""
+    each = np.eye(table.sizes["pair"])
+    return influence.covariance_of(table, ERROR_CONSISTENCY, cluster, each)
 
 
 def three_observers(n_trials: int = 200, seed: int = 3) -> Trials:
@@ -36,7 +44,7 @@ def test_standard_error_equals_fleiss_cohen_everitt() -> None:
 
 def test_covariance_of_pairs_that_share_an_observer_agrees_with_the_bootstrap() -> None:
     table = joint_correctness(three_observers(n_trials=2000))
-    matrix = influence.covariance(table).values
+    matrix = covariance(table)
     n = 20_000
     draws = bootstrap(table, n_resamples=n, rng=5).values.astype(np.float64)
     for i in range(3):
@@ -51,7 +59,7 @@ def test_covariance_of_pairs_that_share_an_observer_agrees_with_the_bootstrap() 
 
 def test_variances_stand_on_the_diagonal_and_disjoint_trials_are_uncorrelated() -> None:
     table = from_counts(CELLS)
-    matrix = influence.covariance(table).values
+    matrix = covariance(table)
     np.testing.assert_allclose(np.diag(matrix), influence.estimate(table)["se"] ** 2, rtol=1e-12)
     assert (matrix[~np.eye(3, dtype=bool)] == 0).all()
 
@@ -63,10 +71,10 @@ def test_duplicating_every_trial_halves_the_variance_unless_clustered() -> None:
         item=[str(i) for i in range(200)] * 2,
         repeat=[0] * 200 + [1] * 200,
     )
-    once = influence.covariance(joint_correctness(three_observers())).values
+    once = covariance(joint_correctness(three_observers()))
     table = joint_correctness(twice)
-    np.testing.assert_allclose(influence.covariance(table).values, once / 2, rtol=1e-12)
-    np.testing.assert_allclose(influence.covariance(table, cluster="item").values, once, rtol=1e-12)
+    np.testing.assert_allclose(covariance(table), once / 2, rtol=1e-12)
+    np.testing.assert_allclose(covariance(table, cluster="item"), once, rtol=1e-12)
     np.testing.assert_allclose(
         influence.estimate(table, cluster="item")["se"].values ** 2, np.diag(once), rtol=1e-12
     )
@@ -80,24 +88,24 @@ def test_clusters_reach_over_conditions() -> None:
         condition=["u"] * 200 + ["v"] * 200,
     )
     table = joint_correctness(twice)
-    plain = influence.covariance(table).values
-    clustered = influence.covariance(table, cluster="item").values
+    plain = covariance(table)
+    clustered = covariance(table, cluster="item")
     assert (plain[:3, 3:] == 0).all()
     np.testing.assert_allclose(clustered[:3, 3:], plain[:3, :3], rtol=1e-12)
 
 
 def test_many_trials_are_taken_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     table = joint_correctness(three_observers())
-    whole = influence.covariance(table).values
+    whole = covariance(table)
     monkeypatch.setattr(influence, "CHUNK", 7)
-    np.testing.assert_allclose(influence.covariance(table).values, whole, rtol=1e-12)
+    np.testing.assert_allclose(covariance(table), whole, rtol=1e-12)
 
 
 def test_undefined_estimates_have_no_error_and_no_warning() -> None:
     table = from_counts([[160, 0, 0, 0], [100, 20, 20, 20], [0, 0, 0, 0]])
     result = influence.estimate(table)
     assert np.isnan(result["se"]).values.tolist() == [True, False, True]
-    assert np.isnan(influence.covariance(table).values[0]).all()
+    assert np.isnan(covariance(table)[0]).all()
 
 
 @pytest.mark.parametrize("metric", [ERROR_CONSISTENCY, COPY_PROBABILITY])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import alikely as al
-from alikely.inference.influence import covariance
+from alikely.inference.influence import covariance_of
 from alikely.metrics.pair_sums import SLICE, combined_influence
 
 
@@ -20,7 +20,7 @@ def test_the_variance_is_that_of_the_covariance_matrix(
     trials = al.Trials.from_correct(correct)
     table = al.data.joint_correctness(trials, by=None)
     weight = rng.normal(size=table.sizes["pair"])
-    expected = weight @ covariance(table).values @ weight
+    expected = covariance_of(table, al.metrics.ERROR_CONSISTENCY, None, weight[None]).item()
     cells = table["cells"].values.astype(float)
     slopes = al.metrics.ERROR_CONSISTENCY.influence(cells)
     slopes *= (weight / cells.sum(axis=1))[:, None]

@@ -17,8 +17,8 @@ from scipy import stats
 
 import alikely as al
 from alikely.inference import cache
-from alikely.models import prior_texts, with_priors
 from alikely.models._parts import Placed
+from alikely.models._priors import prior_texts, with_priors
 from studies.cases import CASES
 
 COUNTS = [100, 20, 20, 20]

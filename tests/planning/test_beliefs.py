@@ -11,6 +11,7 @@ from scipy import stats
 
 import alikely as al
 from alikely import simulate
+from alikely.inference.conjugate import pairwise_draws
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +23,7 @@ def brute_force(
     rng = np.random.default_rng(5)
     p = simulate.cell_probabilities(*truths.T)
     counts = pilot + np.array([rng.multinomial(n_trials, row) for row in p])
-    draws = al.inference.pairwise_draws(counts, n_draws=1_000, rng=6)["error_consistency"]
+    draws = pairwise_draws(counts, n_draws=1_000, rng=6)["error_consistency"]
     lower, upper = np.quantile(draws, [0.025, 0.975], axis=0)
     return lower, upper
 

@@ -32,7 +32,7 @@ FEW = "fewer than 10 trials expected in a cell: simulated"
 def simulated(row: Any, n_sets: int, rng: np.random.Generator) -> np.ndarray:
     """Defined error consistencies of simulated data sets."""
     p = simulate.cell_probabilities(row.accuracy_a, row.accuracy_b, row.ec)
-    values = consistency.error_consistency(simulate.correctness_cells(p, row.n_trials, n_sets, rng))
+    values = consistency.error_consistency(rng.multinomial(row.n_trials, p, n_sets))
     return values[~np.isnan(values)]
 
 
@@ -171,7 +171,7 @@ def test_the_variance_is_the_printed_one(a: float, b: float, at: float) -> None:
 def test_intervals_are_those_of_the_front_door() -> None:
     n_tables = 150
     p = simulate.cell_probabilities(0.9, 0.85, 0.3)
-    counts = simulate.correctness_cells(p, 160, n_tables, 9)
+    counts = np.random.default_rng(9).multinomial(160, p, n_tables)
     result = al.error_consistency(
         tables.from_counts(counts), n_resamples=1_000, n_draws=1_000, rng=10
     ).summary(intervals="all")

@@ -14,7 +14,7 @@ from names_page import ROOT
 from scipy import special, stats
 
 from alikely import simulate
-from alikely.inference import fisher_exact
+from alikely.inference.null import fisher_exact
 from alikely.planning.trials import trials_for_difference, trials_for_power
 from alikely.simulate.cells import pattern_cells, pattern_probabilities
 

@@ -42,23 +42,6 @@ def test_cells_at_the_bounds() -> None:
     np.testing.assert_allclose(simulate.cell_probabilities(0.5, 0.5, -1), [0, 0.5, 0.5, 0])
 
 
-def test_the_number_of_copies_is_random() -> None:
-    """A fixed number of copied trials would halve the spread of kappa here."""
-    probabilities = simulate.cell_probabilities(0.75, 0.75, 0.5)
-    cells = simulate.correctness_cells(probabilities, 400, 20_000, rng=1)
-    psi = consistency.ERROR_CONSISTENCY.influence(probabilities)
-    expected = np.sqrt(probabilities @ psi**2 / 400)
-    spread = np.nanstd(consistency.error_consistency(cells))
-    assert spread == pytest.approx(expected, rel=4 / np.sqrt(2 * 20_000) + 2 / 400)
-
-
-def test_shapes_broadcast() -> None:
-    p = simulate.cell_probabilities([[0.7], [0.8]], 0.75, [0.1, 0.2, 0.3])
-    assert p.shape == (2, 3, 4)
-    assert simulate.correctness_cells(p, 50, (5, 2), rng=1).shape == (5, 2, 2, 3, 4)
-    assert simulate.correctness_cells(p, 50, rng=1).sum(axis=-1).tolist() == [[50] * 3] * 2
-
-
 def test_observers_of_a_kind_find_the_same_items_hard() -> None:
     trials = simulate.observers(6, 6, 2000, {"noise": 0.4}, rng=1)
     means, errors = {}, {}
@@ -102,7 +85,6 @@ def test_the_bundled_example_is_what_its_maker_makes() -> None:
     ("call", "message"),
     [
         (lambda: copy_cell_probabilities(1.2, 0, 0.5), r"accuracy_a must lie in \[0, 1\], got 1.2"),
-        (lambda: simulate.correctness_cells([0.5, 0.5, 0.5, 0.5], 10), "sum to 1 over the four"),
         (lambda: simulate.observers(correlation=2), r"correlation must lie in \[-1, 1\], got 2"),
         (lambda: simulate.observers(2, 2, families=["x"]), "families must have 4 entries, got 1"),
     ],

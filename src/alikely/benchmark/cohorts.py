@@ -115,7 +115,7 @@ def fit_cohort(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Groups to add, as in `alikely.inference.extended`. The log likelihood ``model_right`` of the
+        Groups to add, as in `alikely.inference.nuts`. The log likelihood ``model_right`` of the
         evaluated models has one row for each condition and number of humans who were correct.
 
     Returns

@@ -36,7 +36,7 @@ def joint_counts(correct: xr.DataArray) -> xr.Dataset:
     xarray.Dataset
         ``cells`` (pair, cell) int64, with coords ``observer_a, observer_b`` and ``cell``. Pairs are
         in the order of the upper triangle of the matrix of observers. Functions that take counts of
-        pairs accept ``cells``, for example `alikely.inference.pairwise_draws` and
+        pairs accept ``cells``, for example `alikely.models.copying` and
         `alikely.data.from_counts`.
 
     Raises

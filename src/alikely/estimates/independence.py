@@ -75,7 +75,7 @@ def independent_observers(
         Sampling method; see `alikely.inference.independence.independent_posterior`.
     priors : mapping, optional
         Priors of ``p_a`` and ``p_b``: Beta parameters such as ``(2, 1)``, or, with MCMC, any
-        distribution (see `alikely.models.with_priors`). Default: uniform.
+        distribution (see `alikely.models.copying`). Default: uniform.
     n_resamples : int
         Number of bootstrap replicates for independent observers. 0 disables them.
     log_likelihood : bool

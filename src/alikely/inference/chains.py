@@ -3,6 +3,10 @@
 References
 ----------
 .. [HG14] Hoffman, Gelman (2014). The No-U-Turn sampler. doi:10.48550/arXiv.1111.4246
+.. [KR24] Kallioinen, Paananen, Bürkner, Vehtari (2024). Detecting and diagnosing prior and
+   likelihood sensitivity with power-scaling. doi:10.1007/s11222-023-10366-5
+.. [VGG17] Vehtari, Gelman, Gabry (2017). Practical Bayesian model evaluation using leave-one-out
+   cross-validation and WAIC. doi:10.1007/s11222-016-9696-4
 .. [V21] Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021). Rank-normalization, folding, and
    localization: an improved R-hat. doi:10.1214/20-BA1221
 """
@@ -76,7 +80,14 @@ def nuts(
     thin : int
         Keep every `thin`-th draw.
     include : "all" or sequence of str
-        Groups to add, as in `alikely.inference.extended`.
+        Groups to add:
+
+        - ``"prior"``, ``"prior_predictive"``: as many draws as the posterior has
+        - ``"posterior_predictive"``
+        - ``"log_likelihood"`` of each observed value, for `arviz.loo` [VGG17]_
+        - ``"log_prior"`` of each free variable, for `arviz.psense_summary` [KR24]_
+
+        Each takes a few seconds in which PyMC compiles a function.
 
     Returns
     -------
@@ -141,7 +152,7 @@ def nuts(
 
 def _made_by(model: pm.Model) -> dict[str, Any]:
     """Versions, and the texts of the priors."""
-    from alikely.models import prior_texts
+    from alikely.models._priors import prior_texts
 
     names = ("alikely", "pymc", "nutpie")
     return {

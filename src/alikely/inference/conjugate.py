@@ -46,38 +46,7 @@ def pairwise_draws(
     metrics: Sequence[Metric] = COPY_MODEL,
     rng: RandomState = None,
 ) -> dict[str, NDArray[np.float32]]:
-    """Draw exactly from the posterior of each pair under the copy model.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (pair, 4)
-        Counts ``n11, n10, n01, n00``.
-    prior : mapping or sequence of four numbers, optional
-        Prior on the cells of a pair, as in `alikely.error_consistency`.
-    n_draws : int
-        Draws per pair, at least 1.
-    metrics : sequence of Metric
-        Estimands to evaluate at each draw.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness. A seed gives the same draws on any number of workers.
-
-    Returns
-    -------
-    dict of str to ndarray of float32, shape (n_draws, pair)
-        Draws by name of the metric. Draws of different pairs are independent.
-
-    Raises
-    ------
-    ValueError
-        If the counts, the prior or the number of draws are invalid, or the prior is on the copy
-        probability, which is not conjugate.
-
-    Examples
-    --------
-    >>> draws = pairwise_draws([100, 20, 20, 20], n_draws=2000, rng=1)
-    >>> round(float(np.median(draws["error_consistency"])), 1)
-    0.3
-    """
+    """Draw exactly from the posterior of each pair under the copy model."""
     n_draws = resolve("n_draws", n_draws)
     own = cell_prior(prior)
     if n_draws < 1:

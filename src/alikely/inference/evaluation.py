@@ -112,33 +112,7 @@ class Evaluator:
 
 
 def evaluator(block: Block, metric: Metric) -> Evaluator:
-    """Prepare a metric for a block of trials.
-
-    Parameters
-    ----------
-    block : Block
-        One group of a table, with labels if the metric needs them.
-    metric : Metric
-        Estimand.
-
-    Returns
-    -------
-    Evaluator
-
-    Raises
-    ------
-    ValueError
-        If the metric needs labels and the table has none.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> from alikely.data.blocks import blocks
-    >>> (block,) = blocks(al.data.from_counts([100, 20, 20, 20]))
-    >>> ready = evaluator(block, al.metrics.ERROR_CONSISTENCY)
-    >>> ready.values(np.ones((1, 160))).round(4)
-    array([[0.3333]])
-    """
+    """Prepare a metric for a block of trials."""
     if block.chosen and metric.counts not in ("correctness", "labels", "trials"):
         raise ValueError(
             f"these images were chosen by a plan, but {metric.name} has no weights"

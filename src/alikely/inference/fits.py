@@ -1,12 +1,4 @@
-"""Groups of a fit for ArviZ: data and, on request, prior, predictive and likelihood groups.
-
-References
-----------
-.. [KR24] Kallioinen, Paananen, Bürkner, Vehtari (2024). Detecting and diagnosing prior and
-   likelihood sensitivity with power-scaling. doi:10.1007/s11222-023-10366-5
-.. [VGG17] Vehtari, Gelman, Gabry (2017). Practical Bayesian model evaluation using leave-one-out
-   cross-validation and WAIC. doi:10.1007/s11222-016-9696-4
-"""
+"""Groups of a fit for ArviZ: data and, on request, prior, predictive and likelihood groups."""
 
 from __future__ import annotations
 
@@ -65,47 +57,7 @@ def _dataset(values: Mapping[str, Any], model: pm.Model) -> xr.Dataset:
 def extended(
     tree: xr.DataTree, model: pm.Model, include: Sequence[str], rng: RandomState = None
 ) -> xr.DataTree:
-    """Add prior, predictive and likelihood groups to the fit of a model.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        Fit of this model to these data, as returned by `alikely.inference.nuts`.
-    model : pymc.Model
-        The model.
-    include : "all" or sequence of str
-        Groups to add:
-
-        - ``"prior"``, ``"prior_predictive"``: as many draws as the posterior has
-        - ``"posterior_predictive"``
-        - ``"log_likelihood"`` of each observed value, for `arviz.loo` [VGG17]_
-        - ``"log_prior"`` of each free variable, for `arviz.psense_summary` [KR24]_
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    xarray.DataTree
-        A new tree, which also contains the groups of the old one.
-
-    Raises
-    ------
-    ValueError
-        If a group is unknown.
-
-    Notes
-    -----
-    The groups are computed by functions of PyMC, which take a few seconds each to compile the
-    model.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> model = al.models.copying([100, 20, 20, 20], independent=True)
-    >>> tree = al.inference.nuts(model, rng=1)
-    >>> sorted(set(extended(tree, model, ["log_likelihood"]).children) - set(tree.children))
-    ['log_likelihood']
-    """
+    """Add prior, predictive and likelihood groups to the fit of a model."""
     import pymc as pm
     from pymc.stats import compute_log_likelihood, compute_log_prior
 

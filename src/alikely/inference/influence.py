@@ -42,51 +42,7 @@ TINY = np.finfo(np.float64).tiny
 def estimate(
     table: xr.Dataset, metric: Metric = ERROR_CONSISTENCY, cluster: str | None = None
 ) -> xr.Dataset:
-    """Compute point estimates with analytic standard errors.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        Count table, as returned by `alikely.data.joint_correctness`.
-    metric : Metric
-        Estimand.
-    cluster : str, optional
-        Trial coordinate that defines clusters, such as ``"item"``. Influences of trials that share
-        a cluster within a data set are summed first. For G clusters of items, such as
-        ``"template"``, the variance has the factor G/(G - 1), and its degrees of freedom are
-        estimated.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``estimate`` and ``se`` (pair), NaN where undefined, and ``undefined``, the reason or an
-        empty string. For images chosen by a plan, or for clusters of items, these variables are
-        added:
-
-        - ``interval_center``: center of intervals; with a plan, this is the weighted value, and
-          ``estimate`` is its bias-corrected version
-        - ``df``: degrees of freedom of the variance
-        - ``effective_images``: number of images on which the variance is based (plan)
-        - ``n_clusters``, ``design_effect``: number of clusters; ratio of the variance to the
-          variance for independent trials (clusters)
-
-    Raises
-    ------
-    ValueError
-        If the table has no such trial coordinate.
-
-    References
-    ----------
-    Without clusters, the variance of error consistency from influence functions [H74]_ equals the
-    variance given by [FCE69]_.
-
-    Examples
-    --------
-    >>> from alikely.data import from_counts
-    >>> result = estimate(from_counts([100, 20, 20, 20]))
-    >>> result["estimate"].values.round(4), result["se"].values.round(4)
-    (array([0.3333]), array([0.0843]))
-    """
+    """Compute point estimates with analytic standard errors."""
     whole = "cells" in table and table["cells"].dtype.kind in "iu"
     if cluster is None and metric.counts == "correctness" and whole and "inclusion" not in table:
         # Counts suffice: no pass over the trials.
@@ -206,57 +162,6 @@ def _open(block: Block) -> NDArray[np.bool_]:
     if block.generalize_to != "pool":
         return np.ones(len(block.a), dtype=bool)
     return np.asarray((block.shown() & (block.inclusion < 1)).any(axis=1))
-
-
-def covariance(
-    table: xr.Dataset, metric: Metric = ERROR_CONSISTENCY, cluster: str | None = None
-) -> xr.DataArray:
-    """Compute the covariance matrix of the estimates of all entries of a table.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        Count table, as returned by `alikely.data.joint_correctness`; select entries with
-        ``table.isel(pair=...)``.
-    metric : Metric
-        Estimand.
-    cluster : str, optional
-        As in `estimate`.
-
-    Returns
-    -------
-    xarray.DataArray, dims (pair, pair_other)
-        Sums of products of influences over shared trials, divided by the numbers of trials of both
-        entries. Values are 0 for entries without shared trials (or clusters) and NaN where an
-        estimate is undefined.
-
-    Raises
-    ------
-    ValueError
-        If the table has no such trial coordinate.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> table = al.data.joint_correctness(al.load_example(), pairs="human-human", by="dataset")
-    >>> matrix = covariance(table)
-    >>> bool(np.allclose(np.sqrt(np.diag(matrix)), estimate(table)["se"]))
-    True
-    """
-    n_pairs = table.sizes["pair"]
-    total = np.zeros((n_pairs, n_pairs))
-    for rows, influence in _columns(table, metric, cluster):
-        total[np.ix_(rows, rows)] += influence @ influence.T
-    undefined = np.isnan(np.diag(total))
-    total[undefined] = np.nan
-    total[:, undefined] = np.nan
-    names = table["pair"].values
-    return xr.DataArray(
-        total,
-        dims=("pair", "pair_other"),
-        coords={"pair": names, "pair_other": names},
-        name="covariance",
-    )
 
 
 def covariance_of(

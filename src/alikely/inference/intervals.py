@@ -162,27 +162,7 @@ def mean_of_defined(values: ArrayLike, weights: ArrayLike = 1.0, axis: int = 0) 
 
 
 def adjusted_p_values(p: ArrayLike) -> NDArray[np.float64]:
-    """Compute Benjamini-Hochberg adjusted p-values over all defined entries [BH95]_.
-
-    Parameters
-    ----------
-    p : array_like, shape (pair,)
-        p-values in [0, 1]. NaN (undefined) is not counted as a test and stays NaN.
-
-    Returns
-    -------
-    ndarray, shape (pair,)
-
-    Raises
-    ------
-    ValueError
-        If a p-value is outside [0, 1].
-
-    Examples
-    --------
-    >>> adjusted_p_values([0.01, np.nan, 0.04, 0.03]).round(3)
-    array([0.03,  nan, 0.04, 0.04])
-    """
+    """Compute Benjamini-Hochberg adjusted p-values over all defined entries [BH95]_."""
     values = np.asarray(p, dtype=np.float64)
     out = np.full(values.shape, np.nan)
     defined = ~np.isnan(values)

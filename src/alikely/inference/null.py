@@ -121,60 +121,12 @@ def p_value(estimate: ArrayLike, null: ArrayLike) -> NDArray[np.float64]:
 
 
 def fisher_exact(cells: ArrayLike) -> NDArray[np.float64]:
-    """Compute Fisher's exact two-sided p-value for independence, given both accuracies [F22]_.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (..., 4)
-        Counts ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Sum of the probabilities of all tables with these margins that are at most as probable as
-        the observed one. A p-value below the smallest floating-point number is 0; for its
-        logarithm, use `alikely.inference.fisher.fisher_log10_p`. NaN for an empty table.
-
-    Raises
-    ------
-    ValueError
-        If the counts are not whole and non-negative.
-
-    Examples
-    --------
-    >>> fisher_exact([[10, 2, 3, 15]]).round(5)
-    array([0.00054])
-    """
+    """Compute Fisher's exact two-sided p-value for independence, given both accuracies [F22]_."""
     return np.asarray(10.0 ** fisher_log10_p(check_counts(cells)))
 
 
 def log_bayes_factor(cells: ArrayLike, prior: Prior | float = 1.0) -> NDArray[np.float64]:
-    """Compute the log Bayes factor of association against independence [GD74]_.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (..., 4)
-        Counts ``n11, n10, n01, n00``.
-    prior : float, mapping or sequence of four numbers
-        Dirichlet parameter of each cell, above 0.5, or a Dirichlet prior on the cells as in
-        `alikely.error_consistency` whose margins exceed 1. Default: 1, which is uniform over
-        tables.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Natural logarithm of ``BF10``: above 0 favors association, below 0 independence.
-
-    Raises
-    ------
-    ValueError
-        If the counts are not whole and non-negative, or the prior is out of range.
-
-    Examples
-    --------
-    >>> float(log_bayes_factor([1000, 200, 300, 1500]).round(2))
-    697.73
-    """
+    """Compute the log Bayes factor of association against independence [GD74]_."""
     own = cell_prior([prior] * 4 if isinstance(prior, int | float) else prior)
     a = own.cells("the Bayes factor").reshape(2, 2)
     # The margins' parameters under independence: their sums less the other margin's freedom.

@@ -91,7 +91,7 @@ def posterior(
     include : "all" or sequence of str
         Groups to add. ``["log_likelihood"]``: the log likelihood of every trial of every entry,
         for `arviz.loo`, or of the observed values if a custom model has no multinomial likelihood
-        of the cells (pair, cell). Other groups need MCMC, as in `alikely.inference.extended`.
+        of the cells (pair, cell). Other groups need MCMC, as in `alikely.inference.nuts`.
     cluster : str, optional
         Trial coordinate that defines clusters, such as ``"item"``. In the joint posterior, all
         trials of a cluster have the same weight in a draw. Other posteriors treat trials as

@@ -92,7 +92,7 @@ def fit_observers(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Groups to add, as in `alikely.inference.extended`. The log likelihood has one value per
+        Groups to add, as in `alikely.inference.nuts`. The log likelihood has one value per
         observer and item.
 
     Returns

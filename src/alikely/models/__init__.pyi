@@ -1,5 +1,3 @@
-from ._priors import prior_texts as prior_texts
-from ._priors import with_priors as with_priors
 from .cohorts import cohort as cohort
 from .copies import copying as copying
 from .margins import item_margins as item_margins
@@ -13,7 +11,5 @@ __all__ = [
     "item_margins",
     "observer_margins",
     "paired_errors",
-    "prior_texts",
     "spectrum",
-    "with_priors",
 ]

@@ -43,46 +43,7 @@ ONCE = Mode(linker="py", optimizer="fast_compile")
 
 
 def with_priors(model: pm.Model, priors: Priors | None = None) -> pm.Model:
-    """Replace the priors of variables of a generative model.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        A complete model from `alikely.models`, or a custom one.
-    priors : mapping, optional
-        Names of free variables, mapped to priors with constant parameters. A prior is a PyMC
-        distribution without a name, such as ``pm.Beta.dist(2, 2)``, or the parameters of the
-        default family. Parameters are a tuple in PyMC's order, or a number or list if there is one
-        parameter. A scalar distribution applies to all elements; a distribution of the variable's
-        shape applies elementwise.
-
-    Returns
-    -------
-    pymc.Model
-        A new model, or `model` itself if there are no priors. Values are sampled with the default
-        transform of the new distribution. Transforms defined by this package are kept if they fit
-        its support.
-
-    Raises
-    ------
-    ValueError
-        If a variable does not exist, its distribution depends on other variables, or the model has
-        initial values.
-        If a prior is not continuous with constant, valid parameters, has the wrong shape, or allows
-        values outside the support of the default.
-
-    See Also
-    --------
-    prior_texts
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> model = al.models.copying([100, 20, 20, 20], independent=True)
-    >>> other = with_priors(model, {"p_a": pm.Beta.dist(2, 2), "p_b": (3, 1)})
-    >>> prior_texts(other)
-    {'p_a': 'Beta(2, 2)', 'p_b': 'Beta(3, 1)'}
-    """
+    """Replace the priors of variables of a generative model."""
     check_priors(priors)
     if not priors:
         return model
@@ -109,29 +70,7 @@ def with_priors(model: pm.Model, priors: Priors | None = None) -> pm.Model:
 
 
 def prior_texts(model: pm.Model) -> dict[str, str]:
-    """Return the priors of a model's free variables, if their parameters are constant.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        A model from `alikely.models`, or a custom one.
-
-    Returns
-    -------
-    dict
-        Names mapped to distributions as text. Parameters are in PyMC's order, or named if PyMC
-        takes them by name; a parameter that is the same for all elements is shown as one number.
-
-    See Also
-    --------
-    with_priors
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> prior_texts(al.models.copying([100, 20, 20, 20]))
-    {'p_a': 'Beta(1, 1)', 'u': 'Beta(0.5, 0.5)', 'v': 'Beta(0.5, 0.5)'}
-    """
+    """Return the priors of a model's free variables, if their parameters are constant."""
     return {name: _text(variable) for name, variable in _settable(model).items()}
 
 

@@ -108,7 +108,7 @@ def cohort(
           ``log_odds_ratio_family_sd`` of effects is estimated.
     priors : mapping, optional
         Priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
-        ``{"level_mean": (1, 1)}``; see `alikely.models.with_priors`.
+        ``{"level_mean": (1, 1)}``; see `alikely.models.copying`.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def cohort(
         If covariates of a model or condition are missing, or a row matches no model or condition.
         If a covariate is constant, has a separate group for each row, is a linear combination of
         others, or is named like a variable of the model.
-        For priors as in `alikely.models.with_priors`.
+        For priors as in `alikely.models.copying`.
 
     Notes
     -----

@@ -54,8 +54,11 @@ def copying(
         Whether to model two independent observers with accuracies ``p_a`` and ``p_b``, which is the
         null model of error consistency. Default False.
     priors : mapping, optional
-        Priors by name, such as ``{"u": pm.Beta.dist(2, 2)}`` or ``{"u": (2, 2)}``; see
-        `alikely.models.with_priors`. Default:
+        Names of free variables, mapped to priors with constant parameters. A prior is a PyMC
+        distribution without a name, such as ``pm.Beta.dist(2, 2)``, or the parameters of the
+        default family. Parameters are a tuple in PyMC's order, or a number or list if there is one
+        parameter. A scalar distribution applies to all elements; a distribution of the variable's
+        shape applies elementwise. Default:
         ``{"p_a": (1, 1), "u": (0.5, 0.5), "v": (0.5, 0.5)}``, equivalent to a Dirichlet(1/2) on the
         four cells. For independent observers, ``p_a`` and ``p_b`` are uniform by default. Instead
         of ``u`` and ``v``, you can give the Beta parameters of ``"copy_probability": (a, b)``, with
@@ -74,7 +77,9 @@ def copying(
     Raises
     ------
     ValueError
-        If the counts or the priors are not valid.
+        If the counts are not valid, or a variable of `priors` does not exist or depends on others.
+        If a prior is not continuous with constant, valid parameters, has the wrong shape, or allows
+        values outside the support of the default.
 
     Notes
     -----

@@ -78,7 +78,7 @@ def item_margins(
         MCMC.
     priors : mapping, optional
         Priors by name, such as ``{"strength_mean": pm.Normal.dist(2, 1)}`` or
-        ``{"strength_mean": (2, 1)}``; see `alikely.models.with_priors`.
+        ``{"strength_mean": (2, 1)}``; see `alikely.models.copying`.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def item_margins(
         If, for every item, a group's responses are all correct or all incorrect.
         If margins are missing or constant.
         If `n_alternatives` is below 2, or the law is unknown.
-        For priors as in `alikely.models.with_priors`.
+        For priors as in `alikely.models.copying`.
 
     Notes
     -----

@@ -103,7 +103,7 @@ def observer_margins(
         - ``"auto"``: ``"all"`` if items were repeated, else ``"shared"``
     priors : mapping, optional
         Priors by name, such as ``{"ability_sd": pm.Gamma.dist(4, 16)}`` or
-        ``{"ability_sd": (4, 16)}``; see `alikely.models.with_priors`.
+        ``{"ability_sd": (4, 16)}``; see `alikely.models.copying`.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def observer_margins(
         If margins are constant.
         If `n_alternatives` is below 2 or an option is unknown.
         If `components` is ``"all"`` and fewer than 5 items were repeated.
-        For priors as in `alikely.models.with_priors`.
+        For priors as in `alikely.models.copying`.
 
     Notes
     -----

@@ -72,7 +72,7 @@ def paired_errors(
         see.
     priors : mapping, optional
         Priors by name, such as ``{"spread": pm.HalfNormal.dist(1)}`` or
-        ``{"copying_mean": (0.2, 0.9)}``; see `alikely.models.with_priors`.
+        ``{"copying_mean": (0.2, 0.9)}``; see `alikely.models.copying`.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def paired_errors(
     ValueError
         If the counts are not square with at least 3 classes, are not whole, are negative, differ in
         shapes or labels, or contain no error. If `apart_a` and `apart_b` have different totals.
-        For priors as in `alikely.models.with_priors`.
+        For priors as in `alikely.models.copying`.
 
     Notes
     -----

@@ -81,7 +81,7 @@ def spectrum(
         difficulty. Covariates of humans affect ability in logits (``ability_age``).
     priors : mapping, optional
         Priors by name, such as ``{"regime_sd": pm.LogNormal.dist(-1, 0.3)}`` or
-        ``{"regime_sd": (-1.0, 0.3)}``; see `alikely.models.with_priors`.
+        ``{"regime_sd": (-1.0, 0.3)}``; see `alikely.models.copying`.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def spectrum(
     ------
     ValueError
         If shapes do not match, counts are invalid, `k` is out of range, or the reference has fewer
-        than 3 entries. For priors as in `alikely.models.with_priors`; for covariates as in
+        than 3 entries. For priors as in `alikely.models.copying`; for covariates as in
         `alikely.models.cohort`.
 
     Notes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from alikely.simulate.cells import cell_probabilities, correctness_cells
+from alikely.simulate.cells import cell_probabilities
 from alikely.simulate.errors import leaderboard
 from alikely.simulate.experiments import cohort, detection_experiment, difficulty, observers
 from alikely.simulate.readers import reader_study, repeated_answers
@@ -10,7 +10,6 @@ from alikely.simulate.readers import reader_study, repeated_answers
 __all__ = [
     "cell_probabilities",
     "cohort",
-    "correctness_cells",
     "detection_experiment",
     "difficulty",
     "leaderboard",

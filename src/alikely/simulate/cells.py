@@ -18,13 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
 
 from alikely._base.arrays import Floats, within
-from alikely._base.random import RandomState, seed_sequence
 from alikely.metrics import copying
 
 __all__ = [
     "cell_probabilities",
     "copy_cell_probabilities",
-    "correctness_cells",
     "pattern_cells",
     "pattern_probabilities",
 ]
@@ -88,55 +86,6 @@ def cell_probabilities(
     c, q = copying.copy_parameters(accuracy_a, accuracy_b, error_consistency)
     # If all responses are copied, the independent accuracy is irrelevant.
     return copy_cell_probabilities(accuracy_a, c, np.where(np.isnan(q), 0.5, q))
-
-
-def correctness_cells(
-    probabilities: ArrayLike,
-    n_trials: ArrayLike,
-    size: int | tuple[int, ...] | None = None,
-    rng: RandomState = None,
-) -> NDArray[np.int64]:
-    """Simulate count tables from a multinomial distribution.
-
-    The number of copied trials is therefore also random.
-
-    Parameters
-    ----------
-    probabilities : array_like, shape (..., 4)
-        Probabilities as returned by `copy_cell_probabilities` or `cell_probabilities`.
-    n_trials : array_like of int, shape (...)
-        Numbers of trials.
-    size : int or tuple of int, optional
-        Leading dimensions of independent draws.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int64, shape size + (..., 4)
-
-    Raises
-    ------
-    ValueError
-        If the probabilities do not sum to 1 or are negative.
-
-    Examples
-    --------
-    >>> correctness_cells([0.6, 0.1, 0.1, 0.2], 160, size=3, rng=1).sum(axis=-1).tolist()
-    [160, 160, 160]
-    """
-    p = np.asarray(probabilities, dtype=np.float64)
-    total = p.sum(axis=-1)
-    if (p < 0).any() or not np.allclose(total, 1, atol=1e-9):
-        raise ValueError(
-            f"probabilities must be non-negative and sum to 1 over the four cells, got a sum of "
-            f"{total.flat[np.argmax(np.abs(total - 1))]:g}"
-        )
-    n = np.asarray(n_trials)
-    shape = np.broadcast_shapes(p.shape[:-1], n.shape)
-    leading = () if size is None else (size,) if isinstance(size, int) else tuple(size)
-    generator = np.random.default_rng(seed_sequence(rng))
-    return generator.multinomial(n, p, size=(*leading, *shape))
 
 
 # Tolerance for rounding at the limits of feasible values.

@@ -79,7 +79,7 @@ def fit_spectrum(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Groups to add, as in `alikely.inference.extended`.
+        Groups to add, as in `alikely.inference.nuts`.
 
     Returns
     -------
