@@ -46,7 +46,7 @@ def test_numbers_and_names_pass_through_storage() -> None:
     stored = "; ".join([note("few-errors", least=10), "plain", note("wide", width=0.5)])
     assert codes(stored) == ["few-errors", "wide"]
     assert told(stored).count("; ") == 2
-    odd = note("clusters", column="'a} ]] \"b'", effect=np.float64(3.24159))
+    odd = note("clusters", column="'a} ]] \"b'", effects=np.float64(3.24159))
     assert told(odd) == (
         "responses within 'a} ]] \"b' are correlated (design effect 3.24). Pass cluster='a} ]] \"b'"
     )

@@ -104,20 +104,31 @@ def test_coverage(sizes: list[int], icc: float, sets: Callable[..., int]) -> Non
     assert held / n > 0.92 - 4 * (0.92 * 0.08 / n) ** 0.5
 
 
-def test_correlated_items_are_told() -> None:
-    """Ten observers and 300 items: seldom told of items that are independent."""
+@pytest.mark.parametrize("n_observers", [2, 10])
+def test_correlated_items_are_told(n_observers: int) -> None:
+    """A pair or ten observers, 300 items: seldom told of items that are independent."""
     rng = np.random.default_rng(3)
     told = {}
     for icc in (0.0, 0.8):
-        tables = [joint_correctness(answers(rng, [12] * 25, icc, 10)) for _ in range(8)]
+        tables = [joint_correctness(answers(rng, [12] * 25, icc, n_observers)) for _ in range(8)]
         found = [design_effect(table, EC, "template") for table in tables]
-        told[icc] = np.array([effect is not None and effect[1] < 0.01 for effect in found])
+        told[icc] = np.array([effect is not None and effect.p_value < 0.01 for effect in found])
     # At level .01 more than 2 of 8 are told once in 18,000 runs.
     assert told[0.0].sum() <= 2
     assert told[0.8].all()
-    trials = answers(rng, [12] * 25, 0.8, 10)
+    trials = answers(rng, [12] * 25, 0.8, n_observers)
     note = al.error_consistency(trials, n_draws=0, n_resamples=0).summary()["note"].iloc[0]
     assert "Pass cluster='template'" in note
+    # Variance of accuracy: by clusters, relative to independent items.
+    correct = trials.data["correct"].values
+    apart = correct - correct.mean(axis=1, keepdims=True)
+    sums = apart.reshape(n_observers, 25, 12).sum(axis=2)
+    scaled = (sums**2).sum(axis=1) / (apart**2).sum(axis=1)
+    accuracy = float(note.split("design effect ")[1].split(" for accuracy")[0])
+    # Independent items would have 288/299, estimated by the mean of 199 permutations (SD at most
+    # sqrt(2/24) each): five Monte Carlo errors.
+    expected = scaled.mean() * 299 / 288
+    assert accuracy == pytest.approx(expected, rel=5 * (2 / 24 / 199) ** 0.5)
     clustered = al.error_consistency(trials, cluster="template", n_resamples=0, rng=1)
     note = clustered.summary()["note"].iloc[0]
     assert "cluster" not in note

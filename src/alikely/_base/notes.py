@@ -112,8 +112,8 @@ NOTES: dict[str, Note] = {
         "Increase `n_draws`.",
     ),
     "clusters": Note(
-        "Responses within {column} are correlated (design effect {effect}). Pass cluster={column}",
-        "an item column has a design effect above 1 (permutation test, p < 0.01)",
+        "Responses within {column} are correlated (design effect {effects}). Pass cluster={column}",
+        "responses within an item column are correlated (permutation test, p < 0.01)",
         "Pass the column as `cluster=`.",
     ),
     "few-clusters": Note(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.notes import note
-from alikely.data.blocks import LEFT_OUT, blocks, cluster_numbers
+from alikely.data.blocks import LEFT_OUT, Block, blocks, cluster_numbers
 from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.inclusion import SPEAKS
 from alikely.data.repeats import ONE_ANSWER
@@ -43,6 +43,8 @@ FEWEST = 5
 # A column is examined if it has this many values, with this many items on average.
 VALUES, SIZE = 10, 1.2
 N_PERMUTATIONS, LEVEL = 199, 0.01
+# Kinds of metrics that do not compare correctness.
+INFLUENCES = ("margins", "readings")
 # Most numbers permuted at a time; with more, a part of the pairs is examined.
 MOST = 20_000_000
 # Whether the plan was made for a comparison; None if unknown.
@@ -169,12 +171,23 @@ def _advice(table: xr.Dataset, metric: Metric) -> Iterator[str]:
         return
     for column in filter(None, table.attrs.get(ITEM_COLUMNS, "").split(SEPARATOR)):
         found = design_effect(table, metric, column)
-        if found is not None and found[1] < LEVEL:
-            yield note("clusters", column=repr(column), effect=found[0])
+        if found is not None and found.p_value < LEVEL:
+            effects = f"{found.metric:.2f} for this metric"
+            if metric.counts not in INFLUENCES:
+                effects = f"{found.responses:.2f} for accuracy, {effects}"
+            yield note("clusters", column=repr(column), effects=effects)
 
 
-def design_effect(table: xr.Dataset, metric: Metric, column: str) -> tuple[float, float] | None:
-    """Design effect of a column, pooled over pairs, and its p by permutation [K65]_ [PB10]_.
+class DesignEffect(NamedTuple):
+    """Design effects of a column for a metric and for responses, and p of correlation."""
+
+    metric: float
+    responses: float
+    p_value: float
+
+
+def design_effect(table: xr.Dataset, metric: Metric, column: str) -> DesignEffect | None:
+    """Design effects of a column, pooled over pairs, with a permutation test [K65]_ [PB10]_.
 
     Labels are permuted within groups of trials. None where the column has too few values.
     """
@@ -182,19 +195,38 @@ def design_effect(table: xr.Dataset, metric: Metric, column: str) -> tuple[float
     if len(np.unique(numbers)) < VALUES or len(numbers) < SIZE * len(np.unique(numbers)):
         return None
     generator = np.random.default_rng(0)
-    total, single = np.zeros(1 + N_PERMUTATIONS), 0.0
+    found, expected, total = 0.0, 0.0, np.zeros(1 + N_PERMUTATIONS)
     for block in blocks(table):
         slopes = _unit(evaluator(block, metric).slopes())
         slopes = slopes[: max(1, MOST // max(slopes.shape[1], 1))]
         own = numbers[block.trials]
-        single += float((slopes**2).sum())
-        total[0] += _square_of_sums(slopes, own)
+        size, n = np.bincount(own), max(len(own), 2)
+        found += _square_of_sums(slopes, own)
+        # Expected for slopes that sum to 0 in random order.
+        expected += float((slopes**2).sum()) * (n - (size**2).sum() / n) / (n - 1)
+        tested = slopes if metric.counts in INFLUENCES else _unit(_residuals(block))
+        total[0] += _square_of_sums(tested, own)
         for k in range(1, len(total)):
-            total[k] += _square_of_sums(slopes, generator.permutation(own))
-    if not single > 0:
+            total[k] += _square_of_sums(tested, generator.permutation(own))
+    if not expected > 0:
         return None
-    p = (1 + (total[1:] >= total[0]).sum()) / len(total)
-    return float(total[0] / total[1:].mean()), float(p)
+    return DesignEffect(
+        found / expected,
+        float(total[0] / total[1:].mean()),
+        float((1 + (total[1:] >= total[0]).sum()) / len(total)),
+    )
+
+
+def _residuals(block: Block) -> Floats:
+    """Correctness of each observer minus its accuracy, 0 where it did not respond.
+
+    Correlation of responses is easier to detect than that of influences on a pair's estimate.
+    """
+    correct = block.correct[np.union1d(block.a, block.b)].astype(np.float64)
+    known = correct != LEFT_OUT
+    n = np.maximum(known.sum(axis=1, keepdims=True), 1)
+    mean = np.where(known, correct, 0).sum(axis=1, keepdims=True) / n
+    return np.asarray(np.where(known, correct - mean, 0.0))
 
 
 def _unit(slopes: Floats) -> Floats:
