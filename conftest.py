@@ -211,6 +211,8 @@ def _prior(model: Any, n_draws: int = 4_000, *_: Any, **__: Any) -> xr.DataTree:
     """Draws of the prior, as from `alikely.inference.nuts`."""
     import pymc as pm
 
+    from alikely.models._priors import prior_texts
+
     names = [variable.name for variable in [*model.free_RVs, *model.deterministics]]
     with model:
         drawn = pm.sample_prior_predictive(DRAWN, var_names=names, random_seed=1)
@@ -223,7 +225,7 @@ def _prior(model: Any, n_draws: int = 4_000, *_: Any, **__: Any) -> xr.DataTree:
     diverging = xr.DataArray(np.zeros((4, n_draws // 4), bool), dims=("chain", "draw"))
     groups = {"posterior": posterior, "sample_stats": diverging.to_dataset(name="diverging")}
     tree = xr.DataTree.from_dict(groups | data_groups(model))
-    tree.attrs = {"priors": json.dumps(al.models.prior_texts(model)), "thin": 1, "n_divergences": 0}
+    tree.attrs = {"priors": json.dumps(prior_texts(model)), "thin": 1, "n_divergences": 0}
     return tree
 
 

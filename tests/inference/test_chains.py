@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ import alikely as al
 from alikely.data.cohorts import cohort_counts
 from alikely.inference import cache, chains
 from alikely.inference.interpreter.models import Graphs
-from alikely.models._parts import Placed
 from alikely.models.observers import FEW_ANSWERS
 from alikely.simulate import cohort as simulated_cohort
 from studies.cases import CASES
@@ -130,14 +129,6 @@ ONE_FOR_EACH: dict[str, Callable[[int], pm.Model]] = {
 }
 
 
-LIGHT = ("copying", "copying, independent", "item_margins")
-
-
-def few_quick(names: Iterable[str], *quick: str) -> list[Any]:
-    """Models by name; those whose graphs take seconds to make in the long part of the tests."""
-    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
-
-
 def evaluated(model: pm.Model, data: pm.Model, point: dict[str, Any]) -> list[NDArray[Any]]:
     """Log density, term by term, and all that is saved, with the data of another model."""
     from pytensor.compile.mode import Mode
@@ -173,7 +164,7 @@ def test_every_model_of_the_catalogue_is_here() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", few_quick(ONE_FOR_ALL, *LIGHT))
+@pytest.mark.parametrize("name", ONE_FOR_ALL)
 def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
     """One data set poured into the model of another gives what a model of its own would."""
     one, other = (ONE_FOR_ALL[name](seed) for seed in (1, 2))
@@ -225,13 +216,9 @@ def saved_at(made: Graphs, data: dict[str, Any], point: NDArray[Any]) -> dict[st
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    few_quick(["item_margins", "item_margins, two groups", "observer_margins"], "item_margins"),
-)
-def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
+def test_chains_start_where_those_of_their_own_data_would() -> None:
     """Coordinates of strengths hang on the counts, and so does where they start."""
-    one, other = (ONE_FOR_ALL[name](seed) for seed in (1, 2))
+    one, other = items(1), items(2)
     own = {v.name: v.get_value() for v in one.data_vars}
     data = {v.name: v.get_value() for v in other.data_vars}
     found = cache._starting_point(one)(data, 7)
@@ -248,22 +235,6 @@ def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
     assert np.abs(sure).max() <= 1
     for variable in one.data_vars:  # lent for a moment only
         np.testing.assert_array_equal(variable.get_value(), own[variable.name])
-
-
-@pytest.mark.slow
-def test_chains_start_where_counts_place_variables() -> None:
-    """All that shapes a spectrum, also where logarithms are placed."""
-    model = CASES["spectrum"].design()
-    made, start = Graphs(model), cache._starting_point(model)
-    found = [saved_at(made, {}, start({}, seed)) for seed in range(20)]
-    for name in ("ease_mean", "gap", "regime_sd"):
-        transform = model.rvs_to_transforms[model[name]]
-        transform = getattr(transform, "transform_list", [transform])[-1]
-        assert isinstance(transform, Placed)
-        at = np.array([one[name] for one in found])
-        at = at if name == "ease_mean" else np.log(at)
-        away = (at - transform.center) / transform.scale
-        assert 0.5 < np.abs(away).max() <= 1 + 1e-9
 
 
 def drawn(tree: xr.DataTree) -> NDArray[Any]:

@@ -25,13 +25,11 @@ from alikely.cli import main
 QUICK = ["--n-resamples", "50", "--n-draws", "50"]
 VERBS: dict[str, list[str]] = {
     "compare": ["t.csv", *QUICK, "--n-null", "50"],
-    "margins": ["t.csv", "--margins", "m.csv", *QUICK],
     "benchmark": ["t.csv", *QUICK],
-    "plan": ["--accuracy", ".8", ".8", "--ec", ".3", "--n-trials", "40"],
     "report": ["r.nc"],
 }
 # Stopped and short of disk: each way of writing.
-RUN = ("compare", "margins", "plan", "report")
+RUN = ("compare", "report")
 # Of verbs that write one file.
 ONE_FILE = {"report": "r.html"}
 EXTRA = 200_000_000
@@ -105,7 +103,6 @@ def stopped(verb: str, number: int, seconds: float) -> dict[str, Any]:
 def all_of() -> dict[str, Any]:
     """Everything, of every verb."""
     Path("t.csv").write_text(worlds.text())
-    Path("m.csv").write_text(worlds.text(worlds.margins()))
     worlds.result().save("r.nc")
     report: dict[str, Any] = {"disk": {}, "SIGINT": {}, "SIGTERM": {}}
     for verb in RUN:
@@ -120,7 +117,7 @@ def all_of() -> dict[str, Any]:
     many = ["--n-resamples", "10000000"]
     report["memory"] = {
         verb: forked(asked(verb, Path("o"), 1, *many), limits={resource.RLIMIT_AS: used + EXTRA})
-        for verb in ("compare", "benchmark", "margins")
+        for verb in ("compare", "benchmark")
     }
     return report
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-# Each way of writing: tables with plots, tables, and a page.
-VERBS = ("compare", "margins", "plan", "report")
+# Each way of writing: tables with plots, and a page.
+VERBS = ("compare", "report")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits are those of Linux"),
@@ -48,7 +48,7 @@ def test_a_signal_is_one_line(report: dict[str, Any], verb: str, name: str, code
     assert "; nothing was written" in found["err"] or "; complete files: s/" in found["err"]
 
 
-@pytest.mark.parametrize("verb", ["compare", "benchmark", "margins"])
+@pytest.mark.parametrize("verb", ["compare", "benchmark"])
 def test_memory_is_asked_for_first(report: dict[str, Any], verb: str) -> None:
     found = report["memory"][verb]
     assert found["code"] == 1, found

@@ -225,7 +225,6 @@ human_ids must be one of => al.benchmark_scores(t(), human_ids='both', **K)
 exclude must be one of => al.exclude_conditions(t(), 'imagenet')
 'all:clean' has no level => t().with_levels({'clean': 'a'})
 item_scope must be one of => al.benchmark_scores(t(), item_scope='image', **K)
-human_ids must be one of => al.benchmark_scores(t(), human_ids='both', **K)
 ceiling_normalized must lie in => al.papers.reconstruct_score(nan, 0.4, [0.8, 0.8], 100)
 WORKS => al.papers.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], 100, n_samples=100, rng=1)
 ceiling must lie in => al.papers.reconstruct_score([0.5], [nan], [[0.8, 0.8]], 100)
@@ -256,15 +255,6 @@ cells must have the four cells n11, n10 => al.metrics.error_consistency([1, 2, 3
 'z' .truth of trial 1. is not among => A(R, ['x', 'z', 'x'], classes=['x', 'y'])
 took part in no data set together => al.error_consistency(C(np.ma.masked_array(np.eye(2),
     np.eye(2)), dataset=['p', 'q']), [('observer_0', 'observer_1')])
-TYPE => al.mean(t())
-TYPE => al.test_copy_model(t())
-TYPE => al.planning.plan_repeats(t())
-TYPE => al.planning.plan_from(t())
-TYPE => al.regimes(t())
-TYPE => al.fit_spectrum(t())
-TYPE => al.benchmark.families(t())
-TYPE => al.estimates.independent_observers(t())
-TYPE => al.benchmark.scores_from_result(t())
 TYPE => al.difference(t(), {'observer_b': 'net_a'}, {'observer_b': 'net_b'})
 TYPE => al.contrast(t(), [1, -1])
 TYPE => al.metric_correlations([t(), t()])
@@ -273,14 +263,8 @@ TYPE => al.planning.expected_errors(t(), 5, 100)
 TYPE => al.benchmark.block_means(t(), 'kind')
 TYPE => al.benchmark.judge_agreement(t(), {})
 TYPE => al.estimates.consistency_table(t(), t())
-TYPE => al.error_consistency(w.result())
-TYPE => al.pairwise_matrix(w.result())
-TYPE => al.benchmark_scores(w.result())
-TYPE => al.regimes(w.result())
 TYPE => al.difficulty_spectrum(w.result(), 'clean')
 TYPE => al.decision_margin_consistency(w.result())
-TYPE => al.agreement(w.result())
-TYPE => al.fit_cohort(w.result())
 column 'item' contains texts in one table and numbers in table 1 => TB(P, P.assign(item=P.index,
     observer='other'))
 no value in row 2 of table 1 => TB(P, P.assign(truth=P.truth.where(P.index != 2),
@@ -298,8 +282,14 @@ OF_TRIALS = (
 CASES += [
     Case(f"{name} of {what}", TYPE, lambda f=attrgetter(name), x=given: f(al)(x))
     for name in OF_TRIALS
-    for what, given in (("a frame", P), ("a path", "t.csv"), ("None", None))
+    for what, given in (("a frame", P), ("None", None), ("a result", w.result()))
 ]
+OF_RESULTS = (
+    "mean", "test_copy_model", "planning.plan_repeats", "planning.plan_from", "regimes",
+    "fit_spectrum", "benchmark.families", "estimates.independent_observers",
+    "benchmark.scores_from_result",
+)  # fmt: skip
+CASES += [Case(name, TYPE, lambda f=attrgetter(name): f(al)(t())) for name in OF_RESULTS]
 
 
 test_inputs = check_each(CASES)

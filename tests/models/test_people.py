@@ -72,9 +72,8 @@ def kappa(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("missing", [False, True])
-def test_likelihood_and_scores_by_brute_force(missing: bool) -> None:
-    counts = counted(missing=missing)
+def test_likelihood_and_scores_by_brute_force() -> None:
+    counts = counted(missing=True)
     spreads = {"ability_sd_log__": np.log(0.5), "loading_sd_log__": np.log(0.4)}
     found = at_point(al.models.cohort(counts, human_effects="drawn"), HERE, spreads)
     ability, log_loading = found["ability"], np.log(found["loading"])
@@ -127,16 +126,6 @@ def test_likelihood_and_scores_by_brute_force(missing: bool) -> None:
     assert found["who_was_right"] == pytest.approx(likelihood, abs=1e-4)
     in_order = np.concatenate([rows[m, c] for m in range(2) for c in range(2)])
     np.testing.assert_allclose(found["row_probability"], in_order, atol=1e-6)
-
-
-@pytest.mark.slow
-def test_people_without_differences_are_new_humans_themselves() -> None:
-    small = {"ability_sd_log__": -20.0, "loading_sd_log__": -20.0}
-    found = at_point(al.models.cohort(counted(), human_effects="drawn"), HERE, small)
-    np.testing.assert_allclose(found["error_consistency"], found["error_consistency_these"])
-    np.testing.assert_allclose(
-        found["human_error_consistency"], found["human_error_consistency_these"]
-    )
 
 
 @pytest.mark.slow

@@ -71,7 +71,7 @@ def test_probability_to_be_right_among_alternatives(
         assert np.isfinite(log_p[:4001]).all()
 
 
-@pytest.mark.parametrize("n_alternatives", range(2, 33))
+@pytest.mark.parametrize("n_alternatives", [2, 3, 16, 32])
 def test_simulated_people_answer_among_any_number_of_alternatives(n_alternatives: int) -> None:
     """With endless strengths some are sure to be right."""
     world = MarginWorld(n_alternatives=n_alternatives, strength_mean=12.0, n_items=50)

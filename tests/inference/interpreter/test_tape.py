@@ -228,7 +228,6 @@ def test_zero_inflated_counts_where_hardly_any_are(logit: float) -> None:
     assert slope[0] == pytest.approx(5 - 7 * special.expit(logit), rel=1e-12)
 
 
-@pytest.mark.slow
 def test_chains_at_the_same_time_do_not_disturb_each_other() -> None:
     """Each has a buffer of its own."""
     made = Graphs(al.models.copying([[100, 20, 20, 20]] * 30))
@@ -246,7 +245,6 @@ def test_chains_at_the_same_time_do_not_disturb_each_other() -> None:
             assert all((slope == other[0][1]).all() for _, slope in other)
 
 
-@pytest.mark.slow
 def test_no_density_is_told() -> None:
     density, _ = functions_of(al.models.copying([30, 10, 10, 10], independent=True))
     assert np.isnan(density(np.array([np.nan, 0.0]))[0])
