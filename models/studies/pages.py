@@ -249,15 +249,13 @@ def _of_designs(catalog: Path, head: tuple[str, ...], cells: list[tuple[str, str
 
 
 def _scores(catalog: Path, _: str) -> str:
-    cells = [(name, "analytic") for name in SHOWN] + [(name, "bootstrap") for name in SHOWN[:2]]
     head = tuple("ceiling-normalized" if name == "share" else name for name in SHOWN)
-    return _of_designs(catalog, (*head, "bootstrap: score", "human-human"), cells)
+    return _of_designs(catalog, head, [(name, "analytic") for name in SHOWN])
 
 
 def _these(catalog: Path, _: str) -> str:
-    cells = [(THESE[0], method) for method in ("analytic", "bootstrap", "posterior")]
-    head = ("score", "bootstrap", "posterior", "difference")
-    return _of_designs(catalog, head, [*cells, (THESE[1], "analytic")])
+    cells = [(THESE[0], "analytic"), (THESE[0], "posterior"), (THESE[1], "analytic")]
+    return _of_designs(catalog, ("score", "posterior", "difference"), cells)
 
 
 def _share(value: float | None) -> str:
