@@ -41,34 +41,34 @@ def check_seed(rng: Any) -> None:
 class Settings:
     """Set defaults of all functions for a session, or within a ``with`` block.
 
-    Functions use these values where an argument is None. Functions with a different default, such
-    as fewer draws for plans, keep that default. Values apply to all threads of the process.
+    Functions use these values for arguments that are None. Functions with their own default, such
+    as fewer draws for plans, keep it. Values apply to all threads of the process.
 
     Attributes
     ----------
     ci_prob : float
         Probability of intervals, in (0, 1). Default 0.95.
     ci_kind : {"eti", "hdi"}
-        Equal-tailed or highest-density intervals. Default ``"eti"``.
+        Kind of the intervals: equal-tailed or highest-density. Default ``"eti"``.
     n_draws : int
-        Number of posterior draws. 0 disables them where a function allows that. Default 4,000.
+        Number of posterior draws. In functions that allow it, 0 disables them. Default 4,000.
     n_resamples : int
         Number of bootstrap replicates. 0 disables them. Default 10,000.
     n_null : int
-        Number of data sets, simulated or permuted, for tests of pairs against independent
-        observers; at most 999 for tests of equal error rows. 0 disables them. Default 10,000.
+        Number of simulated or permuted data sets for tests of pairs against independent observers.
+        Tests of equal error rows use at most 999. 0 disables the tests. Default 10,000.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness. With an integer, each call uses this seed. Default: a new seed for
-        each call.
+        Source of randomness. If this is an integer, every call uses it as its seed. Default: a new
+        seed for each call.
     progressbar : bool, optional
-        Whether to show progress. Default: on a terminal and in notebooks.
+        Whether to show a progress bar. Default: only in terminals and notebooks.
 
     Raises
     ------
     AttributeError
         If there is no such option.
     TypeError, ValueError
-        If a value is of another type or out of range.
+        If a value has the wrong type or is out of range.
 
     Examples
     --------

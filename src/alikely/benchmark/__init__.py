@@ -1,4 +1,4 @@
-"""Benchmarks: scores of models against humans, ceilings, ranks, differences, cohorts."""
+"""Benchmarks: scores of models against humans, noise ceilings, ranks, differences and cohorts."""
 
 from __future__ import annotations
 

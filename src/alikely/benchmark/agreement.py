@@ -43,7 +43,7 @@ FEWEST_GROUPS = 5
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class AgreementRegression:
-    """Posterior of a regression of agreement over pairs of observers.
+    """Posterior of a regression model for the agreement between pairs of observers.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class AgreementRegression:
         )
 
     def summary(self, *, ci_prob: float | None = None) -> pd.DataFrame:
-        """Tabulate coefficients and standard deviations.
+        """Tabulate the posterior means and intervals of all coefficients and standard deviations.
 
         Parameters
         ----------
@@ -78,8 +78,8 @@ class AgreementRegression:
         Returns
         -------
         pandas.DataFrame
-            One row per parameter, indexed by ``name``: the coefficients, ``tau`` (standard
-            deviation of observers), ``sigma`` (residual) and ``omega_family`` (families). Columns:
+            One row per parameter, indexed by ``name``: the coefficients and the standard deviations
+            ``tau`` (observers), ``sigma`` (residual) and ``omega_family`` (families). Columns:
 
             - ``estimate``, ``sd``: posterior mean and standard deviation
             - limits of the interval
@@ -135,12 +135,12 @@ def agreement_table(matrix: Result) -> pd.DataFrame:
         One row per pair, with columns
 
         - ``observer_a``, ``observer_b``, ``estimate``
-        - ``se``: standard error of a typical pair with the same number of trials (see Notes)
+        - ``se``: standard error for a typical pair with the same number of trials (see Notes)
         - ``accuracy``: mean of the two logits of accuracy, minus its mean over pairs
         - ``accuracy_squared``: the square of ``accuracy``
         - ``accuracy_gap``: absolute difference of the two logits
 
-        Before taking logits, 0.5 is added to the numbers of correct and incorrect responses.
+        Before logits are computed, 0.5 is added to the numbers of correct and incorrect responses.
 
     Raises
     ------
@@ -219,9 +219,8 @@ def agreement_regression(
     TypeError
         If `matrix` or `labels` has the wrong type.
     ValueError
-        If an observer has no family.
-        If some pairs are undefined, or all estimates are equal.
-        If all pairs share a family or none does, or all accuracies are equal.
+        If an observer has no family. If some pairs are undefined, or all estimates are equal. If
+        all pairs belong to one family, or no pair has a common family. If all accuracies are equal.
 
     Notes
     -----
@@ -229,17 +228,18 @@ def agreement_regression(
     ``tau`` and ``sigma`` are half-normal with scale s. The scale of ``omega`` is s, or the standard
     deviation of the pairs within families if that is larger.
 
-    Error consistency depends on accuracies, above all on their difference. We simulated families
-    that differ in accuracy but have no excess agreement (`docs/validation`). A regression without
-    accuracies overestimated the family effect by 0.03 to 0.05. The bias was 0.007 to 0.02 with the
-    mean accuracy and its square as predictors, and below 0.0005 with the accuracy gap as well.
+    Error consistency depends on the two accuracies, especially on their difference. We simulated
+    families that differ in accuracy but have no excess agreement (`docs/validation`). A regression
+    without accuracies overestimated the family effect by 0.03 to 0.05. The bias was 0.007 to 0.02
+    with the mean accuracy and its square as predictors, and below 0.0005 when the accuracy gap was
+    added.
 
-    All pairs of a matrix are based on the same questions, so their estimates have correlated
-    sampling errors. The resulting variance of the coefficients, estimated from the influence of
-    each question [H74]_, is added to that of their draws.
+    All pairs of a matrix are based on the same questions, so the sampling errors of their estimates
+    are correlated. The resulting variance of the coefficients is estimated from the influence of
+    each question [H74]_ and added to the variance of the draws.
 
-    Standard deviations are drawn by importance sampling. A note is added to the result if the
-    importance weights are uneven [V24]_.
+    Standard deviations are drawn by importance sampling. If the importance weights are too uneven
+    [V24]_, the result has a note.
 
     Examples
     --------

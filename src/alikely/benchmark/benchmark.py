@@ -238,16 +238,16 @@ def differences(
     scores : Result
         As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`. Results
         of `alikely.benchmark.group_scores` (mean agreement of each observer with all others) and
-        `alikely.benchmark.reader_study` (modalities) are also accepted, with `ci_prob` as the only
-        option.
+        `alikely.benchmark.reader_study` (modalities) are also accepted; their only option is
+        `ci_prob`.
     generalize_to : {"images", "observers", "both"}, optional
         Population that intervals generalize to: new images, new humans, or both. Default: both.
         Not available for `alikely.benchmark.scores_from_result`.
     level : str
         A data set, or ``"overall"``, the unweighted mean of all data sets.
     groups : str or mapping of str to str, optional
-        Compare mean scores of groups of models. Either a label of the observers, such as
-        ``"family"``, or a mapping from names of models to groups.
+        Groups of models, to compare their mean scores: a label of the observers, such as
+        ``"family"``, or a mapping from the name of each model to its group.
     intervals : None, "all" or sequence of {"pointwise", "simultaneous"}
         Intervals to show. None shows simultaneous intervals, adjusted for all differences, and
         their p-values. ``"all"`` shows both kinds and every column.
@@ -266,17 +266,17 @@ def differences(
         - ``system``, ``other``, ``difference``, ``se``
         - ``interval_center``, ``df``: center of the interval and its degrees of freedom
         - limits of the ``pointwise`` interval, and ``p_value``
-        - limits of the ``simultaneous`` interval, and ``p_value_simultaneous``. They use the
-          studentized range or, with posterior draws, the largest standardized difference, which
-          gives no p-value
-        - ``p_value_bh``: p-value adjusted by Benjamini and Hochberg's method
+        - limits of the ``simultaneous`` interval, and ``p_value_simultaneous``. Both use the
+          studentized range. With posterior draws, the limits use the largest standardized
+          difference instead, and there is no p-value
+        - ``p_value_bh``: p-value adjusted by the Benjamini-Hochberg method
         - ``prob_positive``: probability that the difference is above 0
         - ``note``
 
     Raises
     ------
     TypeError
-        If the result is of the wrong kind.
+        If `scores` is not such a result.
     ValueError
         If an option, a label or a model is unknown, or `ci_prob` is not in (0, 1).
         If fewer than two models or groups have a score.
@@ -343,7 +343,7 @@ def test_equality(
     Raises
     ------
     TypeError, ValueError
-        As in `differences`, or if all responses are identical.
+        If all responses are identical. Also as in `differences`.
     """
     require_analytic(of_kind(scores, "model"), "tests")
     table, _, _ = _compared(scores, groups, generalize_to, level, None)
@@ -374,14 +374,14 @@ def test_difference(
     Returns
     -------
     pandas.Series
-        The row of `differences` for first minus second, with every column;
-        ``n_differences``, the number of differences that the adjustment covers; and ``sentence``,
-        the result in words.
+        The row of `differences` for `first` minus `second`, with every column; ``n_differences``,
+        the number of differences that the adjustment covers; and ``sentence``, a description of the
+        result.
 
     Raises
     ------
     TypeError, ValueError
-        As in `differences`, or if a name is not that of a model or group with a score.
+        If a name does not belong to a model or group with a score. Also as in `differences`.
 
     Examples
     --------
@@ -419,7 +419,7 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
         - ``correlation``: Spearman correlation, with its bootstrap interval for new images
         - ``pearson``: Pearson correlation of the interval centers of the scores
         - ``reliability``, ``reliability_other``: fraction of the variance between models that is
-          not noise from the sampling of images and humans
+          not due to the sampling of images and humans
         - ``latent``: disattenuated correlation, not clipped, with an interval that generalizes to
           new models. NaN if there is no reliable variance. See
           `alikely.benchmark.ranking.latent_correlation`
@@ -428,7 +428,7 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
     Raises
     ------
     TypeError
-        If the result is of the wrong kind.
+        If `scores` is not such a result.
     ValueError
         If there are no bootstrap replicates, or no two data sets share 4 models.
     """
@@ -464,9 +464,9 @@ def stability(scores: Result, generalize_to: Population = "images") -> NDArray[n
     Raises
     ------
     TypeError
-        If the result is of the wrong kind.
+        If `scores` is not such a result.
     ValueError
-        If there are no bootstrap replicates, or as in `alikely.benchmark.kendall_tau`.
+        If there are no bootstrap replicates. Also as in `alikely.benchmark.kendall_tau`.
     """
     of_kind(scores, "model")
     estimates = scores.estimates["estimate"].sel(level=OVERALL, system=model_names(scores)).values
@@ -476,7 +476,7 @@ def stability(scores: Result, generalize_to: Population = "images") -> NDArray[n
 def ceilings(
     scores: Result, generalize_to: Population | None = None, *, columns: Columns = None
 ) -> pd.DataFrame:
-    """Tabulate noise ceilings and human-human scores, with a test against 0, for every level.
+    """Tabulate the noise ceiling and the human-human score of each level, with a test against 0.
 
     Parameters
     ----------
@@ -500,7 +500,7 @@ def ceilings(
     Raises
     ------
     TypeError
-        If the result is of the wrong kind.
+        If `scores` is not such a result.
     ValueError
         If `generalize_to` or a column is unknown.
     """
@@ -552,22 +552,22 @@ def ranks(
         One row per model, the highest score first, with columns
 
         - ``system``, ``estimate``, ``se``
-        - ``rank``: 1 for the highest score; ties share the better rank
-        - ``rank_lb``, ``rank_ub``: joint confidence sets, for all ranks simultaneously
-        - ``marginal_lb``, ``marginal_ub``: confidence sets for each rank separately
+        - ``rank``: 1 for the highest score; tied models share the better rank
+        - ``rank_lb``, ``rank_ub``: limits of the simultaneous confidence sets for all ranks
+        - ``marginal_lb``, ``marginal_ub``: limits of the confidence set for each rank on its own
         - ``tier``: group of models; the best model of a tier is not significantly better than the
           others in it
         - ``tied_with_top``: whether no significant difference from the best model was found
-        - ``note``: present only if no set is valid
+        - ``note``: the reason if the sets are not valid; otherwise, there is no such column
 
         Scores from posterior draws are ranked by the median of the draws.
 
     Raises
     ------
     TypeError
-        If the result is of the wrong kind.
+        If `scores` is not such a result.
     ValueError
-        As in `alikely.benchmark.ranking.rank_sets`, or if there are fewer than two models.
+        If there are fewer than two models. Also as in `alikely.benchmark.ranking.rank_sets`.
     """
     prob, _ = of_kind(scores, "model", "group").interval_options(ci_prob, None)
     if scores.kind == "group":

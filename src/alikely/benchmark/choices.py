@@ -58,10 +58,11 @@ def multiverse_analysis(
     The choices are
 
     - missing responses: counted as errors, or dropped
-    - conditions: some excluded, or all kept
-    - pooling: error consistency per condition, then averaged [G21]_, or conditions pooled
-    - two observers without any error: error consistency 1, or undefined
-    - metric: several adjustments for accuracy
+    - conditions: some excluded, or all included
+    - pooling: error consistency computed per condition and averaged [G21]_, or computed over all
+      conditions together
+    - two observers who make no errors: error consistency of 1, or undefined
+    - metric: one of several metrics, which adjust for accuracy in different ways
 
     Parameters
     ----------
@@ -70,10 +71,10 @@ def multiverse_analysis(
     models, humans : str
         Kinds of the observers.
     exclude : str or mapping, optional
-        Conditions to leave out, see `alikely.exclude_conditions`. Default: conditions are not
-        varied.
+        Conditions to exclude, as in `alikely.exclude_conditions`. By default, all combinations
+        include all conditions.
     metrics : sequence of str or Metric
-        Metrics of correctness, the main one first.
+        Metrics of correctness, starting with the main one.
 
     Returns
     -------
@@ -158,10 +159,10 @@ def multiverse_band(table: pd.DataFrame) -> pd.DataFrame:
 
         - ``score``, ``rank``: values for the first combination
         - ``lowest``, ``highest``: range of scores of the same metric
-        - ``most_influential_choice``, ``largest_change``: the single choice that changes this
-          score most, with the others fixed, and the change
+        - ``most_influential_choice``, ``largest_change``: the choice that changes this score the
+          most while the others are fixed, and the size of the change
         - ``best_rank``, ``worst_rank``: range over all metrics
-        - ``most_influential_for_rank``: the single choice that changes the rank most
+        - ``most_influential_for_rank``: the choice that changes the rank the most
 
     Examples
     --------
@@ -217,7 +218,7 @@ def rank_by_metric(
     Error consistency cannot reach 1 if accuracies differ, which lowers the scores of the most and
     the least accurate models. The copy probability is the probability that a model copies the
     human's response, adjusted for the model's accuracy [K25]_. Normalized error consistency is
-    error consistency divided by the maximum possible given the accuracies.
+    error consistency divided by its maximum given the accuracies.
 
     Parameters
     ----------
@@ -244,12 +245,12 @@ def rank_by_metric(
         - ``rank``, ``rank_lb``, ``rank_ub``: as returned by `alikely.benchmark.ranking.rank_sets`
         - ``ceiling_normalized``, ``accuracy``, ``accuracy_humans``, ``accuracy_gap``,
           ``kappa_min``, ``kappa_max``: as in `alikely.Result.summary`
-        - ``note``: two metrics whose rank sets for the model do not overlap
+        - ``note``: names two metrics if their rank sets for the model do not overlap
 
     Raises
     ------
     ValueError
-        If fewer than two metrics are named, or as in `alikely.benchmark_scores` and
+        If fewer than two metrics are given. Also as in `alikely.benchmark_scores` and
         `alikely.benchmark.ranking.rank_sets`.
 
     Examples

@@ -77,7 +77,7 @@ def fit_cohort(
     rng: RandomState = None,
     include: Sequence[str] = (),
 ) -> xr.DataTree:
-    """Fit the cohort copy model to a benchmark.
+    """Fit the cohort copy model to benchmark data.
 
     The cohort copy model assumes that evaluated models copy random members of a human population.
 
@@ -90,8 +90,8 @@ def fit_cohort(
     no_response : {"error", "drop"}
         As in `alikely.data.joint_correctness`.
     human_effects : {"drawn", False}, default "drawn"
-        How humans differ, see `alikely.models.cohort`. The default does not depend on data, priors
-        or covariates.
+        How humans differ from one another, as in `alikely.models.cohort`. The default does not
+        depend on data, priors or covariates.
 
         - ``"drawn"``: a sample from a population whose members differ in accuracy and in the images
           that they find difficult. Scores are given for a new human and for these humans. This is
@@ -101,17 +101,17 @@ def fit_cohort(
           Cochran's Q test rejects exchangeability (`alikely.benchmark.test_equal_accuracy`, all
           conditions, p below 0.01).
     covariates : mapping of str to table, optional
-        Covariates of each ``"model"`` or ``"condition"`` (``dataset | condition``), such as its
-        family. As in `alikely.models.cohort`; `alikely.benchmark.cohort_contrasts` estimates their
-        effects.
+        Covariates of each ``"model"``, such as its family, or of each ``"condition"`` (``dataset |
+        condition``). As in `alikely.models.cohort`; `alikely.benchmark.cohort_contrasts` estimates
+        their effects.
     priors : mapping, optional
         Priors of the model's variables by name, as in `alikely.models.cohort`.
     model : "cohort" or pymc.Model
-        A custom generative model of the counts of these trials (`alikely.data.cohort_counts`), such
-        as an extended `alikely.models.cohort`. It needs the variables in `QUANTITIES` with their
-        dimensions.
+        A custom generative model of the counts in these trials (`alikely.data.cohort_counts`), such
+        as an extended `alikely.models.cohort`. The model must define the variables in `QUANTITIES`,
+        with the same dimensions.
     n_draws : int
-        Total number of draws over 4 chains.
+        Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
@@ -121,21 +121,21 @@ def fit_cohort(
     Returns
     -------
     xarray.DataTree
-        As returned by `alikely.inference.nuts`. With covariates, it contains the group
-        ``covariates`` with their columns (model or condition). Its attributes include
-        ``human_effects`` (0 or ``"drawn"``) and ``note``.
+        As returned by `alikely.inference.nuts`. With covariates, the tree also has the group
+        ``covariates``, with one variable per covariate (over models or conditions). Its attributes
+        include ``human_effects`` (0 or ``"drawn"``) and ``note``.
 
     Raises
     ------
     ValueError
         As in `alikely.data.cohort_counts` and `alikely.models.cohort`.
-        If a custom model lacks a variable, has one with the wrong shape, or is combined with
-        options of the built-in model.
+        If a custom model lacks a variable or has a variable of the wrong shape, or if options of
+        the built-in model are also given.
 
     Warns
     -----
     SamplingWarning
-        If chains did not converge, or had divergent transitions.
+        If the chains did not converge or had divergent transitions.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def cohort_scores(
         One row per level and system, with columns
 
         - ``copy_probability``, ``error_consistency``, ``ceiling_normalized``: posterior means and
-          bounds; also for the observed humans, if results for these differ
+          bounds; also for the observed humans if their results differ
         - ``humans``: the humans that these columns describe: ``"new"`` (new humans from a
           heterogeneous population) or ``"alike"`` (new humans, assuming that all are equally
           accurate)
@@ -301,7 +301,7 @@ def cohort_check(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Check the predicted accuracy of models, by the number of humans who are correct.
+    """Check the accuracy that the model predicts, by the number of humans who are correct.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def cohort_check(
     ci_prob : float
         Probability of the predictive interval, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness of the replicated data.
+        Source of randomness for the replicated data.
 
     Returns
     -------
@@ -321,7 +321,8 @@ def cohort_check(
 
         - ``group``, ``n_humans``, ``n_right`` (humans who are correct), ``n_answers``
         - ``observed``: proportion of correct model responses
-        - ``predicted``, ``lower``, ``upper``: mean and interval of replicated data
+        - ``predicted``, ``lower``, ``upper``: mean and interval of this proportion in replicated
+          data
         - ``p_value``: two-sided posterior predictive p-value [GMS96]_
 
     Raises
@@ -437,7 +438,7 @@ def cohort_contrasts(
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
-    """Tabulate the effects of a covariate, such as transformers minus CNNs.
+    """Tabulate the effects of a covariate, such as the difference between transformers and CNNs.
 
     Parameters
     ----------
@@ -460,7 +461,7 @@ def cohort_contrasts(
     Raises
     ------
     ValueError
-        As in `cohort_effects`, or if `ci_kind` is unknown.
+        If `ci_kind` is unknown. Also as in `cohort_effects`.
 
     Examples
     --------

@@ -36,7 +36,8 @@ def scores_from_result(
 ) -> Result:
     """Score systems against a reference, using the posterior draws of a result.
 
-    A score is a mean over conditions, then members of the reference, then data sets.
+    Scores are averaged over conditions, then over members of the reference, and then over data
+    sets.
 
     Parameters
     ----------
@@ -55,10 +56,10 @@ def scores_from_result(
     Raises
     ------
     TypeError
-        If the result is of the wrong kind; score trials with `alikely.benchmark_scores`.
+        If `result` is not a result of pairs. To score trials, use `alikely.benchmark_scores`.
     ValueError
-        If the result has no posterior, or its draws cannot be averaged over pairs.
-        If a name is unknown, or a system lacks a pair that others have.
+        If the result has no posterior, or its draws cannot be averaged over pairs. If a name is
+        unknown. If a pair that other systems have is missing for a system.
 
     Notes
     -----
@@ -66,8 +67,8 @@ def scores_from_result(
     for pairs without common items, such as those of different data sets, are independent. A mean of
     correlations with an upper limit of 1 is below 1 in nearly all draws, even if all true
     correlations are 1. If the posterior probability of a correlation of 1 is positive for every
-    pair, these probabilities are combined by their normal deviates [SS49]_. This gives the
-    probability that the score is 1. The same is done for -1.
+    pair, these probabilities are combined by their normal deviates [SS49]_. The result is the
+    probability that the score is 1. The probability that it is -1 is computed in the same way.
 
     Examples
     --------

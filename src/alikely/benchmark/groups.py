@@ -87,8 +87,8 @@ def group_scores(
         between"``), ``group``, ``group_b`` and ``method``, with columns
 
         - ``n_pairs``: number of pairs
-        - ``n_pairs_no_overlap``: number of pairs without a common trial in some condition, from
-          which they are excluded
+        - ``n_pairs_no_overlap``: number of pairs that have no common trial in at least one
+          condition, and are excluded from that condition
         - the columns of `alikely.contrast`
 
         `alikely.benchmark.ranks` returns one row per observer, with columns
@@ -106,15 +106,14 @@ def group_scores(
     TypeError
         If `trials` or `between` has the wrong type.
     ValueError
-        If the label is unknown, an observer has no group, there are fewer than two groups, or no
-        group has two observers.
-        If the metric is directed, or as in `alikely.compare`.
+        If the label is unknown or an observer has no group. If there are fewer than two groups, or
+        no group has two observers. If the metric is directed. Also as in `alikely.compare`.
 
     Notes
     -----
-    Pairs within a group, or between two groups, have equal weights, and so do conditions. In means
-    over all groups, groups have equal weights, regardless of their number of observers. Intervals
-    generalize to new items with these observers.
+    Within a group, and between two groups, all pairs have equal weights. All conditions have equal
+    weights. In means over all groups, all groups have equal weights, regardless of their number of
+    observers. Intervals generalize to new items with these observers.
 
     Examples
     --------

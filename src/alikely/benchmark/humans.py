@@ -36,7 +36,7 @@ NO_SPREAD = 1e-12
 def noise_ceilings(
     trials: Trials, metric: Metric, *, humans: str = "human", no_response: str = "error"
 ) -> pd.DataFrame:
-    """Compute bounds on the consistency that any model could reach with these humans [NK14]_.
+    """Compute bounds on the highest consistency that a model could reach with these humans [NK14]_.
 
     The consensus is the majority of humans on a trial; a tie counts as half correct. A repeated
     item counts as one trial, on which a human's vote is the proportion correct. The upper bound is
@@ -49,7 +49,8 @@ def noise_ceilings(
     trials : Trials
         Aligned responses.
     metric : Metric
-        A function of the cells ``n11, n10, n01, n00``, with its influence function.
+        A metric that is a function of the cells ``n11, n10, n01, n00`` and has an influence
+        function.
     humans : str
         Kind of the observers.
     no_response : {"error", "drop"}
@@ -59,8 +60,8 @@ def noise_ceilings(
     -------
     pandas.DataFrame
         One row per data set and ``overall``, with columns ``level``, ``lower``, ``lower_se``,
-        ``upper`` and ``upper_se``. Bounds are means over conditions, then humans, then data sets.
-        Standard errors generalize to new images with these humans.
+        ``upper`` and ``upper_se``. Bounds are averaged over conditions, then over humans, and then
+        over data sets. Standard errors generalize to new images with these humans.
 
     Raises
     ------
@@ -147,11 +148,11 @@ def test_equal_accuracy(trials: Trials, *, humans: str = "human") -> pd.DataFram
     """Test whether the humans in each condition have the same accuracy.
 
     We apply Cochran's Q test [C50]_ to the trials that all humans were shown. A small p-value
-    indicates that accuracies differ. The test does not detect that equally accurate humans find
+    indicates that accuracies differ. The test cannot detect whether equally accurate humans find
     different images difficult.
 
-    The cohort model with ``human_effects=False`` treats humans as exchangeable. If p is below 0.01
-    over all conditions, the table of `alikely.benchmark.cohort_scores` has a note.
+    The cohort model with ``human_effects=False`` treats humans as exchangeable. If the p-value over
+    all conditions is below 0.01, `alikely.benchmark.cohort_scores` adds a note.
 
     Parameters
     ----------
@@ -167,8 +168,8 @@ def test_equal_accuracy(trials: Trials, *, humans: str = "human") -> pd.DataFram
         One row per condition, with columns
 
         - ``dataset``, ``condition``, ``n_humans``, ``n_trials``
-        - ``n_incomplete``: number of trials excluded because some human in the condition was not
-          shown them
+        - ``n_incomplete``: number of trials excluded because they were not shown to every human in
+          the condition
         - ``accuracy_min``, ``accuracy_max``: lowest and highest accuracy
         - ``q``, ``p_value``: Cochran's Q and its p-value (chi-square, ``n_humans - 1`` degrees of
           freedom); NaN if all humans agree on every trial

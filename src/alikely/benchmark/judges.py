@@ -46,7 +46,7 @@ def judge_agreement(
     *,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Correlate a judge's scores for candidates with its error agreement with them [G25]_.
+    """Correlate each judge's scores for candidates with its agreement with their errors [G25]_.
 
     More accurate candidates are scored higher and also agree more with good judges. The quantity of
     interest is therefore the partial correlation given accuracy [F24]_. Because agreements and
@@ -62,7 +62,7 @@ def judge_agreement(
         Each judge's scores for the candidates, on any scale: a mapping by judge, or a table with a
         column per judge and a row per candidate. They must come from questions other than those of
         the matrix, because scores for the same responses share their noise, which biases the
-        correction. A judge's score for itself is excluded, and a note is added.
+        correction. Scores that judges give themselves are excluded, and a note is added.
     ci_prob : float, optional
         Probability of the intervals, in (0, 1). Default: as in the analysis.
 
@@ -72,9 +72,9 @@ def judge_agreement(
         One row per judge, with columns
 
         - ``n_candidates``
-        - ``correlation``: correlation of agreement and score
-        - ``partial``: noise-corrected partial correlation given accuracy, with ``p`` and an
-          interval that generalizes to new candidates
+        - ``correlation``: correlation between agreement and score
+        - ``partial``: noise-corrected partial correlation given accuracy, with its p-value ``p``
+          and an interval that generalizes to new candidates
         - ``partial_raw``: partial correlation without noise correction
         - ``noise``: fraction of the variance of agreements that is due to the sampling of questions
         - ``note``
@@ -84,15 +84,15 @@ def judge_agreement(
     TypeError
         If `scores` has the wrong type.
     ValueError
-        If a judge or candidate is not in the matrix, or is given twice.
-        If scores are not finite numbers, or a judge has fewer than 6 candidates.
-        If the metric is directed.
+        If a judge or candidate is not in the matrix, or occurs twice. If scores are not finite
+        numbers, or a judge has scored fewer than 6 candidates. If the metric is directed.
 
     Notes
     -----
-    The interval is from a jackknife over candidates on Fisher's z scale, with quantiles of
-    Student's t and ``n_candidates - 4`` degrees of freedom. Differences between accuracies limit
-    error consistency. The partial correlation removes only the linear part of this dependence.
+    The interval is computed by a jackknife over candidates on Fisher's z scale, with quantiles of
+    Student's t distribution with ``n_candidates - 4`` degrees of freedom. Error consistency is
+    limited if accuracies differ. The partial correlation removes only the linear part of this
+    dependence.
 
     Examples
     --------

@@ -531,16 +531,16 @@ def human_shifts(
 
 
 def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
-    """Exclude conditions of data sets.
+    """Exclude conditions from data sets.
 
     Parameters
     ----------
     trials : Trials
         Aligned responses.
     exclude : str or mapping of str to sequence of str
-        Name of a preset (``"model-vs-human"``), or conditions by data set. Labels are normalized by
-        `alikely.datasets.loaders.normalize_condition` before comparison, so that ``0.00`` matches
-        ``0``.
+        Name of a preset (``"model-vs-human"``), or a mapping from data sets to conditions. Labels
+        are compared after normalization (`alikely.datasets.loaders.normalize_condition`), so that
+        ``0.00`` matches ``0``.
 
     Returns
     -------
@@ -549,8 +549,8 @@ def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
     Raises
     ------
     ValueError
-        If the preset is unknown, or all conditions are excluded.
-        If a data set lacks a condition that the mapping names.
+        If the preset is unknown, or all conditions would be excluded. If a data set does not have a
+        condition in the mapping.
 
     Examples
     --------

@@ -196,9 +196,9 @@ def kendall_tau(estimates: ArrayLike, draws: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     estimates : array_like, shape (system,)
-        Scores of the ranking.
+        Scores that define the ranking.
     draws : array_like, shape (draw, system)
-        Replicates or draws. Those with an undefined score are excluded.
+        Bootstrap replicates or posterior draws. Those with an undefined score are excluded.
 
     Returns
     -------
@@ -243,7 +243,7 @@ def percentile_ranks(draws: ArrayLike, ci_prob: float | None = None) -> NDArray[
     Returns
     -------
     ndarray, shape (system, 2)
-        Lower and upper percentile of each rank.
+        Lower and upper percentiles of each rank.
 
     Raises
     ------

@@ -79,27 +79,28 @@ def reader_study(
     cluster: str | None = None,
     ci_prob: float | None = None,
 ) -> Result:
-    """Estimate mean agreement of readers with an AI or with one another, by modality.
+    """Estimate the mean agreement of readers with an AI or with one another in each modality.
 
     Readers and cases are both treated as random, so intervals generalize to new readers and new
-    cases. Conditions are treated as modalities. A label identifies the same case, or reader, in all
-    modalities. The design can be fully crossed (all readers read all cases in all modalities) or
-    split-plot (readers or cases occur in one modality only).
+    cases. Conditions are treated as modalities. The same label identifies the same case or reader
+    in all modalities. The design can be fully crossed (all readers read all cases in all
+    modalities) or split-plot (each reader or case occurs in only one modality).
 
     Parameters
     ----------
     trials : Trials
         Responses of one data set.
     ai : str, optional
-        Name of the observer that readers are compared with. Default: readers are compared with one
+        Name of the observer with which readers are compared. Default: readers are compared with one
         another.
     metric : str or Metric
-        A metric of trials, as in `alikely.compare`. Without `ai`, the metric must be symmetric.
+        A metric for trials, as in `alikely.compare`. Without `ai`, the metric must be symmetric.
     readers : str
         Kind of the readers.
     no_response : {"error", "drop"}
-        Count missing ratings as errors, or exclude them, as `alikely.agreement` does. The default
-        is ``"drop"``, because an unread case contains no information about the reader.
+        Whether to count missing ratings as errors or to exclude them, as `alikely.agreement` does.
+        The default is ``"drop"``, because a case that was not read provides no information about
+        the reader.
     cluster : str, optional
         Column that defines clusters of dependent cases, such as ``"patient"`` for lesions. Clusters
         are then the sampling units instead of cases.
@@ -114,11 +115,11 @@ def reader_study(
         - ``estimate``: mean over readers of their agreement with the AI, or mean over pairs of
           readers
         - ``se``: standard error for new readers and new cases
-        - ``se_readers``, ``se_cases``: standard errors for new readers or new cases alone
+        - ``se_readers``, ``se_cases``: standard errors for new readers only and for new cases only
         - ``df``, ``df_cases``: degrees of freedom of ``se`` and ``se_cases``
         - limits of the Student t interval
-        - ``var_reader``, ``var_case``, ``var_residual``: variance components of one reader, one
-          case and one rating
+        - ``var_reader``, ``var_case``, ``var_residual``: variance components for a single reader,
+          case and rating
         - ``n_readers``, ``n_cases``, ``note``
 
         `alikely.benchmark.differences` returns the differences between modalities, with
@@ -128,20 +129,20 @@ def reader_study(
     Raises
     ------
     TypeError
-        If `trials` is not a `Trials`.
+        If `trials` is not a `Trials` object.
     ValueError
-        If there are several data sets, or no observer named `ai`.
-        If there are fewer than two readers (three without `ai`).
-        If the metric is one of margins, or is directed and there is no `ai`.
+        If there are several data sets, or no observer is named `ai`. If there are fewer than two
+        readers (three without `ai`). If the metric is computed from margins, or is directed and
+        there is no `ai`.
 
     Notes
     -----
     The variance accounts for clustering by readers and by cases [CGM11]_:
     ``V_readers + V_cases - V_both``, where ``V_both`` is the variance of single ratings. It is at
     least ``V_cases``, the variance for fixed readers. ``V_readers`` is the jackknife variance over
-    readers [ES81]_. For a mean over pairs, each step leaves out all pairs with one reader. Degrees
-    of freedom are Satterthwaite's [H07]_, computed from ``R - 1`` for R readers and from those for
-    cases.
+    readers [ES81]_. For a mean over pairs, each step leaves out all pairs that include one reader.
+    Satterthwaite degrees of freedom [H07]_ combine ``R - 1`` for R readers with the degrees of
+    freedom for cases.
 
     Examples
     --------
@@ -229,7 +230,7 @@ def differences(
 
 
 def reader_means(result: Result) -> pd.DataFrame:
-    """Tabulate the mean of each reader in each modality.
+    """Tabulate the mean agreement of each reader in each modality.
 
     Parameters
     ----------
@@ -245,7 +246,7 @@ def reader_means(result: Result) -> pd.DataFrame:
     Raises
     ------
     TypeError
-        If the result is of the wrong kind.
+        If `result` is not such a result.
     """
     means = of_kind(result, "reader").estimates
     frame = means[["own", "read"]].to_dataframe().dropna().reset_index()

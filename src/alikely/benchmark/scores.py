@@ -90,8 +90,8 @@ def benchmark_scores(
 ) -> Result:
     """Score models by the similarity of their errors to those of humans [G21]_.
 
-    A score is the mean error consistency of a model with all humans. Unweighted means are taken
-    over conditions, then humans, then data sets (or levels of conditions, see
+    A score is the mean error consistency of a model with all humans. Unweighted means are computed
+    over conditions, then over humans, and then over data sets (or levels of conditions; see
     `alikely.Trials.with_levels`). The row ``human-human`` is the mean over all pairs of humans.
 
     Parameters
@@ -99,32 +99,33 @@ def benchmark_scores(
     trials : Trials
         Aligned responses.
     metric : str or Metric
-        Any metric of trials, see `alikely.metrics.metrics`. For directed metrics, humans are the
-        reference for models, and the human-human mean averages both directions. Noise ceilings need
-        a metric of correctness. For error similarity, Gibbs sampling takes 0.05 to 0.1 s per pair
-        and condition. Limits are computed for the scores themselves
+        Any metric for trials, as listed by `alikely.metrics.metrics`. For directed metrics, humans
+        are the reference for models, and the human-human mean averages both directions. Noise
+        ceilings require a metric of correctness. For error similarity, Gibbs sampling takes 0.05 to
+        0.1 s per pair and condition. Limits are computed for the scores themselves
         (`alikely.errors.limits.mean_draws`), because draws of pairs cannot be averaged.
     models, humans : str
-        Kinds of the observers to score and of the observers that they are compared with.
+        Kind of the observers to score, and kind of the observers with which they are compared.
     human_ids : {"shared", "per_dataset"}, optional
-        Whether a human label identifies the same person in all data sets, or a different one in
+        Whether a human label identifies the same person in all data sets, or a different person in
         each. Required if a label occurs in several data sets, unless the loader of the trials has
         set it.
     item_scope : {"dataset", "label", "condition"}
         Whether an item label identifies one image within a data set, in all data sets, or within a
         condition.
     no_response : {"error", "drop"}
-        Count a missing response as an error, or exclude the trial from that observer's pairs.
+        Whether to count a missing response as an error, or to exclude the trial from that
+        observer's pairs.
     cluster : str, optional
         Column that defines clusters of dependent items, such as ``"template"``. Clusters are then
         the sampling units instead of items.
     n_resamples : int
-        Number of bootstrap replicates, for the stability of ranks and correlations between data
-        sets. Default 0 (none).
+        Number of bootstrap replicates, which are used for the stability of ranks and for
+        correlations between data sets. Default 0 (none).
     n_draws : int
         Number of posterior draws. 0 disables them.
     prior : mapping or sequence of four numbers, optional
-        Prior on the cells of each pair, as in `joint_draws`. For metrics of ratings, as in
+        Prior for the cells of each pair, as in `joint_draws`. For metrics of ratings, as in
         `alikely.agreement`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
@@ -136,27 +137,27 @@ def benchmark_scores(
     Raises
     ------
     TypeError
-        If `trials` is not a `Trials`; score a result with `alikely.benchmark.scores_from_result`.
+        If `trials` is not a `Trials` object. To score a result, use
+        `alikely.benchmark.scores_from_result`.
     ValueError
-        If the metric is unknown or one of margins, or `human_ids` is required.
-        If there are fewer than two humans in a data set, a model is missing from a data set that
-        has models, or as in `alikely.data.joint_correctness`.
-        If a model, a data set or a label has a reserved name.
+        If the metric is unknown or is computed from margins, or `human_ids` is required. If a data
+        set has fewer than two humans, or lacks a model although it has others. If a model, a data
+        set or a label has a reserved name. Also as in `alikely.data.joint_correctness`.
 
     Notes
     -----
     Analytic intervals use the influence of each trial on each pair. The variance for new images is
-    the sum of the squared influences of images, each over all pairs and conditions in which the
-    image occurs. The variance for new humans is a jackknife variance [ES81]_ that leaves out each
-    human in all data sets. For both, the human variance is added only in excess of trial-level
-    noise, which both components contain [CGM11]_. Variances are computed for each contrast of
-    scores separately.
+    the sum of the squared influences of images. The influence of an image is summed over all pairs
+    and conditions in which the image occurs. The variance for new humans is a jackknife variance
+    [ES81]_: each step leaves out one human in all data sets. If both are new, only the part of the
+    human variance that exceeds trial-level noise is added, because both components include this
+    noise [CGM11]_. Variances are computed for each contrast of scores separately.
 
-    Quantiles are those of Student's t with degrees of freedom from these components
-    (`alikely.benchmark.decomposition.crossed_degrees`).
+    Quantiles are those of Student's t distribution, with degrees of freedom computed from these
+    components (`alikely.benchmark.decomposition.crossed_degrees`).
 
-    For metrics of correctness, intervals are centered on ``interval_center``, the score with a
-    pseudocount in the four cells of each pair. The pseudocount
+    For metrics of correctness, intervals are centered on ``interval_center``, the score after
+    adding a pseudocount to the four cells of each pair. The pseudocount
     (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block and four humans and 0.1
     for a mean over many blocks. A mean of the centers of levels therefore differs from the center
     of the level ``overall``. For metrics of labels, chance agreement in the center is computed over
@@ -164,8 +165,8 @@ def benchmark_scores(
     are increased if errors are few.
 
     The bootstrap and the posterior resample each human and each image, as identified by `human_ids`
-    and `item_scope`, once for all its occurrences. The posterior of errors by class cannot do this
-    for images; a note is added where this matters.
+    and `item_scope`, once for all its occurrences. The posterior for errors by class cannot do this
+    for images; if this matters, a note is added.
 
     Examples
     --------

@@ -61,10 +61,10 @@ class Families:
     Attributes
     ----------
     linkage : ndarray, shape (n_observers - 1, 4)
-        As returned by `scipy.cluster.hierarchy.linkage`. Heights are the maximum possible value
-        minus the mean estimate between the two parts.
+        As returned by `scipy.cluster.hierarchy.linkage`. The height of a branch is the maximum
+        possible value minus the mean estimate between its two parts.
     observers : list of str
-        Names, in the order of the matrix.
+        Names of the observers, in the order of the matrix.
     support : ndarray, shape (n_observers - 1,)
         Proportion of bootstrap replicates in which the same observers form a branch, in [0, 1].
     metric : Metric
@@ -72,9 +72,9 @@ class Families:
     n_resamples : int
         Number of replicates.
     reproducibility : float
-        Mean adjusted Rand index [HA85]_ between the groups of the data and those of bootstrap
-        replicates, each with its advised number of groups. At most 1, about 0 by chance, NaN
-        without replicates.
+        Mean adjusted Rand index [HA85]_ between the groups in the data and the groups in each
+        bootstrap replicate, both with their recommended number of groups. The maximum is 1, the
+        value expected by chance is about 0, and the value is NaN without replicates.
 
     Examples
     --------
@@ -167,13 +167,13 @@ class Families:
             One row per observer, in the order of leaves, with columns
 
             - ``family``: number of the family, from 1 in the order of leaves
-            - ``size``, ``support``: size and support of the family's branch; support is NaN for
-              families of one
+            - ``size``, ``support``: size and support of the family's branch; support is NaN for a
+              family with one member
 
         Raises
         ------
         ValueError
-            If `n` is not from 1 to the number of observers.
+            If `n` is not between 1 and the number of observers.
         """
         n = self.advised if n is None else n
         if not 1 <= n <= len(self.observers):
@@ -192,7 +192,7 @@ class Families:
         )
 
     def members(self) -> pd.DataFrame:
-        """Tabulate the advised families with at least two members, largest first.
+        """Tabulate the recommended families with at least two members, largest first.
 
         Returns
         -------
@@ -221,7 +221,7 @@ def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = Non
     """Cluster observers by agreement, with bootstrap support for each branch.
 
     The estimates are clustered by average linkage [SM58]_. The bootstrap resamples trials within
-    each condition, computes the tree, and counts how often a branch has the same members [F85]_.
+    each condition, recomputes the tree, and counts how often a branch has the same members [F85]_.
 
     Parameters
     ----------
@@ -242,17 +242,17 @@ def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = Non
     ValueError
         If the metric is directed, or some pairs are undefined.
         If more than 5% of replicates have undefined pairs.
-        If the matrix, of labels or probabilities, was read from a file and lacks its trials
+        If a matrix of labels or probabilities was read from a file and lacks its trials
         (`alikely.estimates.with_trials`).
 
     Notes
     -----
-    Support is not the probability that a branch is correct, but is close to it. In simulated trees
-    of 10 to 30 observers (`docs/validation`), branches with support above 0.95 were correct in
-    nearly all cases. Observers with equal agreement form branches in arbitrary order, which have
-    little support. Support is strict, so large families have low support even if most of their
-    members stay together. `Families.advised` is the recommended number of groups, and
-    `Families.note` reports whether these replicate.
+    Support is not the probability that a branch is correct, but it is close to this probability. In
+    simulated trees of 10 to 30 observers (`docs/validation`), branches with support above 0.95 were
+    correct in nearly all cases. If all pairs of observers agree equally well, their branches are
+    arbitrary and have little support. Support requires identical members, so large families have
+    low support even if most of their members stay together. `Families.advised` is the recommended
+    number of groups, and `Families.note` reports whether these groups replicate.
 
     Examples
     --------
@@ -340,9 +340,9 @@ def block_means(
     -------
     pandas.DataFrame
         One row per pair of groups, ``group_a`` and ``group_b`` (the same group for within-group
-        means), with the columns of `alikely.mean`. Standard errors account for shared trials.
-        Intervals generalize to new trials with these observers. Groups of one observer have no
-        within-group row.
+        means), with the columns of `alikely.mean`. Standard errors account for shared
+        trials. Intervals generalize to new trials with these observers. Groups with a single
+        observer have no within-group row.
 
     Raises
     ------

@@ -88,9 +88,9 @@ def default_grid() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns ``accuracy_a, accuracy_b, ec, n_trials``: accuracies of 0.5 to 0.99, equal and
-        unequal; error consistencies of 0 to 0.8 that are possible given the accuracies; 40 to 2,560
-        trials.
+        Columns ``accuracy_a, accuracy_b, ec, n_trials``: equal and unequal accuracies from 0.5 to
+        0.99; error consistencies from 0 to 0.8 that are possible given the accuracies; and 40 to
+        2,560 trials.
 
     Examples
     --------
@@ -123,18 +123,20 @@ def coverage_study(
     methods : sequence of str
         Names of `METHODS`:
 
-        - ``"posterior"``: central posterior interval under the default prior, with 1/2 in each
-          cell; other names give highest-density intervals and other Dirichlet priors
+        - ``"posterior"``: central posterior interval under the default prior, a Dirichlet
+          distribution with parameters of 1/2; similar names denote highest-density intervals and
+          other Dirichlet priors
         - percentile and BCa bootstrap [E87]_
         - Bayesian bootstrap [R81]_
         - Wald intervals [FCE69]_
     n_datasets, n_draws : int
-        Number of data sets in each setting, and of draws or replicates for each; at least 100.
+        Number of data sets in each setting, and number of draws or replicates for each data set; at
+        least 100.
     ci_probs : sequence of float
         Probabilities of the intervals, in (0, 1).
     metric : str or Metric
-        Metric of correctness to estimate. The column ``ec`` always gives the error consistency of
-        the observers.
+        Metric of correctness to estimate. For every metric, the column ``ec`` is the error
+        consistency of the observers.
     cache_dir, rng
         As in `alikely.calibration.run_study`.
 
@@ -153,7 +155,8 @@ def coverage_study(
     Raises
     ------
     ValueError
-        If a setting is impossible, a method or metric is unknown, or a number is out of range.
+        If a setting is impossible, if a method or metric is unknown, or if a number is out of
+        range.
 
     Examples
     --------
@@ -222,8 +225,8 @@ def estimate_coverage(
 ) -> pd.DataFrame:
     """Simulate data to estimate the coverage of a public function's intervals [MWC19]_.
 
-    Data sets come from a generative model with known true values and are analyzed by the function
-    that users call. For metrics of correctness use `coverage_study`.
+    Data sets are simulated from a generative model with known true values and are analyzed by the
+    public function. For metrics of correctness, use `coverage_study`.
 
     Parameters
     ----------
@@ -259,25 +262,26 @@ def estimate_coverage(
     Raises
     ------
     ValueError
-        If the metric is unknown, the grid lacks a column or has a value out of range, or another
-        number is out of range.
+        If the metric is unknown, if the grid lacks a column, or if a number is out of range.
 
     Notes
     -----
-    Incorrect responses are ordered, and each is ``1 - peakedness`` times as likely as the one
-    before. True classes are equally frequent among errors. The true values are:
+    Incorrect responses are ordered, and each is ``1 - peakedness`` times as likely as the previous
+    one. True classes are equally frequent among errors. The true values are:
 
-    - Labels [X25]_: kappa of the joint distribution of both incorrect labels, where the second is
-      copied or independent. All data sets have the same error rows and copy probability. Each has
-      an equal number of further trials that both observers get right.
+    - Labels [X25]_: kappa of the joint distribution of the two incorrect labels; the second label
+      is either a copy of the first or independent of it. All data sets have the same error rows and
+      copy probability. In each data set, the number of trials that both observers get right equals
+      the number of joint errors.
     - Ratings: readers are exchangeable and err independently given the true class. The true value
-      is the value for infinitely many items.
+      is the limit for infinitely many items.
     - Options: one of two equally accurate systems copies the other, and ``peakedness`` is the
-      proportion of errors with the same popular option.
-    - Probabilities: softmax of normal logits, whose mean is one standard deviation higher for the
-      correct option. The true value is the value for 500,000 questions.
+      proportion of errors in which the most popular incorrect option is chosen.
+    - Probabilities: softmax of normally distributed logits, whose mean is one standard deviation
+      higher for the correct option. The true value is computed from 500,000 questions.
 
-    The data sets of a setting are the conditions of a single call of the function.
+    All data sets of a setting are analyzed in a single call of the function, as separate
+    conditions.
 
     Examples
     --------
@@ -332,7 +336,7 @@ def coverage_summary(study: pd.DataFrame, ci_prob: float | None = None) -> pd.Da
     study : pandas.DataFrame
         As returned by `coverage_study`.
     ci_prob : float
-        Probability of the intervals to summarize, one of those in the study.
+        Probability level of the intervals to summarize. It must be one of those in the study.
 
     Returns
     -------
@@ -341,7 +345,7 @@ def coverage_summary(study: pd.DataFrame, ci_prob: float | None = None) -> pd.Da
 
         - ``mean_abs_error``, ``worst_error``: mean and largest absolute deviation from nominal
           coverage
-        - ``least_coverage``: lowest coverage
+        - ``least_coverage``: lowest coverage in any setting
         - ``n_close``, ``n_settings``: number of settings with coverage of at least `ci_prob` -
           0.02, and number of all settings
         - ``mean_width``: mean width
@@ -349,7 +353,7 @@ def coverage_summary(study: pd.DataFrame, ci_prob: float | None = None) -> pd.Da
     Raises
     ------
     ValueError
-        If the study has no intervals with this probability.
+        If the study has no intervals with this probability level.
 
     Examples
     --------

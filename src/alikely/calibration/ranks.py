@@ -77,46 +77,49 @@ def sbc(
     ----------
     model : pymc.Model or callable
         Generative model, with its data in `pymc.Data`, or a function without arguments that builds
-        it. A function is required for several processes and for computing clusters.
+        the model. A function is required if the study runs in several processes or on a computing
+        cluster.
     n : int
         Number of simulations, at least 2. With fewer than 100 simulations, the band is hardly
         informative.
     simulate : callable, optional
-        Function of the true values by name (of free and deterministic variables) and of a
-        `numpy.random.Generator`. It returns data by name. A simulator that is written independently
-        of the model also tests the likelihood. Default: the model simulates its data.
+        Function of two arguments: a mapping from the names of free and deterministic variables to
+        their true values, and a `numpy.random.Generator`. The function returns a mapping from names
+        to simulated data. A simulator written independently of the model also tests the likelihood.
+        Default: the model simulates its data.
     source : pymc.Model or callable, optional
-        Prior of the true parameters, with the same free variables. Default: `model`.
+        Model that provides the prior of the true parameters, with the same free variables. Default:
+        `model`.
     quantities : sequence of str, optional
-        Free and deterministic variables to rank. Each simulation ranks one random element of a
-        variable with several elements. Default: all free variables.
+        Free and deterministic variables to rank. If a variable has several elements, each
+        simulation ranks one of them, chosen at random. Default: all free variables.
     likelihood : callable, optional
         Function of two arguments: a mapping from names of variables to their draws, of shape
-        (draw, ...), and the data. It returns the log likelihood of each draw, up to a constant.
-        Default: computed from the free variables of `source`, whose meaning must not depend on the
-        data.
+        (draw, ...), and the data. The function returns the log likelihood of each draw, up to a
+        constant. By default, the log likelihood is computed from the free variables of `source`,
+        whose meaning must not depend on the data.
     thin, tune : int
         Thinning interval, and number of warm-up draws over 2 chains. Draws are thinned to 100,
         because ranks among autocorrelated draws are not uniform.
     target_accept : float
         As in `alikely.inference.nuts`.
     cache_dir, rng
-        As in `alikely.calibration.run_study`. Use a new folder after a change of the model or the
-        simulator.
+        As in `alikely.calibration.run_study`. After changing the model or the simulator, use a new
+        folder.
 
     Returns
     -------
     pandas.DataFrame
         One row per simulation and quantity, with columns
 
-        - ``simulation``, ``method`` (posterior), ``quantity``, ``element``: labels
+        - ``simulation``, ``method`` (posterior), ``quantity``, ``element``: labels of the row
         - ``truth``: true value
         - ``rank``: relative rank of the true value among the draws, in (0, 1); ties are resolved at
           random; NaN if the true value or all draws are undefined
-        - ``draw``: one of the draws
+        - ``draw``: a single posterior draw
         - ``mean``, ``sd``: mean and standard deviation of all draws
         - ``divergent``: number of divergences
-        - ``r_hat``, ``ess``: worst values over the free variables, before thinning
+        - ``r_hat``, ``ess``: worst values among the free variables, before thinning
 
         The quantity ``log_likelihood`` is the log likelihood of the data under `source`. Without
         it, a sampler that ignores the data would pass the test [M23]_.
@@ -124,7 +127,8 @@ def sbc(
     Raises
     ------
     ValueError
-        If a number is out of range, a quantity is unknown, or the model has no data to replace.
+        If a number is out of range, if a quantity is unknown, or if the model has no data to
+        replace.
 
     Examples
     --------
@@ -162,34 +166,35 @@ def sbc(
 
 
 def sbc_summary(ranks: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFrame:
-    """Summarize simulation-based calibration by quantity.
+    """Summarize the results of simulation-based calibration for each quantity.
 
     Parameters
     ----------
     ranks : pandas.DataFrame
         As returned by `sbc`.
     ci_prob : float
-        Probability of the band, in (0, 1).
+        Probability that uniformly distributed ranks stay within the simultaneous band, in (0, 1).
 
     Returns
     -------
     pandas.DataFrame
         One row per quantity and method, with columns
 
-        - ``method``, ``quantity``, ``n``: labels, number of simulations
+        - ``method``, ``quantity``, ``n``: labels of the row, and number of simulations
         - ``p_value``: test of uniform ranks (`alikely.inference.intervals.uniformity`)
         - ``inside``: whether the distribution of ranks is inside the simultaneous band of `ci_prob`
-        - ``inside_all``: the same, for the wider simultaneous band of all quantities (Bonferroni)
+        - ``inside_all``: the same for a wider band that is simultaneous for all quantities
+          (Bonferroni)
         - ``data_averaged_p``: Kolmogorov-Smirnov test that true values and single posterior draws
           have the same distribution; NaN if draws were not saved
         - ``coverage_50``, ``coverage_80``, ``coverage_95``: coverage of central intervals; an
-          undefined interval counts as not covering
+          undefined interval counts as not covering the true value
         - ``coverage_50_mcse``, ...: their Monte Carlo errors
 
     Raises
     ------
     ValueError
-        If `ci_prob` is out of range or there are no ranks.
+        If `ci_prob` is out of range, or there are no ranks.
 
     Examples
     --------

@@ -35,33 +35,33 @@ def run_study(
 
     Jobs run through joblib, by default with one thread per core. Use ``joblib.parallel_config`` for
     other backends, for example ``backend="loky"`` for processes or ``backend="dask"`` for a cluster
-    of `dask.distributed`. Each cell has a separate random stream, so that results depend neither on
-    the number of workers nor on interruptions.
+    of `dask.distributed`. Each cell has its own random stream, so results do not depend on the
+    number of workers or on interruptions.
 
     Parameters
     ----------
     function : callable
-        Function of the values of a cell by name, and of ``seed``, a `numpy.random.SeedSequence`. It
-        returns a list of rows. It must be importable in the workers, or a `functools.partial` of
-        such a function.
+        Function that is called with the values of a cell as keyword arguments, and with ``seed``, a
+        `numpy.random.SeedSequence`. The function returns a list of rows. Workers must be able to
+        import it (or the function in a `functools.partial`).
     cells : sequence of mapping
-        Cells to run, each a mapping of JSON values.
+        Cells to run, each a mapping from names to JSON values.
     cache_dir : str or path, optional
         Folder for finished cells, with one JSON file per cell. Files are identified by the name of
         the function, the values and the seed. The same call resumes a study that was interrupted.
-        Damaged files are computed again; other files are not changed.
+        Cells whose files are damaged are computed again; other files are not changed.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness. With None, the seed saved in the folder is reused.
+        Source of randomness. If this is None, the seed saved in the folder is reused.
 
     Returns
     -------
     pandas.DataFrame
-        The rows of all cells in order, each with the values of its cell.
+        The rows of all cells in order. Each row includes the values of its cell.
 
     Raises
     ------
     ValueError
-        If there are no cells. If the folder is a file, or its saved seed is damaged.
+        If there are no cells. If the folder is a file, or the saved seed is damaged.
 
     Examples
     --------

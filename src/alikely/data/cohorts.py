@@ -24,7 +24,7 @@ def cohort_counts(
     no_response: Literal["error", "drop"] = "error",
     who_was_right: bool = False,
 ) -> xr.Dataset:
-    """Count trials by how many humans were correct, and each model's correct responses.
+    """Count trials and each model's correct responses, by the number of humans who were correct.
 
     Parameters
     ----------
@@ -33,9 +33,10 @@ def cohort_counts(
     models, humans : str
         Kinds of the observers to count as models and as humans.
     no_response : {"error", "drop"}
-        As in `joint_correctness`. A dropped human is not counted on that trial.
+        As in `joint_correctness`. A human whose response is dropped is not counted on that trial.
     who_was_right : bool
-        Whether to also count by which humans were correct, for models in which humans differ.
+        Whether to also record which humans were correct on each trial, for generative models in
+        which humans differ.
 
     Returns
     -------
@@ -44,22 +45,23 @@ def cohort_counts(
         number of them who were correct (``n_right``).
 
         - ``n_trials`` (stratum)
-        - ``shown``, ``right`` (model, stratum): numbers of trials shown to each model and of its
-          correct responses
+        - ``shown``, ``right`` (model, stratum): numbers of trials shown to each model and of
+          correct responses by this model
         - ``stratum_condition`` (stratum): position on the dim ``condition``, which has the labels
           ``dataset | condition`` and the coord ``dataset``
         - ``human_shown``, ``human_right`` (person, condition): numbers of trials and of correct
-          responses of each human in each data set, ``dataset | observer``
+          responses of each human in each data set (``dataset | observer``)
         - ``answers`` (stratum, person), with `who_was_right`: 1 correct, 0 incorrect, -1 not
-          answered. Strata then also differ in which humans were correct. For humans who responded
-          to the same trials, all patterns are included if there are no more patterns than trials.
-          Otherwise, only the patterns that occurred are included.
+          answered. Strata then also differ in which humans were correct. If all humans responded to
+          the same trials, and there are no more response patterns than trials, all patterns are
+          included. Otherwise, only the patterns that occurred are included.
 
     Raises
     ------
     ValueError
-        If an option is unknown, a kind has no observer, or a condition has no humans.
-        If items are repeated, since responses to one item are not independent trials.
+        If an option is unknown, if there are no observers of a kind, or if a condition has no
+        humans. If items are repeated, because responses to the same item are not independent
+        trials.
 
     Examples
     --------

@@ -21,30 +21,30 @@ SLICE = 50_000_000
 
 
 def joint_counts(correct: xr.DataArray) -> xr.Dataset:
-    """Count the correctness cells of all pairs without loading all trials.
+    """Count the correctness cells of all pairs of observers without loading all trials.
 
-    Use it for data that do not fit in memory. `correct` may be backed by a chunked array (dask,
-    zarr, netCDF), which is read and counted slice by slice.
+    Use this function for data that do not fit in memory. `correct` may be backed by a chunked array
+    (dask, zarr, netCDF), which is read and counted in slices.
 
     Parameters
     ----------
     correct : xarray.DataArray, dims (observer, trial)
-        1 (correct), 0 (incorrect) or -1 (not shown or excluded), of any numeric type and backend.
+        1 (correct), 0 (incorrect) or -1 (not shown or excluded), with any numeric type and backend.
 
     Returns
     -------
     xarray.Dataset
         ``cells`` (pair, cell) int64, with coords ``observer_a, observer_b`` and ``cell``. Pairs are
-        in the order of the upper triangle of the matrix of observers. Functions that take counts of
-        pairs accept ``cells``, for example `alikely.models.copying` and
-        `alikely.data.from_counts`.
+        in the order of the upper triangle of the matrix of observers. ``cells`` can be passed to
+        functions of counts, for example `alikely.models.copying` and `alikely.data.from_counts`.
 
     Raises
     ------
     TypeError
         If `correct` is not a DataArray.
     ValueError
-        If it has other dims, fewer than two observers, no trial, or values other than 1, 0 and -1.
+        If `correct` has other dims, fewer than two observers, no trials, or values other than 1, 0
+        and -1.
 
     Examples
     --------

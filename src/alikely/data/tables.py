@@ -64,29 +64,29 @@ def joint_correctness(
         list of observer pairs. The first observer of a pair is the reference ``a``; with ``"all"``,
         humans come first.
     by : {"condition", "dataset"} or None
-        Groups of trials in which to count. A condition is nested in its data set; ``None`` pools
-        all trials.
+        Groups of trials that are counted separately. Conditions are nested in data sets; ``None``
+        pools all trials.
     no_response : {"error", "drop"}
-        Count a missing response as an error (the convention of the model-vs-human benchmark), or
-        drop the trial from that observer's pairs.
+        Whether to count a missing response as an error (the convention of the model-vs-human
+        benchmark), or to drop the trial from that observer's pairs.
     labels : bool, "options", "any" or "readings"
-        Whether to keep responses, for metrics of labels. A missing response that counts as an error
-        is then an additional class, ``(no response)``.
+        Whether to keep responses, for metrics of labels. Missing responses that count as errors
+        then form an additional class, ``(no response)``.
 
-        - ``"any"``: keep responses if there are any
+        - ``"any"``: keep responses if the trials have any
         - ``"readings"``: keep responses even where the truth is unknown
         - ``"options"``: also keep options and their probabilities (`alikely.Trials.with_options`,
           `alikely.Trials.with_probabilities`)
     disjoint : bool
-        Whether to allow pairs without a common trial, for metrics that need no common trials.
+        Whether to allow pairs without a common trial, for metrics that do not need common trials.
     directed : bool
-        Whether to count pairs of one kind in both orders, for metrics that are not symmetric.
-        Listed pairs keep their order.
+        Whether to count pairs of observers of the same kind in both orders, for metrics that are
+        not symmetric. The order of listed pairs is kept.
     repeats : {"paired", "crossed"}
-        How to pair responses to items repeated within a condition. ``"paired"``: by repeat (first
-        with first, second with second); each pair of responses is a trial. ``"crossed"``: each
-        response of one observer with each response of the other; items have equal weight,
-        regardless of their number of repeats.
+        How to pair responses to items that are repeated within a condition. ``"paired"`` pairs the
+        first responses of both observers, then the second responses, and so on; each pair of
+        responses is a trial. ``"crossed"`` pairs each response of one observer with each response
+        of the other; all items have equal weight, regardless of their number of repeats.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def joint_correctness(
         ``cells`` (pair, cell) int64 with coords ``observer_a, observer_b, dataset,
         condition``; ``first, second`` (pair) positions of the observers; ``pair_group`` (pair);
         ``correct`` (observer, trial) int8 (1, 0, or -1 if excluded); ``trial_group`` (trial). A
-        pair has an entry in each group in which both its observers were shown a trial.
+        pair has an entry in each group in which both observers were shown at least one trial.
 
         - With `labels`, also ``response`` (observer, trial) and ``truth`` (trial): positions on the
           dim ``class``, with -1 for excluded responses.
@@ -102,14 +102,15 @@ def joint_correctness(
           ``answers`` (observer, trial), ``cells`` are sums of proportions (float64), and
           ``response`` has the dim ``repeat``.
         - For images chosen by a plan (`alikely.Trials.with_inclusion`), also ``inclusion`` (trial)
-          and its strata; ``cells`` are then weighted (float64) and sum to the number of trials.
+          and the strata of the plan; ``cells`` are then weighted (float64) and sum to the number of
+          trials.
 
     Raises
     ------
     ValueError
-        If a kind, observer or option is unknown, or there are fewer than two observers.
-        If two observers of one data set have no common trial.
-        If labels are requested but only correctness is known.
+        If a kind, observer or option is unknown, or there are fewer than two observers. If two
+        observers in a data set have no common trial. If labels are requested, but only correctness
+        is known.
 
     Examples
     --------
@@ -238,7 +239,7 @@ def _n_classes(table: xr.Dataset, elsewhere: Sequence[str]) -> NDArray[np.int64]
 
 
 def from_counts(cells: ArrayLike) -> xr.Dataset:
-    """Make a correctness table from counts, with one entry per row.
+    """Create a correctness table from counts, with one entry per row.
 
     Parameters
     ----------
@@ -248,7 +249,7 @@ def from_counts(cells: ArrayLike) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        As returned by `joint_correctness`. Entries share no trials.
+        As returned by `joint_correctness`. The entries have no common trials.
 
     Raises
     ------

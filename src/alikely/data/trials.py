@@ -49,17 +49,18 @@ class Trials:
 
         - ``correct`` (observer, trial), int8: 1 correct, 0 incorrect, -1 shown without a response,
           -2 not shown to this observer, -3 truth unknown
-        - ``response`` (observer, trial): class code, or -1 and -2 as in ``correct``; absent if
-          only correctness is known
+        - ``response`` (observer, trial): class code, or -1 or -2 with the same meaning as in
+          ``correct``; absent if only correctness is known
         - coordinates of ``trial``: ``dataset``, ``condition``, ``item``, ``repeat``, item columns,
           and ``truth`` if there are classes
         - coordinates of ``observer``: ``kind`` and further labels
         - ``n_options`` (trial): number of options, after `with_options`
-        - ``probability`` (observer, trial, class): after `with_probabilities`; NaN where missing
+        - ``probability`` (observer, trial, class): probability of each option, after
+          `with_probabilities`; NaN where missing
         - attribute ``notes``: what was guessed, counted or excluded when the trials were read
         - attribute ``levels``: level of each condition, after `with_levels`
-        - attribute ``true_elsewhere``: classes that are the truth only in data sets that `select`
-          has removed
+        - attribute ``true_elsewhere``: classes that are true classes only in data sets that
+          `select` has removed
 
     Examples
     --------
@@ -98,44 +99,42 @@ class Trials:
         Parameters
         ----------
         *tables : pandas, polars or pyarrow table
-            One table, or several that are concatenated (for example humans and models).
+            One table, or several tables to concatenate (for example humans and models).
         observer, item : str
             Column names. Without a column ``item``, a column ``image`` is used.
         response, truth : str
             Column names. A null response means that the trial was shown but not answered. A trial
             without a row for an observer was not shown to this observer.
         correct : str
-            Column of 0 and 1 (null: no response). It is read if ``response`` and ``truth`` are
-            absent.
+            Column with values of 0 and 1 (null: no response). This column is read if ``response``
+            and ``truth`` are absent.
         condition, dataset, repeat, kind : str
-            Column names. Columns with the default names may be absent. ``kind`` contains the kinds
-            of observers that ``pairs`` refers to, such as human and model.
+            Column names. Columns with the default names may be absent. ``kind`` contains the kind
+            of each observer, such as human or model, by which other functions select pairs.
         labels : sequence of str
             Further columns that describe observers, such as a model family.
         item_columns : sequence of str
             Further columns that describe items, such as a patient, a template or a video. Each can
             define the clusters of an analysis, for example ``cluster="patient"``.
         classes : sequence or "seen", optional
-            All admissible responses; ``"seen"`` admits all that occur. Default: the classes that
-            occur as truth. Other responses are added, with a note, if they make up at most 2% of
-            all responses.
+            All admissible responses; ``"seen"`` admits every response that occurs. Default: the
+            classes that occur as true classes. Other responses are added, with a note, if they make
+            up at most 2% of all responses.
 
         Returns
         -------
         Trials
-            All labels are text.
+            All labels are read as text.
 
         Raises
         ------
         TypeError
             If an argument is not a table.
         ValueError
-            If a column is missing, mixes types or lacks a value.
-            If an observer has two rows for one trial.
-            If rows of one trial have different truths.
-            If a response is not one of the classes, or correctness is not 0 or 1.
-            If a label has a name that `Trials` reserves.
-            The error message gives the row.
+            If a column is missing, mixes types or lacks a value. If an observer has two rows for
+            the same trial. If rows for the same trial have different true classes. If a response is
+            not one of the classes, or correctness is not 0 or 1. If a label has a name that
+            `Trials` reserves. The error message names the row.
         """
         columns = {
             "observer": observer, "item": item, "response": response, "truth": truth,
@@ -161,7 +160,7 @@ class Trials:
         unmatched: Literal["error", "accept"] = "error",
         **columns: Any,
     ) -> Trials:
-        """Read files: long or wide tables, or logs of other tools.
+        """Read long or wide tables, or logs from other tools, from files.
 
         Parameters
         ----------
@@ -172,19 +171,18 @@ class Trials:
             ``0.1``), except whole numbers printed as floats (``1.0``). Tables in memory are read as
             in `from_table`.
         format : str
-            ``"auto"`` (recognizes logs by their names and fields), ``"table"``, or one of
+            ``"auto"`` (which recognizes logs by their names and fields), ``"table"``, or one of
             ``"counts", "crowd-kit", "doccano", "evalplus", "every-eval-ever", "helm", "imrmc",
             "inspect", "jspsych", "label-studio", "leaderboard", "lighteval", "lm-eval",
             "model-vs-human", "opencompass", "psychopy", "qualtrics", "swe-bench"``.
         pattern : str, optional
-            Columns to read from the names of files, such as
-            ``"{dataset}/{observer}_{session}.csv"``. ``{session:d}`` matches digits; ``*`` matches
-            anything and is ignored.
+            Columns to read from file names, such as ``"{dataset}/{observer}_{session}.csv"``.
+            ``{session:d}`` matches digits; ``*`` matches anything and is ignored.
         na_values : collection of str, optional
-            Texts that denote missing values, in addition to empty fields. Default: NA, NaN, nan,
+            Strings that denote missing values, in addition to empty fields. Default: NA, NaN, nan,
             null and NULL in tables, none in logs. A missing response means that the trial was shown
             but not answered; a missing value in another column raises an error. Values listed in
-            `classes` are classes.
+            `classes` are read as classes.
         sep, encoding : str, optional
             Separator and encoding of text files. Default: detected, with a note.
         wide : bool, "rows" or sequence of str
@@ -192,30 +190,28 @@ class Trials:
             these columns. ``"rows"``: one row for each observer and one column for each item, as in
             surveys.
         score, filter : str, optional
-            Name of the score or filter to read from logs that have several. If logs come from
-            several tools, separate the names by commas.
+            Name of the score or filter to read from logs that contain several. If logs come from
+            several tools, separate the names with commas.
         runs : {"newest", "all"}
-            If an observer has several runs of one task: use the newest complete one, or use all as
-            separate observers.
+            What to do if an observer has several runs of the same task: use the newest complete
+            run, or use all runs as separate observers.
         unmatched : {"error", "accept"}
-            What to do with observers whose items mostly match no other observer's items: raise an
-            error, or accept them.
+            What to do with observers whose items mostly do not match those of any other observer:
+            raise an error, or accept these observers.
         **columns
             Columns and options of `from_table`. ``truth`` may also be a table or file of true
-            classes by item. ``kind`` may also be a mapping from some observers to kinds.
+            classes by item. ``kind`` may also be a mapping from observers (all or some) to kinds.
 
         Returns
         -------
         Trials
-            Everything that was guessed is listed in `notes`.
+            `notes` lists everything that was guessed.
 
         Raises
         ------
         ValueError
-            If a file is missing, empty or of an unknown format.
-            If files have different layouts or the same rows.
-            If the pattern does not match a file.
-            Also as in `from_table`.
+            If a file is missing or empty, or has an unknown format. If files have different layouts
+            or contain the same rows. If the pattern does not match a file. Also as in `from_table`.
         """
         return cls(
             read_trials(
@@ -249,13 +245,13 @@ class Trials:
         Parameters
         ----------
         *tables : pandas, polars or pyarrow table
-            One table, or several that are concatenated. A null means that the trial was shown but
-            not answered.
+            One table, or several tables to concatenate. A null value means that the trial was shown
+            but not answered.
         observers : sequence of str, optional
-            Columns of responses. Default: all columns without another role.
+            Columns that contain responses. Default: all columns without another role.
         truth : str
-            Column of true classes. If the default column is absent, the responses are read as
-            correctness, 0 or 1.
+            Column of true classes. If the default column is absent, responses are read as
+            correctness (0 or 1).
         item : str
             Column of items. If the default column (or ``image``) is absent, each row is an item.
         kind : mapping of str to str, optional
@@ -303,7 +299,7 @@ class Trials:
         Parameters
         ----------
         response : array_like, shape (observer, trial)
-            Class labels. None or NaN where no response was given; masked (`numpy.ma`) where the
+            Class labels: None or NaN where no response was given, and masked (`numpy.ma`) where the
             trial was not shown.
         truth : array_like, shape (trial,)
             True class labels.
@@ -363,13 +359,13 @@ class Trials:
     ) -> Trials:
         """Create trials from an array of correctness.
 
-        Metrics that need class labels raise an error for these trials.
+        For these trials, metrics that need class labels raise an error.
 
         Parameters
         ----------
         correct : array_like, shape (observer, trial)
-            1 if correct, 0 if incorrect, NaN if no response was given; masked (`numpy.ma`) where
-            the trial was not shown.
+            1 if correct, 0 if incorrect, NaN if no response was given, and masked (`numpy.ma`)
+            where the trial was not shown.
         observers, kind : sequence of str, optional
             One per observer.
         condition, item, dataset, repeat : sequence, optional
@@ -433,7 +429,7 @@ class Trials:
         return Trials(with_options(self.data, n_options))
 
     def with_levels(self, levels: Groups) -> Trials:
-        """Group the conditions into levels, which benchmarks score separately.
+        """Group conditions into levels that benchmarks score separately.
 
         Parameters
         ----------
@@ -475,27 +471,28 @@ class Trials:
         Parameters
         ----------
         values : array_like or table
-            An array of shape (observer, trial, class), in the order of `data` and `classes`: all
-            NaN for trials without probabilities, 0 for classes that are not options. Memory-mapped
-            and dask arrays are not loaded. Or a long table with the columns ``observer, item,
-            option, probability`` (or ``logit``) and, if needed to identify a trial, ``dataset,
-            condition, repeat``; the options of a question are those that have rows.
+            An array of shape (observer, trial, class), in the order of `data` and `classes`. Trials
+            without probabilities are NaN in all classes; classes that are not options are 0.
+            Memory-mapped and dask arrays are not loaded. Alternatively, a long table with the
+            columns ``observer, item, option, probability`` (or ``logit``) and, if needed to
+            identify a trial, ``dataset, condition, repeat``. The options of a question are those
+            with a row in this table.
         n_options : int or array_like of int (trial,), optional
-            Number of options, for arrays, as in `with_options`. Default: all classes.
+            Number of options if `values` is an array, as in `with_options`. Default: all classes.
         scale : {"probabilities", "logits"}
             Scale of `values`. Logits or log likelihoods are converted to probabilities by softmax.
 
         Returns
         -------
         Trials
-            A note gives the number of responses that are not the most probable option.
+            A note states how many responses are not the most probable option.
 
         Raises
         ------
         ValueError
-            If shapes or labels do not match, an option is unknown, or a question has one option.
-            If values are negative, partly NaN, or do not sum to 1 (tolerance 1e-6; 1e-3 below
-            double precision).
+            If shapes or labels do not match, if an option is unknown, or if a question has only one
+            option. If values are negative, partly NaN, or do not sum to 1 (tolerance 1e-6; 1e-3
+            below double precision).
 
         Examples
         --------
@@ -509,7 +506,7 @@ class Trials:
     def with_inclusion(
         self, plan: Any, *, generalize_to: Literal["pool", "images"], humans: str = "human"
     ) -> Trials:
-        """Set the plan by which the images were chosen, so that estimates are weighted accordingly.
+        """Set the plan that was used to choose the images, to weight estimates accordingly.
 
         Parameters
         ----------
@@ -524,7 +521,7 @@ class Trials:
         Returns
         -------
         Trials
-            Trials with the images of the plan only. Notes list what was excluded.
+            Trials with only the images of the plan. Notes list what was excluded.
 
         Raises
         ------
@@ -595,10 +592,10 @@ class Trials:
         Parameters
         ----------
         condition, dataset, kind, observer : label or sequence of labels, optional
-            What to keep. Default: all. A condition is kept in every data set that has it.
+            Labels to keep. Default: all. A condition is kept in every data set in which it occurs.
         repeat : int or sequence of int, optional
-            Repeats to keep, as numbered by the coordinate ``repeat``. Default: all. A single number
-            keeps one response to each item.
+            Repeats to keep, as numbered by the coordinate ``repeat``. Default: all. With a single
+            number, one response to each item is kept.
 
         Returns
         -------
@@ -609,7 +606,7 @@ class Trials:
         Raises
         ------
         ValueError
-            If a label does not occur, or no trial is left.
+            If a label does not occur, or no trials are left.
         """
         data = self.data
         wanted: dict[str, Any] = {
@@ -654,7 +651,7 @@ class Trials:
         pandas.DataFrame
             One row per observer and trial shown, with columns
 
-            - ``observer``, ``kind`` and other labels of observers
+            - ``observer``, ``kind`` and further labels of observers
             - ``dataset``, ``condition``, ``item``, ``repeat`` and item columns
             - ``truth`` and ``response``, or ``correct``
         """
@@ -677,7 +674,7 @@ class Trials:
         return summary_table(data_summary(self.data))
 
     def describe(self) -> str:
-        """Describe the trials: observers, items, missing responses, and possible analyses.
+        """Describe the trials: observers, items, missing responses and possible analyses.
 
         Returns
         -------
@@ -685,10 +682,10 @@ class Trials:
             Text with lines of at most 80 characters:
 
             - how the data were read
-            - observers with kind, number of trials, accuracy, missing responses, and items that no
-              other observer has
+            - observers, with their kind, number of trials, accuracy, missing responses, and items
+              that were not shown to any other observer
             - conditions
-            - clusters with their design effect
+            - clusters and their design effects
             - the command for each analysis
 
         Examples

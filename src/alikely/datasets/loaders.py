@@ -44,13 +44,13 @@ ARCHIVE = (
 
 
 def load_example() -> Trials:
-    """Load a small simulated experiment that is part of the package.
+    """Load a small simulated experiment that comes with the package.
 
     Returns
     -------
     Trials
-        4 humans and 6 models from two families, with 160 items in each of 3 conditions, as
-        simulated by `alikely.simulate.experiments.example`.
+        The experiment has 4 humans and 6 models from two families, and 160 items in each of 3
+        conditions. It is simulated by `alikely.simulate.experiments.example`.
 
     Examples
     --------
@@ -74,9 +74,9 @@ def model_vs_human(
     Parameters
     ----------
     cache_dir : str or path, optional
-        Path of a local copy of the public toolbox, or of its ``raw-data`` folder with one folder of
-        csv files per data set. Or a table of trials, or a folder with a file ``trials.parquet``.
-        Default: the public release is downloaded once.
+        Path of a local copy of the public toolbox, or of its ``raw-data`` folder, which has one
+        folder of csv files per data set. Alternatively, a table of trials, or a folder that
+        contains a file ``trials.parquet``. Default: the public release is downloaded once.
     datasets : str or sequence of str, optional
         Data sets to load, such as ``"sketch"``. Default: all.
     cache : str or path, optional
@@ -85,15 +85,16 @@ def model_vs_human(
     Returns
     -------
     Trials
-        Responses of observers of the kinds human and model, in conditions named by
-        `normalize_condition`. Each data set has separate humans, so ``subject-01`` denotes
-        different people in different data sets. The trials record this (``human_ids="per_dataset"``
-        in benchmarks).
+        Responses of observers of the kinds ``human`` and ``model``, in conditions named by
+        `normalize_condition`. Each data set has different humans, so ``subject-01`` denotes
+        different people in different data sets. The trials record this, and benchmarks then use
+        ``human_ids="per_dataset"``.
 
     Raises
     ------
     ValueError
-        If the folder has no such data, a data set is unknown, or the download fails.
+        If the folder does not contain these data, if a data set is unknown, or if the download
+        fails.
     """
     if cache_dir is None:
         archive = _download(ARCHIVE, cache, "model-vs-human.zip", "cache_dir")
@@ -231,7 +232,8 @@ def sixteen_categories(
     Raises
     ------
     ValueError
-        If the file is missing or has no categories, an identifier has two, or the download fails.
+        If the file is missing or has no categories, if an identifier has two categories, or if the
+        download fails.
 
     Examples
     --------

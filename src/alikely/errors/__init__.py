@@ -1,4 +1,4 @@
-"""Error patterns: incorrect responses by true class, their posteriors and conditions."""
+"""Error patterns: incorrect responses by true class, posteriors and condition comparisons."""
 
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ def condition_divergences(
 ) -> xr.Dataset:
     """Compute the class-level error divergence (CLED) between conditions [X25]_.
 
-    Errors of all observers of one kind are pooled. Conditions need no common images. Together, all
-    responses of an observer to a repeated item count once.
+    The errors of all observers of one kind are pooled. Conditions need not have common images. All
+    responses of an observer to a repeated item together count as one response.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def condition_divergences(
     kind : str
         Kind of the observers.
     no_response : {"error", "drop"}
-        Count a missing response as an error with a separate label, or drop it.
+        Whether to count a missing response as an error with a separate label, or to drop it.
     alpha, mixture, base
         As in `alikely.metrics.errors.error_divergence`; base 2 gives bits.
 
@@ -66,26 +66,27 @@ def condition_divergences(
 
         - ``divergence`` (condition, condition_other): at least 0; with ``mixture="mean"`` and bits,
           at most 1
-        - ``expected``: expected divergence of two samples from one distribution, with as many
-          errors of each class; at least 0. It needs whole numbers of errors, so it is undefined if
-          responses to repeated items differ.
+        - ``expected``: expected divergence between two samples from the same distribution, with the
+          observed number of errors for each class; at least 0. It is defined only for whole numbers
+          of errors, and therefore undefined if responses to repeated items differ.
         - ``excess``: ``divergence`` minus ``expected``
-        - ``undefined``: reason why values are NaN, or empty
+        - ``undefined``: the reason if values are NaN; otherwise empty
         - ``n_errors`` (condition): number of errors; fractional for repeated items
 
     Raises
     ------
     ValueError
-        If no observer has that kind, or none of them was shown one of the conditions. If there are
-        fewer than two conditions, only correctness is known, or an option is out of range.
+        If there are no observers of that kind, or none of them was shown one of the conditions. If
+        there are fewer than two conditions, only correctness is known, or an option is out of
+        range.
 
     Notes
     -----
-    Divergences also depend on the number of errors. ``excess`` is the part that chance does not
-    explain, so use it if conditions differ in difficulty. For a class without errors in one of two
-    conditions, divergence and expected divergence are equal. A class without errors in both
-    conditions has weight 0. ``expected`` is undefined on the diagonal, where ``divergence`` is 0.
-    Conditions of one data set often share participants, and may be similar for that reason.
+    Divergences also depend on the number of errors. ``excess`` is the part that is not explained by
+    chance; use it if conditions differ in difficulty. If a class has no errors in one of the two
+    conditions, its divergence equals its expected divergence. A class without errors in either
+    condition has weight 0. ``expected`` is undefined on the diagonal, where ``divergence`` is 0.
+    Conditions of the same data set often share participants, and may be similar for that reason.
 
     Examples
     --------

@@ -40,23 +40,23 @@ def error_rows(
 ) -> xr.Dataset:
     """Count every observer's errors by true class and response.
 
-    Only observed errors are listed, so that thousands of classes fit into memory. `dense` converts
-    the list to square tables. Error rows of different observers or conditions can be compared
-    without common trials.
+    Only errors that occurred are listed, so that data with thousands of classes fit into memory.
+    `dense` converts the list to square tables. Error rows of different observers or conditions can
+    be compared without common trials.
 
     Parameters
     ----------
     trials : Trials
-        Responses with class labels. Every response counts; for repeated items, select one with
-        ``trials.select(repeat=...)`` to count independent errors.
+        Responses with class labels. Every response counts. If items are repeated, select one
+        response with ``trials.select(repeat=...)`` to count independent errors.
     by, no_response
         As in `alikely.data.joint_correctness` with labels.
 
     Returns
     -------
     xarray.Dataset
-        ``count`` (error) with the coordinates ``observer, dataset, condition, true_class,
-        response_class`` of each kind of error, and ``class`` with all classes.
+        ``count`` (error), with the coordinates ``observer, dataset, condition, true_class,
+        response_class``, and the coordinate ``class``, which lists all classes.
 
     Raises
     ------
@@ -102,16 +102,15 @@ def _counted(frame: pd.DataFrame, classes: NDArray[Any]) -> xr.Dataset:
 
 
 def dense(counts: xr.Dataset, dims: tuple[str, ...]) -> xr.DataArray:
-    """Convert listed errors to an array, with 0 for errors that are not listed.
+    """Convert a list of error counts to an array, with 0 for errors that are not listed.
 
     Parameters
     ----------
     counts : xarray.Dataset
         As returned by `error_rows`.
     dims : tuple of str
-        Coordinates that become dimensions, such as ``("observer", "true_class",
-        "response_class")``. Counts are summed over all others. Dimensions of classes include all
-        classes.
+        Coordinates to use as dimensions, such as ``("observer", "true_class", "response_class")``.
+        Counts are summed over all other coordinates. Class dimensions include all classes.
 
     Returns
     -------

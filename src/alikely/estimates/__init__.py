@@ -1,4 +1,4 @@
-"""Functions that compare observers, and their results."""
+"""Functions that compare observers, and the results that they return."""
 
 from __future__ import annotations
 

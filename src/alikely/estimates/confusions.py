@@ -19,11 +19,12 @@ def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer")
     Parameters
     ----------
     trials : Trials
-        Trials with classes. Every response counts, including those to repeated items; select one
-        per item with `Trials.select` to count items.
+        Trials with class labels. Every response counts, including those to repeated items. To count
+        each item once, select one response per item with `Trials.select`.
     by : str or mapping of str to str
         ``"observer"``; ``"kind"`` or another label of observers; or a mapping from observers to
-        groups, which excludes observers without a group. Responses of a group are summed.
+        groups, which excludes observers without a group. Counts are summed over the observers in a
+        group.
 
     Returns
     -------
@@ -35,10 +36,10 @@ def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer")
     Raises
     ------
     TypeError
-        If `trials` is not a `Trials`.
+        If `trials` is not a `Trials` object.
     ValueError
-        If only correctness is known, observers have no such label, or a class is named
-        ``"no response"``.
+        If only correctness is known, if observers have no such label, or if a class is named ``"no
+        response"``.
 
     Examples
     --------

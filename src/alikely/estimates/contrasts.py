@@ -143,7 +143,8 @@ def difference(
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to show, one per row: the recommended one (None), all valid ones, or those named.
+        Methods to show, one per row: the recommended method (None), all valid methods, or the
+        methods named.
 
     Returns
     -------
@@ -155,9 +156,9 @@ def difference(
     Raises
     ------
     TypeError
-        If `result` is not a Result of one of these kinds.
+        If `result` is not a result of one of these kinds.
     ValueError
-        If a selection matches nothing, or both selections match the same entries.
+        If a selection does not match any entry, or both selections match the same entries.
 
     Examples
     --------
@@ -198,21 +199,22 @@ def mean(
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to show, one per row: the recommended one (None), all valid ones, or those named.
+        Methods to show, one per row: the recommended method (None), all valid methods, or the
+        methods named.
 
     Returns
     -------
     pandas.DataFrame
         As returned by `contrast`. A matrix has only the analytic row. Its estimate is the mean of
         the defined pairs, averaged with equal weights over ``n_places`` conditions or data sets.
-        ``n_pairs`` is the smallest number of pairs in any of them.
+        ``n_pairs`` is the smallest number of pairs in any of these.
 
     Raises
     ------
     TypeError
-        If `result` is not a Result of one of these kinds.
+        If `result` is not a result of one of these kinds.
     ValueError
-        If the selection matches nothing.
+        If the selection does not match any entry.
 
     Notes
     -----
@@ -276,28 +278,28 @@ def _require_apart(plus: Floats, minus: Floats, first: Which, second: Which) -> 
 
 
 def nearest_observers(matrix: Result, observer: str, k: int = 10) -> pd.DataFrame:
-    """Find the observers whose errors are most similar to those of one observer.
+    """Find the observers whose errors are most similar to the errors of a given observer.
 
     Parameters
     ----------
     matrix : Result
         As returned by `alikely.pairwise_matrix`.
     observer : str
-        Name of the observer, which is the reference if the metric is not symmetric.
+        Name of the observer. If the metric is not symmetric, this observer is the reference.
     k : int
         Number of observers. Default 10.
 
     Returns
     -------
     pandas.DataFrame
-        Indexed by the other observer, in descending order of similarity. Columns: ``estimate``,
-        ``se``, limits of the analytic interval as returned by `mean`, and ``n_places``, the number
-        of conditions or data sets in which the pair is defined.
+        One row per other observer (the index), in descending order of similarity. Columns:
+        ``estimate``, ``se``, limits of the analytic interval as returned by `mean`, and
+        ``n_places``, the number of conditions or data sets in which the pair is defined.
 
     Raises
     ------
     TypeError
-        If the result is of another kind.
+        If `result` is not a result of pairs.
     ValueError
         If there is no such observer.
 
@@ -426,13 +428,15 @@ def contrast(
     result : Result
         An analysis of pairs.
     weights : array_like, shape (pair,)
-        Weight of each entry; entries with weight 0 are excluded.
+        Weight of each entry. Entries with weight 0 are excluded.
     rope : (float, float), optional
-        Region of practical equivalence [K18]_. Its posterior probability, ``rope_mass``, is added.
+        Region of practical equivalence [K18]_. If given, the column ``rope_mass`` with its
+        posterior probability is added.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to show, one per row: the recommended one (None), all valid ones, or those named.
+        Methods to show, one per row: the recommended method (None), all valid methods, or the
+        methods named.
 
     Returns
     -------
@@ -448,26 +452,26 @@ def contrast(
         - ``prob_positive``: proportion of draws above 0
         - ``rope_mass``: proportion of draws in `rope`
         - ``frac_undefined``: fraction of undefined draws
-        - with ``"all"``, ``center`` of the analytic interval and its degrees of freedom ``df``
+        - with ``"all"``, the ``center`` of the analytic interval and its degrees of freedom ``df``
         - ``note``: why a value is undefined or unreliable
 
     Raises
     ------
     TypeError
-        If the result is of another kind.
+        If `result` is not a result of pairs.
     ValueError
-        If the weights are not one finite number per entry, or are all 0, or if the region, the
+        If the weights are not one finite number per entry, or are all 0. If the region, the
         interval or a method is invalid.
 
     Notes
     -----
     Near perfect accuracy, estimates are biased and their standard errors are too small. For several
     correctness tables, the analytic interval is therefore centered on the sum after pseudo-trials
-    are added to each entry. Pseudo-trials have the accuracies of the entry and the error
-    consistency of all entries with weights of the same sign. The interval includes the sum of the
-    estimates. If entries have few errors, the posterior is biased, because its prior assumes
-    independence in each entry, and bootstrap intervals are too narrow. The bootstrap and posterior
-    rows are then omitted unless they are named in `intervals`.
+    are added to each entry. Pseudo-trials have the accuracies of the entry, and the overall error
+    consistency of the entries whose weights have the same sign. The interval always includes the
+    weighted sum of the estimates. If entries have few errors, the posterior is biased, because its
+    prior assumes independence in each entry, and bootstrap intervals are too narrow. The bootstrap
+    and posterior rows are then omitted unless they are named in `intervals`.
 
     Examples
     --------
@@ -777,7 +781,7 @@ def contrast_sentence(
     *,
     interval: str | None = None,
 ) -> str:
-    """Describe a mean of entries or a difference in sentences, as reported in papers.
+    """Describe a mean or a difference of entries in sentences suitable for a paper.
 
     Parameters
     ----------
@@ -792,13 +796,13 @@ def contrast_sentence(
     Returns
     -------
     str
-        The mean or difference, its interval, the method, what the interval generalizes to, and
-        whether the interval excludes 0.
+        Text that states the mean or difference, its interval, the method, the population to which
+        the interval generalizes, and whether the interval excludes 0.
 
     Raises
     ------
     TypeError
-        If the result is of another kind.
+        If `result` is not a result of pairs.
     ValueError
         As in `alikely.difference` and `alikely.Result.sentence`.
 

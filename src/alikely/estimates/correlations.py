@@ -52,12 +52,12 @@ def metric_correlations(
     Parameters
     ----------
     results : sequence of Result or pandas.DataFrame
-        At least two results, for different metrics and the same trials. Entries are matched by
-        ``dataset, condition, observer_a, observer_b``. A table contains another measure of pairs,
-        for example from `alikely.papers.representation_similarity`. Its columns are
-        ``observer_a, observer_b`` (in either order), optionally ``dataset`` and ``condition``, and
-        one column of values, named after the measure. Without ``dataset`` or ``condition``, the
-        values apply to all data sets or conditions.
+        At least two results for different metrics and the same trials. Entries are matched by
+        ``dataset, condition, observer_a, observer_b``. Tables with other measures of pairs are also
+        accepted, for example from `alikely.papers.representation_similarity`. The columns of a
+        table are ``observer_a, observer_b`` (in either order), optionally ``dataset`` and
+        ``condition``, and one column of values, named after the measure. Without ``dataset`` or
+        ``condition``, the values apply to all data sets or conditions.
     n_resamples : int
         Number of bootstrap replicates of systems, at least 1.
     ci_prob, ci_kind : float and {"eti", "hdi"}
@@ -68,17 +68,18 @@ def metric_correlations(
     Returns
     -------
     pandas.DataFrame
-        For every two metrics, one row per domain (data set and condition), one for the mean over
-        domains (``domain`` is ``"mean"``) and one for all pairs together (``"global"``). Columns:
+        For every two metrics, one row per domain (data set and condition), one row for the mean
+        over domains (``"mean"``) and one row for all pairs together (``"global"``). Columns:
         ``metric, other, domain, n_pairs, n_undefined, correlation``, the interval, and ``note``.
         Pairs with an undefined value in either metric are excluded and counted in ``n_undefined``.
 
     Raises
     ------
     ValueError
-        If fewer than two results are given, two results have the same metric, or entries differ.
+        If fewer than two results are given, if two results have the same metric, or if entries
+        differ.
     ValueError
-        If a table lacks a column or repeats a pair, or a number is out of range.
+        If a table lacks a column or repeats a pair, or if a number is out of range.
 
     Examples
     --------

@@ -57,10 +57,10 @@ def independent_observers(
     n_resamples: int = 0,
     log_likelihood: bool = False,
 ) -> xr.DataTree:
-    """Sample the posterior and replicates of the data for independent observers.
+    """Sample the posterior and replicated data under a model of independent observers.
 
-    The replicates of the estimand form its null distribution [K25]_ [GMS96]_. They are drawn
-    exactly or by MCMC, and the returned tree includes the chains.
+    Estimates in the replicated data form the null distribution [K25]_ [GMS96]_. Samples are drawn
+    exactly or by MCMC; the returned tree includes the chains.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def independent_observers(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     sampler : {"auto", "exact", "nuts"}
-        Sampling method; see `alikely.inference.independence.independent_posterior`.
+        Sampling method, as in `alikely.inference.independence.independent_posterior`.
     priors : mapping, optional
         Priors of ``p_a`` and ``p_b``: Beta parameters such as ``(2, 1)``, or, with MCMC, any
         distribution (see `alikely.models.copying`). Default: uniform.
@@ -92,8 +92,8 @@ def independent_observers(
     Raises
     ------
     ValueError
-        If the metric does not count correctness, an option or a prior is invalid, or the log
-        likelihood does not fit into memory.
+        If the metric is not a metric of correctness, if an option or a prior is invalid, or if the
+        log likelihood does not fit into memory.
 
     Warns
     -----
@@ -179,8 +179,8 @@ def null_table(
     Raises
     ------
     ValueError
-        If there is no tree, a tree belongs to another result or has no replicates, two trees have
-        the same ``way``, or an option is invalid.
+        If there is no tree, or a tree belongs to another result or has no replicates. If two trees
+        have the same ``way``, or an option is invalid.
 
     Examples
     --------
@@ -288,16 +288,16 @@ def test_copy_model(result: Result) -> pd.DataFrame:
     """Test whether the copy model predicts better than a model of independent observers.
 
     The statistic is the difference in expected log predictive density (ELPD) by leave-one-trial-
-    out cross-validation [VGG17]_. Its p-value is the probability of such a difference for
-    independent observers with the same numbers of correct responses. This probability is exact,
-    because the difference depends only on the overlap of correct responses. Do not use the
+    out cross-validation [VGG17]_. The p-value is the probability of a difference at least this
+    large for independent observers with the same numbers of correct responses. This probability is
+    exact, because the difference depends only on the overlap of correct responses. Do not use the
     two-standard-error rule instead (see Notes).
 
     Parameters
     ----------
     result : Result
         Result whose count tables and prior are used. The prior must be a Dirichlet distribution;
-        its margins are the prior of independent observers.
+        its marginal distributions are the priors of the independent observers.
 
     Returns
     -------
@@ -309,9 +309,9 @@ def test_copy_model(result: Result) -> pd.DataFrame:
         - ``elpd_difference``: positive if copying predicts better; ``se_difference``: its standard
           error
         - ``mid_p``: exact mid-p-value (see `elpd_mid_p`)
-        - ``preferred_model``: ``"copy"`` if the difference is positive and ``mid_p`` is at most
-          0.05, but ``"anti-copy"`` if there are also fewer joint errors than expected by chance;
-          otherwise ``"undecided"``
+        - ``preferred_model``: ``"undecided"`` unless the difference is positive and ``mid_p`` is at
+          most 0.05. Then ``"anti-copy"`` if there are fewer joint errors than expected by chance,
+          else ``"copy"``
         - ``log_bf10``: log Bayes factor of association against independence
         - ``note``: why values are undefined. If an observer is always correct or always incorrect,
           ``elpd_difference`` and ``mid_p`` are NaN and ``preferred_model`` is empty.

@@ -61,25 +61,25 @@ def latex_table(
     Parameters
     ----------
     table : pandas.DataFrame
-        Table of results, such as a summary, differences, means or ranks.
+        Table of results, such as a summary, or a table of differences, means or ranks.
     digits : int
         Number of decimals, from 0 to 10.
     caption, label : str, optional
         Caption and label, in LaTeX. Either one turns the table into a float.
     environment : {"tabular", "table", "longtable"}, optional
-        Default: ``"table"`` with caption or label, otherwise ``"tabular"``. ``"longtable"`` may
-        span pages and needs the LaTeX package longtable.
+        LaTeX environment. Default: ``"table"`` with a caption or label, otherwise ``"tabular"``.
+        ``"longtable"`` can span several pages and requires the LaTeX package longtable.
     headings : mapping of str to str, optional
         Column headings that replace the names of columns.
     leading_zero : bool, default True
-        Whether to write 0 before the decimal point. False gives APA style, such as ``.43``.
+        Whether to write a 0 before the decimal point. False gives APA style, such as ``.43``.
 
     Returns
     -------
     str
         Table in booktabs style. An estimate and its bounds share a column, such as
-        ``0.164 [0.150, 0.181]``. Text is escaped, and missing numbers are shown as dashes. Notes
-        are marked by letters and follow the table.
+        ``0.164 [0.150, 0.181]``. Special characters are escaped, and missing numbers are shown as
+        dashes. Notes are marked with letters and follow the table.
 
     Raises
     ------

@@ -154,7 +154,7 @@ def square_matrix(result: Result, name: str) -> xr.DataArray:
     Raises
     ------
     TypeError
-        If the result is of another kind.
+        If `result` is not a matrix.
     ValueError
         If the matrix has no such variable.
 
@@ -333,7 +333,7 @@ def write_pairs(result: Result, path: str | Path) -> None:
     Raises
     ------
     TypeError
-        If the result is of another kind.
+        If `result` is not a matrix.
     OSError
         If the file cannot be written.
     """

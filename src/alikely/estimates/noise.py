@@ -73,7 +73,7 @@ def response_noise(
     Raises
     ------
     TypeError
-        If `trials` is not a `Trials`.
+        If `trials` is not a `Trials` object.
     ValueError
         If no item is repeated, or as in `alikely.compare`.
 

@@ -526,7 +526,7 @@ def decision_margin_consistency(  # noqa: PLR0913
     Raises
     ------
     TypeError
-        If `trials` is not a `Trials`.
+        If `trials` is not a `Trials` object.
     ValueError
         If an option is invalid, or trials and margins do not allow the comparison.
 

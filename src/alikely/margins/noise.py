@@ -88,7 +88,7 @@ def fit_observers(
         ``ability, log_gain`` (observer) and ``share`` (source). With stable deviations it also
         needs ``stable_sd`` and ``ceiling`` (observer).
     n_draws : int
-        Total number of draws over 4 chains.
+        Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str

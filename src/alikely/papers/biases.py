@@ -87,7 +87,7 @@ def cue_bias(
     Raises
     ------
     TypeError
-        If `trials` is not a `Trials`.
+        If `trials` is not a `Trials` object.
     ValueError
         If the trials have correctness only, or items are repeated within a condition.
         If the shape in an item's name is not its true class, or a cue is not a class.
@@ -223,7 +223,7 @@ def item_contrast(
     Raises
     ------
     TypeError
-        If `trials` is not a `Trials`.
+        If `trials` is not a `Trials` object.
     ValueError
         If a group is unknown, or both groups are the same.
         If thresholds are out of order.

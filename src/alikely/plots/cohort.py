@@ -44,7 +44,7 @@ def plot_cohort(
     covariate : str, optional
         As in `alikely.benchmark.cohorts.cohort_effects`; required for ``"groups"``.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness of the replicated data.
+        Source of randomness for the replicated data.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure.
 

@@ -103,7 +103,7 @@ def condition_alignment(
     Raises
     ------
     TypeError
-        If `trials` is not a `Trials`.
+        If `trials` is not a `Trials` object.
     ValueError
         If a metric is unknown, a condition has fewer than two humans, or as in
         `alikely.data.joint_correctness`.

@@ -75,7 +75,7 @@ def fit_spectrum(
         as an extension of the default. A custom model needs the variables ``delta, logit_accuracy``
         (condition) and ``regime_weight, regime_mean, regime_sd`` (regime, `k` of them).
     n_draws : int
-        Total number of draws over 4 chains.
+        Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
@@ -100,7 +100,7 @@ def fit_spectrum(
     Warns
     -----
     SamplingWarning
-        If chains did not converge, or had divergent transitions.
+        If the chains did not converge or had divergent transitions.
 
     Examples
     --------
