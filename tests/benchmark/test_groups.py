@@ -62,7 +62,7 @@ def test_groups_weigh_alike_and_one_observer_has_nothing_within() -> None:
     found = group_scores(al.Trials.from_correct(right), group, **POINT)
     table = found.summary().set_index(["contrast", "group"])
     assert np.isnan(table.loc[("within", "b"), "estimate"])
-    told = "the group has one observer: agreement within the group is undefined"
+    told = "the group has only one observer: agreement within the group is undefined"
     assert table.loc[("within", "b"), "note"] == told
     between = found.summary()[found.summary()["contrast"] == "between"]
     whole = between["group"] == "all groups"

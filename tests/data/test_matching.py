@@ -51,7 +51,7 @@ def test_fewer_than_half_in_common_needs_confirmation():
     trials = al.Trials.read(rows, unmatched="accept")
     assert trials.n_trials == 18
     note = al.error_consistency(trials, n_resamples=0, n_draws=0).summary()["note"][0]
-    assert "15 of 18 trials have a response by only one observer of the pair" in note
+    assert "15 of 18 trials have a response from only one observer of the pair" in note
 
 
 @pytest.mark.parametrize("metric", ["error_consistency", "MA", "kappa_p_discrete"])
@@ -66,7 +66,7 @@ def test_every_pair_has_its_count(metric):
         trials = trials.with_options(3)
     result = al.compare(trials, metric, n_resamples=0, n_draws=0)
     told = result.summary().reset_index()
-    unmatched = told["note"].str.extract(r"(\d+) of (\d+) trials have a response by only")
+    unmatched = told["note"].str.extract(r"(\d+) of (\d+) trials have a response from only")
     pairs = told["observer_a"] + told["observer_b"] + told["condition"]
     found = dict(zip(pairs, unmatched.astype(float).fillna(0).values.tolist(), strict=True))
     assert found == {

@@ -108,7 +108,7 @@ NOTES: dict[str, Note] = {
     ),
     "chains-apart": Note(
         "MCMC chains differ (R-hat {r_hat}): the posterior is not reliable. Increase n_draws",
-        "for error similarity, R-hat of a pair is above 1.2",
+        "for error similarity, the R-hat of a pair is above 1.2",
         "Increase `n_draws`.",
     ),
     "clusters": Note(
@@ -158,8 +158,8 @@ NOTES: dict[str, Note] = {
         "Use `p_null`, which permutes items.",
     ),
     "item-labels": Note(
-        "An item label has several true classes: it denotes a different item in each condition. "
-        "Use unique labels",
+        "Item labels with several true classes denote a different item in each condition. Use "
+        "unique labels",
         "an item label has several true classes",
         "Use different item labels in different conditions.",
     ),
@@ -167,7 +167,7 @@ NOTES: dict[str, Note] = {
         "No trial distinguishes the comparisons: the interval reflects only the prior. Report "
         "each comparison",
         "the standard error of a mean or difference is 0",
-        "Report the comparisons, not their difference.",
+        "Report the comparisons separately, not their difference.",
     ),
     "prior-copying": Note(
         "A prior on copy_probability biases means and differences by an unknown amount. Report "
@@ -196,7 +196,7 @@ NOTES: dict[str, Note] = {
         "default, or report the analytic interval.",
     ),
     "undefined-entry": Note(
-        "A comparison is undefined ({why}). Exclude this comparison",
+        "The estimate for a comparison is undefined ({why}). Exclude this comparison",
         "a mean or difference includes a comparison without an estimate",
         "Exclude the comparison.",
     ),
@@ -208,15 +208,15 @@ NOTES: dict[str, Note] = {
     "missing-ratings": Note(
         "{n} of {total} ratings are missing",
         "some raters did not rate all items",
-        "Choose how missing ratings are treated with `no_response=`.",
+        "Use `no_response=` to choose how missing ratings are treated.",
     ),
     "missing-items": Note(
         "{n} items that were not rated by both raters are excluded",
         "a pair of raters did not rate the same items",
-        "Choose how missing ratings are treated with `no_response=`.",
+        "Use `no_response=` to choose how missing ratings are treated.",
     ),
     "unmatched": Note(
-        "{n} of {total} trials have a response by only one observer of the pair and are excluded",
+        "{n} of {total} trials have a response from only one observer of the pair and are excluded",
         "the observers of a pair did not respond to the same trials",
         "Check that both observers have the same item labels.",
     ),
@@ -323,7 +323,7 @@ NOTES: dict[str, Note] = {
     "no-posterior": Note(
         "No posterior: {why}",
         "a table of scores has no posterior for the requested population",
-        "Do what the note recommends, or report the analytic interval.",
+        "Follow the recommendation in the note, or report the analytic interval.",
     ),
     "chosen-images": Note(
         "Images were selected with unequal probabilities: no posterior generalizes to "
@@ -380,7 +380,7 @@ NOTES: dict[str, Note] = {
     ),
     "rank-depends": Note(
         "The rank depends on the metric ({ranks}). Report both ranks",
-        "two metrics give a model rank sets that do not overlap",
+        "the rank sets of a model under two metrics do not overlap",
         "Report both ranks.",
     ),
     "only-noise": Note(
@@ -413,8 +413,8 @@ NOTES: dict[str, Note] = {
         "Collect more trials.",
     ),
     "correlation-near-one": Note(
-        "The latent correlation is beyond 0.9 and reliabilities are above 0.8: the interval may "
-        "be too narrow",
+        "The latent correlation is above 0.9 in absolute value and reliabilities are above 0.8: "
+        "the interval may be too narrow",
         "the absolute latent correlation is above 0.9, and reliabilities are above 0.8",
         "Report the interval as approximate.",
     ),
@@ -440,7 +440,7 @@ NOTES: dict[str, Note] = {
         "Report the interval as approximate, or select more images.",
     ),
     "few-effective-unplanned": Note(
-        "The effective number of images, selected for a different comparison, is only {n}: "
+        "Images were selected for a different comparison, and their effective number is only {n}: "
         "intervals may be too narrow",
         "images were selected for other comparisons, and few of them are informative about this "
         "comparison",
@@ -454,7 +454,7 @@ NOTES: dict[str, Note] = {
     ),
     "strata-several-humans": Note(
         "With several humans, the posterior may be too narrow (coverage 0.89 for similar models "
-        "near ceiling). Report the analytic interval",
+        "near the ceiling). Report the analytic interval",
         "a posterior over strata includes more than one human",
         "Report the analytic interval.",
     ),
@@ -465,7 +465,7 @@ NOTES: dict[str, Note] = {
     ),
     "few-readers": Note(
         "Only {n} readers: the interval is approximate, and too narrow if a few readers differ "
-        "strongly",
+        "strongly from the others",
         "there are fewer than 6 readers",
         "Report the interval as approximate, or add readers.",
     ),
@@ -476,7 +476,7 @@ NOTES: dict[str, Note] = {
         "Report `reader_means`.",
     ),
     "one-observer": Note(
-        "The group has one observer: agreement within the group is undefined",
+        "The group has only one observer: agreement within the group is undefined",
         "a group has only one observer",
         "Merge groups, or report agreement between groups.",
     ),
@@ -486,9 +486,9 @@ NOTES: dict[str, Note] = {
         "Exclude these pairs, or collect responses of both observers to the same trials.",
     ),
     "undefined-pair": Note(
-        "A pair is undefined, so the mean is undefined",
+        "The estimate for a pair is undefined, so the mean is also undefined",
         "a mean includes a pair without an estimate",
-        "Exclude the observer or the condition in question.",
+        "Exclude the observer or the condition without an estimate.",
     ),
     "few-means": Note(
         "Fewer than two means are defined: no ranks are available",
@@ -496,7 +496,7 @@ NOTES: dict[str, Note] = {
         "Collect more trials.",
     ),
     "one-cluster-mean": Note(
-        "A mean is based on one cluster: its standard error and ranks are not available",
+        "A mean is based on only one cluster: standard errors and ranks are not available",
         "all trials of an observer belong to one cluster",
         "Collect more clusters.",
     ),
