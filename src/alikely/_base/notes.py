@@ -113,7 +113,7 @@ NOTES: dict[str, Note] = {
     ),
     "clusters": Note(
         "Responses within {column} are correlated (design effect {effects}). Pass cluster={column}",
-        "responses within an item column are correlated (permutation test, p < 0.01)",
+        "responses within groups of an item column are correlated (permutation test, p < 0.01)",
         "Pass the column as `cluster=`.",
     ),
     "few-clusters": Note(
