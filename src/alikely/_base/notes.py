@@ -461,7 +461,7 @@ NOTES: dict[str, Note] = {
     "weighted-center": Note(
         "The interval is centered on {center}, the bias-corrected weighted estimate",
         "the weighted estimate is biased, and the interval corrects for this bias",
-        "Report the center with the interval.",
+        "Report the center of the interval together with the interval.",
     ),
     "few-readers": Note(
         "Only {n} readers: the interval is approximate, and too narrow if a few readers differ "
