@@ -1,4 +1,4 @@
-"""`alikely describe`: what a file holds, and what can be computed from it."""
+"""`alikely describe`: contents of a file, and what can be computed from it."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def _show_blocks(blocks: pd.DataFrame, ci_prob: float, result: al.Result) -> Non
 
 
 def _show_families(tree: al.benchmark.Families) -> None:
-    """Print the largest supported branches, and the families of the advised cut."""
+    """Print the largest supported branches, and the families of the recommended cut."""
     branches, found = tree.branches, tree.members()
     sure = branches[branches["support"] >= 0.95].sort_values("size", ascending=False)
     said = f"a tree of {len(branches)} branches, without support (--n-resamples 0)"

@@ -138,7 +138,7 @@ def _show_numbers(counts: pd.DataFrame, groups: xr.Dataset) -> None:
 
 
 def _show_models(frame: pd.DataFrame, ci_prob: float) -> None:
-    """Per metric and regime: the humans' own agreement, the best model, who ties with it."""
+    """For each metric and regime: human-human agreement, the best model, models tied with it."""
     interval = interval_of(frame, "ratio_of_means_")
     rows = []
     for (metric, _), part in frame.groupby(["metric", "regime"], sort=False):

@@ -166,9 +166,9 @@ def _of_readers(study: Result) -> str:
     return (
         f"Means of {study.metric.label} over readers were computed in each condition."
         f"{_missing(attrs)} Analytic {percent(study.interval_options(None, None)[0])} intervals "
-        f"treat readers and {unit} as random: the variance over readers comes from the jackknife, "
-        "that over cases from influence functions, and the quantiles are those of Student's t "
-        "with Satterthwaite's degrees of freedom."
+        f"treat readers and {unit} as random: the variance over readers comes from the jackknife "
+        "and the variance over cases from influence functions. The quantiles are those of "
+        "Student's t with Satterthwaite's degrees of freedom."
     )
 
 
@@ -199,9 +199,9 @@ def _of_pairs(result: Result) -> str:
         n = int(attrs.get("n_null", 0))
         of = f"{n:,} simulated tables" if n else "simulated tables"
         text += (
-            f" Independence was tested with {of} of independent observers of the same accuracies, "
-            "adjusted for all estimates (Benjamini and Hochberg), and with Fisher's exact test. "
-            "Bayes factors compare association with independence."
+            f" Independence was tested with {of} of independent observers with the same "
+            "accuracies, adjusted for all estimates (Benjamini and Hochberg), and with Fisher's "
+            "exact test. Bayes factors compare association with independence."
         )
     return text
 
@@ -227,9 +227,9 @@ def _of_scores(scores: Result) -> str:
         n = len(scores.draws("posterior"))
         text += f" The posterior, for new images and these humans, has {counted(n, 'draw')}."
     return (
-        f"{text} Differences are tested one by one, and with adjustment for all by the studentized "
-        "range. Sets of ranks contain all true ranks simultaneously. Ratios to the ceiling have "
-        "Fieller intervals."
+        f"{text} Differences are tested one by one, and with adjustment for all of them by the "
+        "studentized range. Sets of ranks contain all true ranks simultaneously. Ratios to the "
+        "ceiling have Fieller intervals."
     )
 
 
@@ -252,5 +252,5 @@ def _versions(results: list[Result]) -> Block:
     other = made - {here["alikely"]}
     text = "Versions of the software that made this page."
     if other:
-        text += f" The analysis was made with alikely {', '.join(sorted(other))}."
+        text += f" The analysis was performed with alikely {', '.join(sorted(other))}."
     return table_of(table, text, folded=True)

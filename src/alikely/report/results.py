@@ -206,7 +206,7 @@ def _means(
         n = int(apart["p_value"].notna().sum())
         text = (
             "Differences between the mean estimates of observers over their pairs, on the trials "
-            f"that they share. They generalize to {_whom(result)}. P values are adjusted for "
+            f"that they share. Intervals generalize to {_whom(result)}. P values are adjusted for "
             f"{counted(n, 'difference')} (Benjamini and Hochberg); intervals are not."
         )
         text += f" {len(apart) - n:,} other differences are undefined." * (n < len(apart))
@@ -335,7 +335,7 @@ def _apart(scores: Result) -> list[Block]:
     order = "p_value_simultaneous" if analytic else "-difference"
     blocks: list[Block] = [table_of(table, what, sort=order)]
     if "posterior" in scores.data.children:
-        what = "Posterior probability that the model of the row is above that of the column"
+        what = "Posterior probability that the row's model scores higher than the column's"
         what += _for(scores, "images")
         blocks.append(figure_of(lambda: plot_benchmark(scores, "prob_greater"), f"{what}."))
     return blocks
