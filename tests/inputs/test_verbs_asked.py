@@ -121,8 +121,8 @@ no model may be called 'ceiling', a row that tables of scores add => benchmark t
 label 'anna' occurs in 2 data sets, one person or several\? Set => benchmark t.csv $Q =>
     {'t.csv': w.text(pd.concat([P.assign(dataset='x'), P.assign(dataset='y')]))}
 WORKS => benchmark t.csv $Q --out o => {'t.csv': csv(response=P.truth)}
-WORKS => benchmark t.csv $Q --verdict net_a net_b
-first and second are the same \('net_a'\) => benchmark t.csv $Q --verdict net_a net_a
+WORKS => benchmark t.csv $Q --test-difference net_a net_b
+first and second are the same \('net_a'\) => benchmark t.csv $Q --test-difference net_a net_a
 WORKS => benchmark t.csv $Q --metric cles
 WORKS => benchmark t.csv $Q --out o => {'t.csv': ren('observer', net_a='$a_1', net_b='b$')}
 WORKS => benchmark t.csv $Q --exclude model-vs-human

@@ -25,7 +25,7 @@ IMAGE = {
 def benchmark(
     o: Options,
     *,
-    verdict: list[tuple[str, str]] | None = None,
+    test_difference: list[tuple[str, str]] | None = None,
     exclude: str | None = None,
     generalize_to: Literal["images", "observers", "both"] = "both",
 ) -> None:
@@ -37,7 +37,7 @@ def benchmark(
 
     Parameters
     ----------
-    verdict : list
+    test_difference : list
         Test the difference between two models, with and without adjustment for multiple
         comparisons; can be repeated.
     exclude : str
@@ -61,15 +61,9 @@ def benchmark(
     show(frame, columns)
     said = scores.data.attrs
     say(f"{PERSON[said['human_ids']]}; {IMAGE[said['item_scope']]}.")
-    for first, second in verdict or ():
-        say(
-            "",
-            str(
-                al.benchmark.test_difference(scores, first, second, generalize_to, level)[
-                    "sentence"
-                ]
-            ),
-        )
+    for first, second in test_difference or ():
+        tested = al.benchmark.test_difference(scores, first, second, generalize_to, level)
+        say("", str(tested["sentence"]))
     o.table("benchmark", scores.summary(generalize_to, level=None, intervals="all"))
     o.write("benchmark.nc", scores.save)
     o.plot("benchmark", lambda: al.plot_benchmark(scores, generalize_to=generalize_to, level=level))
