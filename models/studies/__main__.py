@@ -26,6 +26,7 @@ from studies.cards import (
     write,
 )
 from studies.case import DEFAULT
+from studies.clusters import CLUSTERS
 from studies.error_patterns import AGREEMENT, EQUAL_ROWS, SIMILARITY, STATEMENTS
 from studies.families import BRANCHES, FAMILIES, JUDGES
 from studies.items import ITEMS
@@ -34,7 +35,7 @@ from studies.margins import MARGINS
 STUDIES = {
     study.name: study
     for study in (
-        AGREEMENT, BENCHMARKS, BRANCHES, COHORTS, EQUAL_ROWS, FAMILIES, ITEMS,
+        AGREEMENT, BENCHMARKS, BRANCHES, CLUSTERS, COHORTS, EQUAL_ROWS, FAMILIES, ITEMS,
         JUDGES, MARGINS, ORDERS, SIMILARITY, STATEMENTS,
     )
 }  # fmt: skip

@@ -32,10 +32,18 @@ FEW: dict[str, dict[str, Any]] = {
     "statements": {"n_draws": 100},
 }
 # Whose scenarios take long, each on its own: with the slow tests.
-LONG = ("benchmarks", "cohorts", "copying_families", "families", "items", "judges", "margin_scores",
-        "margins", "orders", "similarity", "statements")  # fmt: skip
+LONG = ("benchmarks", "clusters", "cohorts", "copying_families", "families", "items", "judges",
+        "margin_scores", "margins", "orders", "similarity", "statements")  # fmt: skip
 # Of studies whose scenarios differ in numbers alone, so many-th; of cohorts the first.
-EVERY = {"agreement": 30, "benchmarks": 14, "cohorts": 99, "families": 2, "items": 2, "judges": 2}
+EVERY = {
+    "agreement": 30,
+    "benchmarks": 14,
+    "cohorts": 99,
+    "families": 2,
+    "items": 2,
+    "clusters": 7,
+    "judges": 2,
+}
 EVERY |= {"margins": 14, "orders": 4, "similarity": 20, "statements": 12}
 # Scenarios that take long, where the others do not.
 LARGE = ("classes", "250 errors", "300 errors", "20 models", "5 x 4 blocks", "random trees")

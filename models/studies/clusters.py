@@ -1,0 +1,179 @@
+"""Coverage with clusters of items, by their number, sizes and intraclass correlation."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import special, stats
+
+from alikely._base.arrays import Floats
+from alikely._base.settings import options
+from alikely.benchmark.groups import group_scores
+from alikely.benchmark.scores import benchmark_scores
+from alikely.data.trials import Trials
+from alikely.estimates.contrasts import difference
+from alikely.estimates.matrices import pairwise_matrix
+from alikely.estimates.pairs import agreement, decision_margin_consistency, error_consistency
+from alikely.metrics.alternatives import m_afc_probability
+from studies.harness import Rows, Study, checked
+
+N_ITEMS, N_HUMANS, N_MODELS = 300, 4, 2
+KINDS = ["human"] * N_HUMANS + ["model"] * N_MODELS
+# Correlations of evidence with the strength of items, and SD of thresholds between humans.
+LOADING = np.where(np.array(KINDS) == "human", 0.8, 0.6)
+LEVEL, SPREAD = special.ndtri(0.75), 0.3
+# Margins: observers of one group, alternatives of the task, correlation with the strengths.
+N_OBSERVERS, ALTERNATIVES, RHO = 10, 16, 0.6
+# Beginnings of notes that call the interval of an estimate unreliable.
+EXCUSES = "clusters of|do not vary|effective clusters"
+
+
+class Clusters(NamedTuple):
+    """Number and sizes of clusters, and the intraclass correlation of the strength of items."""
+
+    n_clusters: int
+    sizes: str
+    icc: float
+
+    def labels(self) -> np.ndarray:
+        """Cluster of each item."""
+        rank = np.arange(1, self.n_clusters + 1)
+        weight = 1 / rank if self.sizes == "zipf" else np.ones(self.n_clusters)
+        edges = np.round(N_ITEMS * np.cumsum(weight) / weight.sum())
+        return np.searchsorted(edges, np.arange(N_ITEMS), side="right")
+
+    def normal(self, rng: np.random.Generator, n: int = 1) -> Floats:
+        """Standard normal numbers of items, correlated within clusters."""
+        of_cluster = rng.normal(size=(n, self.n_clusters))[:, self.labels()]
+        own = rng.normal(size=(n, N_ITEMS))
+        return np.asarray(np.sqrt(self.icc) * of_cluster + np.sqrt(1 - self.icc) * own)
+
+
+def consistency(a: Any, b: Any, correlation: float) -> Floats:
+    """Error consistency of two thresholds of correlated normal evidence."""
+    a, b = np.broadcast_arrays(a, b)
+    normal = stats.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]])
+    both = normal.cdf(np.stack([a, b], axis=-1))
+    p, q = special.ndtr(a), special.ndtr(b)
+    chance = p * q + (1 - p) * (1 - q)
+    return np.asarray((1 + 2 * both - p - q - chance) / (1 - chance))
+
+
+def _true(kinds: str, spread: float) -> float:
+    """Mean error consistency of a human with a model, or of two humans, over their thresholds."""
+    node, weight = np.polynomial.hermite_e.hermegauss(15)
+    weight = weight / weight.sum()
+    at = LEVEL + spread * node
+    if kinds == "model":
+        return float(weight @ consistency(at, LEVEL, 0.48))
+    return float(weight @ consistency(at[:, None], at, 0.64) @ weight)
+
+
+def _true_margins() -> float:
+    """Correlation of margins with proportions correct of these observers."""
+    node, weight = np.polynomial.hermite_e.hermegauss(101)
+    weight = weight / weight.sum()
+    p = m_afc_probability(1.6 + 1.6 * node, ALTERNATIVES)
+    noise = weight @ (p * (1 - p)) / N_OBSERVERS
+    return float(RHO * (weight @ (p * node)) / np.sqrt(weight @ p**2 - (weight @ p) ** 2 + noise))
+
+
+def _trials(design: Clusters, rng: np.random.Generator, spread: float) -> Trials:
+    """Correctness of humans and models; all share the strength of items."""
+    loading = LOADING[:, None]
+    strength = design.normal(rng)
+    evidence = loading * strength + np.sqrt(1 - loading**2) * rng.normal(size=(len(KINDS), N_ITEMS))
+    level = np.full((len(KINDS), 1), LEVEL)
+    level[:N_HUMANS] += spread * rng.normal(size=(N_HUMANS, 1))
+    return Trials.from_correct(
+        (evidence < level).astype(int), kind=KINDS, item_columns={"unit": design.labels().tolist()}
+    )
+
+
+def _row(table: pd.DataFrame, quantity: str, truth: Any, which: int = 0) -> dict[str, Any]:
+    """Check one row of a table, and whether its note says that the interval is unreliable."""
+    row = table.iloc[which]
+    lower, upper = (row[table.filter(regex=f"95_{end}$").columns[0]] for end in ("lb", "ub"))
+    noted = pd.notna(row["note"]) and bool(pd.Series([row["note"]]).str.contains(EXCUSES)[0])
+    without = not np.isfinite(upper - lower)
+    return {"quantity": quantity, "noted": float(noted or without), "without": float(without)} | (
+        checked(truth, lower, upper) if not without else {"covered": 0.0, "width": np.nan}
+    )
+
+
+def _clusters(design: Clusters, numbers: range, seed: Any) -> Rows:
+    rows = []
+    with options(n_null=0):
+        for own in seed.spawn(len(numbers)):
+            rng = np.random.default_rng(own)
+            rows += [*_of_pairs(design, rng), *_of_groups(design, rng), *_of_margins(design, rng)]
+    return [design._asdict() | row for row in rows]
+
+
+def _of_pairs(design: Clusters, rng: np.random.Generator) -> Rows:
+    """A pair, a difference, readers' agreement and limits of a matrix."""
+    trials = _trials(design, rng, 0.0)
+    bare: dict[str, Any] = {"cluster": "unit", "n_resamples": 0, "n_draws": 0}
+    result = error_consistency(
+        trials, [("observer_0", "observer_4"), ("observer_0", "observer_5")], **bare
+    )
+    apart = difference(result, "observer_0 x observer_4", "observer_0 x observer_5")
+    ratings = Trials.from_arrays(
+        trials.data["correct"].values, np.ones(N_ITEMS, int), classes=[0, 1],
+        item_columns={"unit": design.labels().tolist()},
+    )  # fmt: skip
+    kappa = agreement(ratings, pairs=[("observer_0", "observer_1")], **bare)
+    matrix = pairwise_matrix(trials, cluster="unit", intervals=["analytic"], tests=False)
+    humans = matrix.summary().set_index(["observer_a", "observer_b"]).loc[["observer_0"]]
+    return [
+        _row(result.summary(), "EC", _true("model", 0.0)),
+        _row(apart, "difference", 0.0),
+        _row(kappa.summary(), "kappa", _true("human", 0.0)),
+        _row(humans.loc[[("observer_0", "observer_1")]], "matrix", _true("human", 0.0)),
+    ]
+
+
+def _of_groups(design: Clusters, rng: np.random.Generator) -> Rows:
+    """Scores of a benchmark and of groups."""
+    fixed = _trials(design, rng, 0.0)
+    scores = benchmark_scores(fixed, cluster="unit", n_draws=0)
+    found = group_scores(fixed, cluster="unit", n_resamples=0, n_draws=0).summary()
+    drawn = benchmark_scores(_trials(design, rng, SPREAD), cluster="unit", n_draws=0)
+    return [
+        _row(scores.summary("images"), "score, new items", _true("model", 0.0)),
+        _row(drawn.summary("both"), "score, new items and humans", _true("model", SPREAD)),
+        _row(found, "within a group", _true("human", 0.0)),
+    ]
+
+
+def _of_margins(design: Clusters, rng: np.random.Generator) -> Rows:
+    """Decision margins against proportions correct; the strengths of both are clustered."""
+    strength, other = design.normal(rng, 2)
+    right = rng.random((N_OBSERVERS, N_ITEMS)) < m_afc_probability(
+        1.6 + 1.6 * strength, ALTERNATIVES
+    )
+    items = [f"i{k}" for k in range(N_ITEMS)]
+    trials = Trials.from_correct(
+        right.astype(int), kind=["human"] * N_OBSERVERS, item=items,
+        item_columns={"unit": design.labels().tolist()},
+    )  # fmt: skip
+    margin = RHO * strength + np.sqrt(1 - RHO**2) * other
+    table = pd.DataFrame({"observer": "net", "item": items, "margin": margin})
+    result = decision_margin_consistency(trials, table, cluster="unit", n_resamples=0, n_draws=0)
+    return [_row(result.summary(), "margins", _true_margins())]
+
+
+CLUSTERS = Study(
+    "clusters",
+    _clusters,
+    {
+        f"{n} {sizes}, {icc:g}": Clusters(n, sizes, icc)
+        for n, sizes, icc in itertools.product((5, 10, 25, 100), ("equal", "zipf"), (0.0, 0.3, 0.8))
+    },
+    ("quantity",),
+    n_datasets=400,
+    means=("noted", "without"),
+)
