@@ -26,7 +26,7 @@ from alikely.errors.pairs import (
     plug_in,
     unseen_cells,
 )
-from alikely.inference.influence import covariance
+from alikely.inference.influence import covariance_of
 from alikely.metrics import errors
 from alikely.metrics.errors import error_similarity_metric
 from alikely.metrics.rows import insert_true
@@ -220,7 +220,7 @@ def test_quantiles_of_draws_are_the_wider_limits() -> None:
 def test_draws_of_pairs_hang_together_as_their_influences_do() -> None:
     table, metric = few_pairs(), al.metrics.get_metric("CLES")
     ranks = _tied_ranks(table, 4_000, metric, np.random.SeedSequence(3), None)
-    wanted = covariance(table, metric).values
+    wanted = covariance_of(table, metric, None, np.eye(table.sizes["pair"]))
     scale = np.sqrt(np.diag(wanted))
     # Rank correlations of a Gaussian copula, to four standard errors of 4,000 draws.
     expected = 6 / np.pi * np.arcsin(wanted / np.outer(scale, scale) / 2)

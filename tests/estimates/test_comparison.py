@@ -94,7 +94,8 @@ def test_undefined_entries_say_so() -> None:
     assert np.isnan(table.loc["analytic", "estimate"])
     assert (
         table.loc["analytic", "note"]
-        == "a comparison is undefined (both observers always correct). Exclude this comparison"
+        == "the estimate for a comparison is undefined (both observers always correct). "
+        "Exclude this comparison"
     )
     assert np.isfinite(table.loc["analytic", ["eti95_lb", "eti95_ub"]].astype(float)).all()
     note = table.loc["bootstrap", "note"]
