@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ LOADING = np.where(np.array(KINDS) == "human", 0.8, 0.6)
 LEVEL, SPREAD = special.ndtri(0.75), 0.3
 # Margins: observers of one group, alternatives of the task, correlation with the strengths.
 N_OBSERVERS, ALTERNATIVES, RHO = 10, 16, 0.6
-# Beginnings of notes that call the interval of an estimate unreliable.
+# Parts of notes that call the interval of an estimate unreliable.
 EXCUSES = "clusters of|do not vary|effective clusters"
 
 
@@ -93,11 +94,11 @@ def _trials(design: Clusters, rng: np.random.Generator, spread: float) -> Trials
     )
 
 
-def _row(table: pd.DataFrame, quantity: str, truth: Any, which: int = 0) -> dict[str, Any]:
-    """Check one row of a table, and whether its note says that the interval is unreliable."""
-    row = table.iloc[which]
+def _row(table: pd.DataFrame, quantity: str, truth: Any) -> dict[str, Any]:
+    """Check the first row of a table, and whether its note calls the interval unreliable."""
+    row = table.iloc[0]
     lower, upper = (row[table.filter(regex=f"95_{end}$").columns[0]] for end in ("lb", "ub"))
-    noted = pd.notna(row["note"]) and bool(pd.Series([row["note"]]).str.contains(EXCUSES)[0])
+    noted = re.search(EXCUSES, str(row["note"])) is not None
     without = not np.isfinite(upper - lower)
     return {"quantity": quantity, "noted": float(noted or without), "without": float(without)} | (
         checked(truth, lower, upper) if not without else {"covered": 0.0, "width": np.nan}

@@ -160,7 +160,7 @@ def test_equal_accuracy(trials: Trials, *, humans: str = "human") -> pd.DataFram
         Aligned responses. Missing responses count as errors. A repeated item counts as one trial,
         on which a human's response is the proportion correct.
     humans : str
-        Kind of the observers to test.
+        Kind of observer to test, such as ``"human"``.
 
     Returns
     -------

@@ -231,8 +231,8 @@ def estimate_coverage(
     Parameters
     ----------
     metric : str or Metric
-        Metric of labels, such as ``"misclassification_agreement"``; of ratings, such as
-        ``"gwet_ac1"``; or of options, such as ``"kappa_p"``.
+        Metric for labels (such as ``"misclassification_agreement"``), for ratings (such as
+        ``"gwet_ac1"``), or for options (such as ``"kappa_p"``).
     grid : pandas.DataFrame, optional
         Settings, one per row. Default: six to ten settings from intermediate to difficult. The
         columns depend on the metric:

@@ -467,11 +467,11 @@ def contrast(
     -----
     Near perfect accuracy, estimates are biased and their standard errors are too small. For several
     correctness tables, the analytic interval is therefore centered on the sum after pseudo-trials
-    are added to each entry. Pseudo-trials have the accuracies of the entry, and the overall error
-    consistency of the entries whose weights have the same sign. The interval always includes the
-    weighted sum of the estimates. If entries have few errors, the posterior is biased, because its
-    prior assumes independence in each entry, and bootstrap intervals are too narrow. The bootstrap
-    and posterior rows are then omitted unless they are named in `intervals`.
+    are added to each entry. The pseudo-trials of an entry have its two accuracies, and the error
+    consistency of all entries whose weights have the same sign, pooled. The interval always
+    includes the weighted sum of the estimates. If entries have few errors, the posterior is biased,
+    because its prior assumes independence in each entry, and bootstrap intervals are too narrow.
+    The bootstrap and posterior rows are then omitted unless they are named in `intervals`.
 
     Examples
     --------

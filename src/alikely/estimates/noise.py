@@ -84,8 +84,8 @@ def response_noise(
     ``noise_share`` is its mean divided by the mean of ``1 - p``. The variance of ``p`` due to noise
     is ``p (1 - p) / (R - 1)``; it is subtracted from the variances in the correlation. Standard
     errors use influences of items [H74]_; for the correlation, they use the jackknife over items
-    [M74]_. The interval of ``noise_share`` is computed on the logit scale, and the interval of the
-    correlation uses Student's t.
+    [M74]_. The interval for ``noise_share`` is computed on the logit scale. The interval for the
+    correlation uses Student's t distribution.
 
     Examples
     --------

@@ -197,14 +197,14 @@ def design_effect(table: xr.Dataset, metric: Metric, column: str) -> DesignEffec
     generator = np.random.default_rng(0)
     found, expected, total = 0.0, 0.0, np.zeros(1 + N_PERMUTATIONS)
     for block in blocks(table):
-        slopes = _unit(evaluator(block, metric).slopes())
-        slopes = slopes[: max(1, MOST // max(slopes.shape[1], 1))]
         own = numbers[block.trials]
         size, n = np.bincount(own), max(len(own), 2)
+        most = max(1, MOST // n)
+        slopes = _unit(evaluator(block, metric).slopes())[:most]
         found += _square_of_sums(slopes, own)
         # Expected for slopes that sum to 0 in random order.
         expected += float((slopes**2).sum()) * (n - (size**2).sum() / n) / (n - 1)
-        tested = slopes if metric.counts in INFLUENCES else _unit(_residuals(block))
+        tested = slopes if metric.counts in INFLUENCES else _unit(_residuals(block)[:most])
         total[0] += _square_of_sums(tested, own)
         for k in range(1, len(total)):
             total[k] += _square_of_sums(tested, generator.permutation(own))

@@ -124,8 +124,8 @@ class Metric:
         complex step, or central differences if the value does not accept complex numbers. Required
         if the value has a kink.
     reason : callable, optional
-        Function of sums that returns strings ``(...)`` with the reason why the value is undefined,
-        or empty.
+        Function of sums that returns strings ``(...)``: the reason if the value is undefined,
+        otherwise an empty string.
     label : str
         Label in plots and sentences. Default: the name, with spaces.
     short : str

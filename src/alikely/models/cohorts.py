@@ -127,9 +127,9 @@ def cohort(
           ``human_error_consistency_these`` (condition), both for the observed humans; ``following``
           (entry); ``ability``, ``loading`` (person)
         - only with covariates of models or conditions: ``log_odds_ratio`` (entry)
-        - likelihoods ``human_counts_H`` (condition, number of humans who were correct) for each
-          number ``H`` of humans; ``model_right`` (row); if `human_effects` is ``"drawn"``,
-          ``who_was_right`` (stratum)
+        - observed variables: ``human_counts_H`` for each number ``H`` of humans, with dims
+          condition and number of correct humans; ``model_right``, with dim row; and, if
+          `human_effects` is ``"drawn"``, ``who_was_right``, with dim stratum
 
     Raises
     ------

@@ -78,7 +78,7 @@ def spectrum(
         Covariates of each ``"condition"`` or ``"human"``, with their indices as names of rows.
         Tables, columns and names are as in `alikely.models.cohort`. Covariates of conditions affect
         ``logit_accuracy`` (``logit_accuracy_contrast``); regimes then describe the residual
-        difficulty. Covariates of humans affect ability in logits (``ability_age``).
+        difficulty. Covariates of humans shift their ability on the logit scale (``ability_age``).
     priors : mapping, optional
         Priors by name, such as ``{"regime_sd": pm.LogNormal.dist(-1, 0.3)}`` or
         ``{"regime_sd": (-1.0, 0.3)}``; see `alikely.models.copying`.

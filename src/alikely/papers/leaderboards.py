@@ -263,8 +263,9 @@ def reconstruct_score(
 ) -> Reconstruction:
     """Reconstruct the interval of a model's mean error consistency from printed scores [K25]_.
 
-    Leaderboards print a score per condition, without trials. The accuracies of humans limit the
-    possible accuracies of the model. Given an assumed accuracy, trials can be simulated and scored.
+    Leaderboards print a score per condition, without trials. A model's scores, together with the
+    accuracies of the humans, limit the accuracies that the model can have. Given an assumed
+    accuracy, trials can be simulated and scored.
 
     Parameters
     ----------

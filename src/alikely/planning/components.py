@@ -90,7 +90,7 @@ def variance_components(
         A pilot in which all observers of a data set responded to the same trials. Items with the
         same label are repeats.
     models, humans : str
-        Kinds of the observers to score, and of the observers they are compared with.
+        Kind of observer to score, and kind of observer with which they are compared.
     metric : str or Metric
         Any metric of trials; it is averaged over conditions first. For directed metrics, the human
         is the reference for the model, and the value for two humans is the mean of both directions.

@@ -58,7 +58,8 @@ def item_precision(
     """Compute how far an item's proportion of correct responses may deviate from its accuracy.
 
     Without `n_answers`, find the smallest number of responses such that it and all larger numbers
-    suffice. The exact probability is not monotonic, because one more response can increase it.
+    suffice. The exact probability of a larger deviation does not fall monotonically with
+    the number of responses.
     Above some number, Chernoff's bound [C52]_ applies; below it, exact probabilities are searched
     downwards.
 

@@ -73,7 +73,7 @@ def plot_agreement(
     Raises
     ------
     ValueError
-        If the kind is unknown, the result is of the wrong metric, or an observer has no kind.
+        If the kind is unknown, the result is for another metric, or an observer has no kind.
     TypeError
         If an argument is not used by the kind.
 

@@ -43,7 +43,7 @@ def plot_margins(
     n_alternatives: int | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
-    """Draw decision-margin consistency, or checks of the generative model of margins.
+    """Draw decision-margin consistency, or checks of the generative model for margins.
 
     The kinds draw different objects and use these arguments:
 
@@ -79,7 +79,7 @@ def plot_margins(
     Raises
     ------
     ValueError
-        If the kind or pair is unknown. If the result is of the wrong metric or lacks required
+        If the kind or pair is unknown. If the result is for another metric or lacks required
         values, or a table lacks a column.
     TypeError
         If an argument is not used by the kind, `data` has the wrong type, or `ax` has the wrong

@@ -36,7 +36,10 @@ HEADINGS = {
 DENSE = 10
 # Limit of one table and of one figure; a page has about ten of either.
 MOST_BYTES = 900_000
-TOO_LARGE = "it takes {size:.1f} MB, which is too large for a page; draw it in Python, or for fewer"
+TOO_LARGE = (
+    "it takes {size:.1f} MB, which is too large for a page; draw it in Python, or for fewer "
+    "observers"
+)
 # Parts of a note, those that tell what to do in Python, and numbers of a row at its end.
 PARTS = re.compile(r"(; |\. (?=[A-Z]))")
 DOES = re.compile(
