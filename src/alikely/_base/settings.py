@@ -47,7 +47,7 @@ class Settings:
     Attributes
     ----------
     ci_prob : float
-        Probability of intervals, in (0, 1). Default 0.95.
+        Probability level of intervals, in (0, 1). Default 0.95.
     ci_kind : {"eti", "hdi"}
         Kind of the intervals: equal-tailed or highest-density. Default ``"eti"``.
     n_draws : int

@@ -73,7 +73,7 @@ class AgreementRegression:
         Parameters
         ----------
         ci_prob : float
-            Probability of the equal-tailed intervals, in (0, 1).
+            Probability level of the equal-tailed intervals, in (0, 1).
 
         Returns
         -------

@@ -254,9 +254,9 @@ def differences(
     columns : "all" or sequence of str, optional
         Further columns to show: ``interval_center, df, p_value_bh``.
     ci_prob : float, optional
-        Probability of the intervals, in (0, 1). Default: as in the analysis.
+        Probability level of the intervals, in (0, 1). Default: as in the analysis.
     ci_kind : {"eti", "hdi"}, optional
-        Kind of the pointwise interval from posterior draws. Default: as in the analysis.
+        Kind of the pointwise interval computed from posterior draws. Default: as in the analysis.
 
     Returns
     -------
@@ -408,7 +408,7 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
     scores : Result
         As returned by `alikely.benchmark_scores`, with bootstrap replicates.
     ci_prob : float, optional
-        Probability of the intervals, in (0, 1). Default: as in the analysis.
+        Probability level of the intervals, in (0, 1). Default: as in the analysis.
 
     Returns
     -------

@@ -250,7 +250,7 @@ def cohort_scores(
     level : str or None
         A data set, ``"overall"``, or None for every level.
     ci_prob, ci_kind : float and {"eti", "hdi"}
-        Probability and kind of the intervals.
+        Probability level and kind of the intervals.
 
     Returns
     -------
@@ -310,7 +310,7 @@ def cohort_check(
     by : {"all", "model", "condition"}
         Grouping of the responses.
     ci_prob : float
-        Probability of the predictive interval, in (0, 1).
+        Probability level of the predictive interval, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness for the replicated data.
 
@@ -445,7 +445,7 @@ def cohort_contrasts(
     tree, covariate, values
         As in `cohort_effects`.
     ci_prob, ci_kind : float and {"eti", "hdi"}
-        Probability and kind of the intervals.
+        Probability level and kind of the intervals.
 
     Returns
     -------

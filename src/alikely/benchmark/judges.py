@@ -64,7 +64,7 @@ def judge_agreement(
         the matrix, because scores for the same responses share their noise, which biases the
         correction. Scores that judges give themselves are excluded, and a note is added.
     ci_prob : float, optional
-        Probability of the intervals, in (0, 1). Default: as in the analysis.
+        Probability level of the intervals, in (0, 1). Default: as in the analysis.
 
     Returns
     -------

@@ -238,7 +238,7 @@ def percentile_ranks(draws: ArrayLike, ci_prob: float | None = None) -> NDArray[
     draws : array_like, shape (draw, system)
         Bootstrap replicates.
     ci_prob : float
-        Probability of the percentile interval, in (0, 1).
+        Probability level of the percentile interval, in (0, 1).
 
     Returns
     -------

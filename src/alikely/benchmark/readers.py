@@ -105,7 +105,7 @@ def reader_study(
         Column that defines clusters of dependent cases, such as ``"patient"`` for lesions. Clusters
         are then the sampling units instead of cases.
     ci_prob : float
-        Probability of the intervals, in (0, 1).
+        Probability level of the intervals, in (0, 1).
 
     Returns
     -------

@@ -334,7 +334,7 @@ def block_means(
     by : mapping of str to str
         Group of each observer, such as its family.
     ci_prob : float, optional
-        Probability of the intervals, in (0, 1). Default: as in the analysis.
+        Probability level of the intervals, in (0, 1). Default: as in the analysis.
 
     Returns
     -------

@@ -133,7 +133,7 @@ def coverage_study(
         Number of data sets in each setting, and number of draws or replicates for each data set; at
         least 100.
     ci_probs : sequence of float
-        Probabilities of the intervals, in (0, 1).
+        Probability levels of the intervals, in (0, 1).
     metric : str or Metric
         Metric of correctness to estimate. For every metric, the column ``ec`` is the error
         consistency of the observers.
@@ -247,7 +247,7 @@ def estimate_coverage(
         Number of data sets in each setting, at least 10; number of draws or replicates for each, at
         least 100.
     ci_probs : sequence of float
-        Probabilities of the intervals, in (0, 1).
+        Probability levels of the intervals, in (0, 1).
     cache_dir, rng
         As in `alikely.calibration.run_study`.
 

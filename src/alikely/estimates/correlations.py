@@ -61,7 +61,7 @@ def metric_correlations(
     n_resamples : int
         Number of bootstrap replicates of systems, at least 1.
     ci_prob, ci_kind : float and {"eti", "hdi"}
-        Probability, in (0, 1), and kind of the intervals.
+        Probability level, in (0, 1), and kind of the intervals.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 

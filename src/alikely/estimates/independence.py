@@ -67,8 +67,8 @@ def independent_observers(
     result : Result
         An analysis of correctness.
     n_draws : int
-        Number of posterior draws over 4 chains, each with one replicated table per entry. Rounded
-        up to a multiple of 4.
+        Number of posterior draws from 4 chains, rounded up to a multiple of 4. Each draw has one
+        replicated table per entry.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     sampler : {"auto", "exact", "nuts"}
@@ -163,8 +163,8 @@ def null_table(
     *trees : xarray.DataTree
         As returned by `independent_observers` for that result: exact draws, MCMC, or both.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
-        Probability and kind of the intervals. Default: the probability of the analysis, and both
-        kinds.
+        Probability level and kind of the intervals. Default: the probability of the analysis, and
+        both kinds.
 
     Returns
     -------

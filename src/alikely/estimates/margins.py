@@ -204,18 +204,19 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
           ``model`` is empty.
         - ``accuracy_model``: accuracy of the model, or of the second of two groups
         - ``margin_consistency`` with its analytic interval (``_lb, _ub``)
-        - ``noise_corrected`` (posterior median) with its interval
-        - ``error_consistency``: mean over pairs with one member of each system, with its analytic
-          interval, which generalizes to new trials
+        - ``noise_corrected``: posterior median of the noise-corrected correlation, with its
+          interval
+        - ``error_consistency``: mean over pairs of observers, one from each system, with an
+          analytic interval that generalizes to new trials
 
         For each group, with intervals (NaN for two models):
 
-        - ``group_error_consistency``: mean over pairs of its members. It is not a ceiling for a
-          model without response noise.
+        - ``group_error_consistency``: mean over pairs of group members. This mean is not a ceiling
+          for a model without response noise.
         - ``group_margin_consistency``: expected correlation with a similar group (split-half
           reliability; its interval generalizes to new observers and items)
         - ``margin_ceiling``: square root of the product of the reliabilities of both systems (1 for
-          a model; negative values count as 0). It is the expected correlation if the
+          a model; negative values count as 0). This is the expected correlation if the
           noise-corrected correlation is 1.
 
         Means over all rows of the data set and condition with the same ``n_models``. Their analytic
@@ -223,12 +224,12 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
 
         - ``mean_error_consistency`` and ``mean_margin_consistency``
 
-        All intervals have the same probability as the intervals of the result.
+        All intervals have the same probability level as those of the result.
 
     Raises
     ------
     ValueError
-        If the result is for another metric.
+        If the result was computed with another metric.
 
     Notes
     -----

@@ -59,42 +59,44 @@ def pairwise_matrix(
     cluster: str | None = None,
     ci_prob: float | None = None,
 ) -> Result:
-    """Compare all pairs of many observers.
+    """Compare all pairs of observers, even if there are thousands of observers.
 
-    Pairs are counted with bit operations, and standard errors use influence functions. Posterior
-    limits and exact tests need no draws. Ten million pairs take about a minute. For fewer pairs,
-    `alikely.compare` gives more results.
+    Trials are counted with bit operations, and standard errors are computed from influence
+    functions. Posterior limits and exact tests do not require draws. Ten million pairs take about a
+    minute. If there are few pairs, `alikely.compare` provides more results.
 
     Parameters
     ----------
     trials : Trials or xarray.DataArray, dims (observer, trial)
         Aligned responses; or an array of 1 (correct), 0 (incorrect) and -1 (not shown or excluded).
-        A chunked array (dask, zarr, netCDF) is read slice by slice.
+        A chunked array (dask, zarr, netCDF) is read in slices.
     metric : str or Metric
-        A metric of correctness, or a metric that supports all pairs, such as
-        ``"misclassification_agreement"`` or ``"kappa_p"``. Metrics of the second kind have no test,
-        and only ``"kappa_p_discrete"`` has posterior limits.
+        A metric of correctness, or a metric with an implementation for matrices, such as
+        ``"misclassification_agreement"`` or ``"kappa_p"``. For metrics of the second kind, there is
+        no test, and only ``"kappa_p_discrete"`` has posterior limits.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. None pools all trials. A chunked array
         is always pooled.
     intervals : sequence of {"analytic", "posterior"}, optional
-        ``"posterior"`` stores posterior limits if the metric has limits that need no draws.
-        Analytic limits are computed from the standard errors and are always available. Default:
-        both, but only ``"analytic"`` for clusters of items.
+        Methods whose limits are stored. ``"posterior"`` stores posterior limits if they can be
+        computed without draws for this metric. Analytic limits are computed from the standard
+        errors and are always available. Default: both methods, but only ``"analytic"`` if items are
+        clustered.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior on the cells of each pair, as in `alikely.error_consistency`.
     tests : bool
         Whether to compute Fisher's exact test for every pair, with p-values adjusted over all
-        entries (Benjamini-Hochberg). The test assumes independent items and is not computed for
-        clusters of items.
+        entries (Benjamini-Hochberg). The test assumes independent items, so it is not computed if
+        items are clustered.
     no_response : {"error", "drop"}
         Count a missing response as an error, or drop the trial from that observer's pairs.
     cluster : str, optional
         Column of items that defines clusters, such as ``"template"``. Standard errors are then
-        computed over clusters, and limits use Student's t. ``"trial"`` treats responses to repeated
-        items as independent trials.
+        computed over clusters, and limits use quantiles of Student's t distribution. ``"trial"``
+        treats responses to repeated items as independent trials.
     ci_prob : float
-        Probability of the posterior limits, and the default for other limits; in (0, 1).
+        Probability level of the posterior limits, which is also the default for other limits; in
+        (0, 1).
 
     Returns
     -------
@@ -106,10 +108,10 @@ def pairwise_matrix(
     TypeError
         If `trials` has the wrong type.
     MemoryError
-        If the matrix does not fit into memory; checked before pairs are counted.
+        If the matrix does not fit into memory. This is checked before pairs are counted.
     ValueError
-        If there are fewer than two observers, items are repeated, the metric does not support all
-        pairs, or an option is invalid.
+        If there are fewer than two observers, or items are repeated. If the metric has no
+        implementation for matrices, or an option is invalid.
 
     References
     ----------

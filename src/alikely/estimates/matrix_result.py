@@ -84,13 +84,13 @@ def cluster_numbers(result: Result) -> list[NDArray[np.intp]]:
 def with_trials(result: Result, trials: Trials) -> Result:
     """Add the trials to a matrix that was loaded from a file.
 
-    Differences, means and similar functions need the trials if the metric does not count
+    Differences, means and similar functions need the trials unless the metric is a metric of
     correctness.
 
     Parameters
     ----------
     result : Result
-        Result of `alikely.pairwise_matrix` that was saved and loaded.
+        A result of `alikely.pairwise_matrix` that was saved and loaded.
     trials : Trials
         The trials that were passed to `alikely.pairwise_matrix`; additional observers are ignored.
 
@@ -102,9 +102,9 @@ def with_trials(result: Result, trials: Trials) -> Result:
     Raises
     ------
     TypeError
-        If the result is of another kind, or `trials` is not a `Trials`.
+        If `result` is not a matrix, or `trials` is not a `Trials` object.
     ValueError
-        If observers are missing from the trials, or their correctness differs.
+        If an observer is missing from the trials, or the correctness of a response differs.
     """
     of_kind(result, "matrix")
     of_type(trials, Trials, "read them with Trials.read or Trials.from_table")
@@ -136,7 +136,7 @@ def describe(result: Result) -> str:
 
 
 def square_matrix(result: Result, name: str) -> xr.DataArray:
-    """Arrange a quantity of all pairs, such as the estimate, as a square matrix.
+    """Arrange one quantity, such as the estimate, as a square matrix over pairs of observers.
 
     Parameters
     ----------
@@ -327,8 +327,8 @@ def write_pairs(result: Result, path: str | Path) -> None:
     result : Result
         As returned by `alikely.pairwise_matrix`.
     path : str or path
-        File to write, with the columns of `alikely.Result.summary`. An existing file is replaced
-        when the new one is complete.
+        Path of the file to write, which has the columns of `alikely.Result.summary`. An existing
+        file is replaced only when the new file is complete.
 
     Raises
     ------

@@ -37,10 +37,10 @@ def response_noise(
     no_response: Literal["error", "drop"] = "error",
     ci_prob: float | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Estimate the proportion of errors due to response noise, and noise-corrected correlations.
+    """Estimate noise-corrected correlations and the proportion of errors due to response noise.
 
-    Use it for observers that answered the same items several times, such as repeatedly sampled
-    language models.
+    Use this function for observers that responded to the same items several times, such as
+    repeatedly sampled language models.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def response_noise(
     pairs, by, no_response
         As in `alikely.compare`.
     ci_prob : float
-        Probability of the intervals, in (0, 1).
+        Probability level of the intervals, in (0, 1).
 
     Returns
     -------
@@ -58,14 +58,14 @@ def response_noise(
 
         - ``n_items``, the number of items answered at least twice; ``n_answers``, the number of
           responses to these items; ``accuracy``
-        - ``noise_share`` with ``se`` and bounds: proportion of errors due to response noise, which
-          would not be repeated in another response to the same item
+        - ``noise_share`` with ``se`` and bounds: proportion of errors due to response noise; such
+          errors would not recur in another response to the same item
         - ``note``
     pairs : pandas.DataFrame
         One row per pair and group, with standard errors (``_se``):
 
-        - ``single``: error consistency of single responses
-        - ``majority``: error consistency of majority votes (a tie counts as half correct)
+        - ``single``: error consistency between single responses
+        - ``majority``: error consistency between majority votes (a tie counts as half correct)
         - ``noise_corrected`` with bounds: correlation across items between the observers'
           proportions correct, corrected for response noise [S04]_
         - ``note``
@@ -75,17 +75,17 @@ def response_noise(
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If no item is repeated, or as in `alikely.compare`.
+        If no item is repeated. Also as in `alikely.compare`.
 
     Notes
     -----
     Let ``p`` be the proportion correct among ``R`` responses. ``p (1 - p) R / (R - 1)`` is an
-    unbiased estimate of the probability that one response is incorrect and another one correct.
-    ``noise_share`` is its mean divided by the mean of ``1 - p``. The variance of ``p`` due to noise
-    is ``p (1 - p) / (R - 1)``; it is subtracted from the variances in the correlation. Standard
-    errors use influences of items [H74]_; for the correlation, they use the jackknife over items
-    [M74]_. The interval for ``noise_share`` is computed on the logit scale. The interval for the
-    correlation uses Student's t distribution.
+    unbiased estimate of the probability that one response is incorrect and another response is
+    correct. ``noise_share`` is the mean of this estimate divided by the mean of ``1 - p``. The
+    variance of ``p`` due to noise, ``p (1 - p) / (R - 1)``, is subtracted from the variances in the
+    correlation. Standard errors are computed from the influence of each item [H74]_. For the
+    correlation, they are computed by a jackknife over items [M74]_. The interval of ``noise_share``
+    is computed on the logit scale. The interval of the correlation uses Student's t distribution.
 
     Examples
     --------

@@ -86,8 +86,9 @@ def compare(
 ) -> Result:
     """Compare pairs of observers by any metric, with analytic, bootstrap and posterior intervals.
 
-    `error_consistency`, `misclassification_agreement`, `error_similarity`, `agreement` and
-    `decision_margin_consistency` each do this for one metric, with further options.
+    Five functions compute a single metric and have more options: `error_consistency`,
+    `misclassification_agreement`, `error_similarity`, `agreement` and
+    `decision_margin_consistency`.
 
     Parameters
     ----------
@@ -95,15 +96,18 @@ def compare(
         As in `error_consistency`.
     metric : str or Metric
         Name or short name of a registered metric (`alikely.metrics.metrics`), a custom metric, or a
-        metric with options: ``alikely.metrics.get_metric("error_similarity", mixture="pooled")``.
+        metric with options, such as ``alikely.metrics.get_metric("error_similarity",
+        mixture="pooled")``.
     pairs, by, no_response, n_draws, cluster, ci_prob, rng
         As in `error_consistency`. If the metric is not symmetric, such as ``"copy_probability"``,
-        the first observer of a pair is the reference, and pairs of one kind appear in both orders.
+        the first observer of a pair is the reference, and pairs of observers of the same kind
+        appear in both orders.
     n_resamples : int, optional
         Number of bootstrap replicates. 0 disables them. Default: 10,000, or 0 if the bootstrap is
         known to be invalid for the metric (error similarity).
     sampler : {"auto", "exact", "nuts"}
-        As in the function for that kind of metric. For margins, only ``"auto"`` is available.
+        Sampling method, as in the function for that kind of metric. For margins, only ``"auto"`` is
+        available.
     prior : mapping or sequence of four numbers, optional
         As in `error_consistency` for metrics of correctness and of options; as in `agreement` for
         metrics of ratings.
@@ -118,7 +122,8 @@ def compare(
     TypeError
         If `trials` or `metric` has the wrong type.
     ValueError
-        If the metric is unknown, an option is invalid, or the trials do not allow the comparison.
+        If the metric is unknown or an option is invalid, or if the trials do not allow the
+        comparison.
 
     Examples
     --------
@@ -162,15 +167,15 @@ def error_consistency(
 ) -> Result:
     """Compute the error consistency of pairs of observers, with intervals.
 
-    Error consistency (EC) is Cohen's kappa of two observers' correctness. It is positive if they
-    err on the same trials more often than expected from their accuracies alone [G20]_ [K25]_. Its
-    maximum is 1, and it is 0 for independent observers.
+    Error consistency (EC) is Cohen's kappa for the correctness of two observers. EC is positive if
+    the observers err on the same trials more often than expected from their accuracies alone [G20]_
+    [K25]_. The maximum is 1, and the value for independent observers is 0.
 
     Parameters
     ----------
     trials : Trials or xarray.Dataset
-        Aligned responses; or a table from `alikely.data.from_counts`, if only the four cells of
-        each pair are known. ``pairs``, ``by`` and ``no_response`` then have no effect.
+        Aligned responses. If only the four cells of each pair are known, pass a table from
+        `alikely.data.from_counts`; ``pairs``, ``by`` and ``no_response`` then have no effect.
     pairs : str or sequence of (str, str)
         ``"all"``, two kinds such as ``"human-model"`` (the first is the reference), or a list of
         pairs.
@@ -186,27 +191,27 @@ def error_consistency(
         counts (`posterior_limits`) if the prior is a Dirichlet distribution and no item is
         repeated. Posteriors of means and differences need draws.
     sampler : {"auto", "exact", "nuts"}
-        Sampling method for the posterior; see `alikely.inference.posterior`.
+        Sampling method for the posterior, as in `alikely.inference.posterior`.
     prior : mapping or sequence of four numbers, optional
-        Prior on the cells of a pair: Dirichlet parameters of ``n11, n10, n01, n00`` (both correct,
+        Prior for the cells of a pair: Dirichlet parameters of ``n11, n10, n01, n00`` (both correct,
         only `a`, only `b`, neither), or Beta parameters by name (see `alikely.models.copying`).
-        Default: 1/2 for each cell. Differences and means need a Dirichlet prior with ``n10 = n01``
-        and ``n11 n00 >= n10 n01``. The Bayes factor uses the same prior, but its default is 1 for
-        each cell. It is omitted if the prior is not a Dirichlet distribution or has margins of at
-        most 1.
+        Default: 1/2 for each cell. Differences and means require a Dirichlet prior with ``n10 =
+        n01`` and ``n11 n00 >= n10 n01``. The Bayes factor uses the same prior, except that its
+        default is 1 for each cell. The Bayes factor is omitted if the prior is not a Dirichlet
+        distribution or has margins of at most 1.
     model : "copying" or pymc.Model
-        Generative model: `alikely.models.copying`, or for MCMC a custom model of these pairs with
-        the variable ``error_consistency`` (pair). It must contain the data in any layout: the cells
-        of each pair, or the correctness of its observers by trial.
+        Generative model: `alikely.models.copying` or, for MCMC, a custom model of these pairs with
+        the variable ``error_consistency`` (pair). A custom model must contain the data in some
+        layout: the cells of each pair, or the correctness of both observers by trial.
     cluster : str, optional
         Trial coordinate that defines clusters, for example ``"item"``. Clusters, not trials, are
         the sampling units of standard errors, bootstrap, posterior and null test. Default: items,
-        if any item is repeated. All pairs of responses to a repeated item are then crossed, and a
-        label denotes the same item in all conditions of a data set. ``"trial"`` treats all
-        responses as independent and pairs first responses with first responses; every row then has
-        a note.
+        if any item is repeated. The responses of two observers to a repeated item are then crossed,
+        and a label denotes the same item in all conditions of a data set. ``"trial"`` treats all
+        responses as independent, and pairs the first responses of both observers, then the second
+        responses, and so on. Every row then has a note.
     ci_prob : float
-        Probability of the intervals that `Result.summary` shows by default, in (0, 1).
+        Probability level of the intervals that `Result.summary` shows by default, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness. The same seed gives the same result.
 
@@ -222,8 +227,8 @@ def error_consistency(
     TypeError
         If `trials` has the wrong type.
     ValueError
-        If an option is invalid, a custom model does not contain these data, or the trials do not
-        allow the comparison.
+        If an option is invalid, if a custom model does not contain these data, or if the trials do
+        not allow the comparison.
 
     References
     ----------
@@ -257,19 +262,19 @@ def misclassification_agreement(
 ) -> Result:
     """Compute the misclassification agreement of pairs of observers, with intervals.
 
-    Misclassification agreement (MA) is Cohen's kappa of two observers' incorrect labels, over the
-    trials that both got wrong (joint errors) [X25]_.
+    Misclassification agreement (MA) is Cohen's kappa for the incorrect labels of two observers,
+    over the trials that both got wrong (joint errors) [X25]_.
 
     Parameters
     ----------
     trials : Trials or xarray.Dataset
-        Aligned responses with class labels; or a table from `alikely.data.joint_correctness`
-        with ``labels=True``.
+        Aligned responses with class labels, or a table from `alikely.data.joint_correctness` with
+        ``labels=True``.
     pairs, by : str or sequence, and {"condition", "dataset"} or None
-        As in `error_consistency`. Single conditions often have few joint errors and therefore wide
-        intervals.
+        As in `error_consistency`. In single conditions, joint errors are often few and intervals
+        therefore wide.
     no_response : {"error", "drop"}
-        Count a missing response as an error with the separate label ``(no response)``, or drop
+        Whether to count a missing response as an error with the label ``(no response)``, or to drop
         the trial from that observer's pairs.
     n_resamples, n_draws, cluster, ci_prob, rng
         As in `error_consistency`.
@@ -278,30 +283,30 @@ def misclassification_agreement(
     -------
     Result
         One entry per pair and group of trials, with two more columns: ``n_joint_errors``, and
-        ``expected``, the agreement expected from the true classes alone. It is above 0 if certain
-        errors are typical of certain classes.
+        ``expected``, the agreement expected from the true classes alone. The latter is above 0 if
+        certain errors are typical of certain classes.
 
     Raises
     ------
     TypeError
         If `trials` has the wrong type.
     ValueError
-        If an option is invalid, there are no class labels, or the trials do not allow the
+        If an option is invalid, if there are no class labels, or if the trials do not allow the
         comparison.
 
     Notes
     -----
     Intervals describe the agreement in the population of joint errors from which the trials are
-    sampled. The published estimate computes chance agreement from products of margins, which pair
-    every joint error with itself. The estimate is therefore too low if joint errors are few and
-    agreement is high. The posterior draws compute chance agreement over different joint errors, and
-    their median is then above the estimate. Analytic and bootstrap intervals are centered on the
-    estimate.
+    sampled. The published estimate computes chance agreement from products of marginal proportions,
+    in which every joint error is also paired with itself. The estimate is therefore too low if
+    joint errors are few and agreement is high. The posterior draws compute chance agreement over
+    different joint errors, and their median is then above the estimate. Analytic and bootstrap
+    intervals are centered on the estimate.
 
     If both observers give the same incorrect label on all joint errors, the estimate is undefined,
     and a note is added. The posterior is then wide, because it allows for other labels. Without
-    joint errors there is neither an estimate nor a posterior. The summary has notes for pairs with
-    too few joint errors for some or all methods.
+    joint errors, there is neither an estimate nor a posterior. If a pair has too few joint errors
+    for a method, the summary has a note.
 
     References
     ----------
@@ -336,31 +341,32 @@ def error_similarity(
     """Compute the class-level error similarity of pairs of observers, with intervals.
 
     For each true class, the distributions of the two observers' incorrect responses are compared,
-    whether or not they err on the same trials. Their mean divergence (CLED) gives the similarity
-    (CLES), ``1 / (1 + CLED)`` [X25]_. Observers of different stimuli can be compared, because this
-    requires common classes but no common trials.
+    whether or not the observers err on the same trials. The mean divergence (CLED) determines the
+    similarity (CLES), ``1 / (1 + CLED)`` [X25]_. Observers who saw different stimuli can be
+    compared, because this metric requires common classes but no common trials.
 
     Parameters
     ----------
     trials : Trials, xarray.Dataset or mapping of str to array_like or pandas.DataFrame
-        Responses with class labels; or a table from `alikely.data.joint_correctness` with
-        ``labels=True``; or a confusion matrix for each system, with counts of true classes (rows)
-        by responses (columns).
+        Responses with class labels, a table from `alikely.data.joint_correctness` with
+        ``labels=True``, or a confusion matrix for each system (counts, with true classes as rows
+        and responses as columns).
     pairs, by : str or sequence, and {"condition", "dataset"} or None
-        As in `error_consistency`. ``by=None`` also compares observers of different data sets.
+        As in `error_consistency`. ``by=None`` also compares observers from different data sets.
     metric : str or Metric
-        A metric of error rows, such as the similarity with other options (``alpha``, ``mixture``
-        and ``base`` of `alikely.metrics.errors.error_divergence`):
+        A metric computed from error rows, such as the similarity with other options (``alpha``,
+        ``mixture`` and ``base`` of `alikely.metrics.errors.error_divergence`):
         ``alikely.metrics.get_metric("error_similarity", mixture="pooled")``.
     no_response : {"error", "drop"}
-        Count a missing response as an error with the separate label ``(no response)``, or drop it.
+        Whether to count a missing response as an error with the separate label ``(no response)``,
+        or to drop it.
     n_resamples : int, optional
-        Number of bootstrap replicates. Default: 0, because the coverage of bootstrap intervals is
-        too low; see Notes.
+        Number of bootstrap replicates. The default is 0, because the coverage of bootstrap
+        intervals is too low (see Notes).
     paired : bool, optional
-        For confusion matrices: whether the systems answered the same items. If so, only the
-        estimate is returned. Its uncertainty depends on the dependence between trials, which
-        confusion matrices do not contain.
+        For confusion matrices: whether the systems responded to the same items. If so, only the
+        estimate is returned, because its uncertainty depends on the association between the
+        responses of the two systems, which confusion matrices do not contain.
     cache_dir : str or path, optional
         Directory in which the chains of pairs are saved in chunks. An interrupted analysis with the
         same data, options and seed continues from the saved chains.
@@ -374,15 +380,16 @@ def error_similarity(
         columns:
 
         - ``divergence``; ``expected_divergence``, the value expected for equal error distributions
-          and as many errors (divergences of samples are above 0); ``excess_divergence``, their
-          difference
-        - ``log_bayes_factor`` (nats; positive values favor the same distribution of errors)
+          and the same numbers of errors (sampling error makes this value positive);
+          ``excess_divergence``, their difference
+        - ``log_bayes_factor``, in nats; positive values favor the hypothesis of equal error
+          distributions
         - ``p_equal``, from a permutation test of equal rows; ``p_equal_adjusted``, adjusted over
           all pairs (Benjamini-Hochberg). Both account for the items on which both observers erred.
-        - ``model_low`` and ``model_high``, limits from the posterior alone with probability
+        - ``model_low`` and ``model_high``, limits from the posterior alone with probability level
           `ci_prob`
-        - ``copy_probability``, the proportion of joint errors in which one label was copied from
-          the other observer (NaN without joint errors)
+        - ``copy_probability``, the proportion of joint errors in which one observer copied the
+          label of the other (NaN without joint errors)
 
         ``result.estimates`` contains the divergence and the Bayes factor of each class.
 
@@ -391,8 +398,8 @@ def error_similarity(
     TypeError
         If `trials` has the wrong type.
     ValueError
-        If an option is invalid, there are no class labels, or the trials or matrices do not allow
-        the comparison.
+        If an option is invalid, if there are no class labels, or if the trials or matrices do not
+        allow the comparison.
 
     Notes
     -----
@@ -400,18 +407,18 @@ def error_similarity(
     correct this bias.
     Bootstrap and analytic intervals are even more biased; their coverage is 0 to 0.98 (nominal
     0.95). ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 74% of data sets whose rows
-    differ. The summary shows these columns only on request, with the reason in the note. Report
-    ``p_equal_adjusted``. The posterior interval may lie below the estimated divergence (above the
-    similarity), as it should for similar systems. The upper limit of similarity is exactly 1 if the
-    data are compatible with equal rows.
+    differ. The summary shows these columns only on request, with the reason in the note. We
+    recommend reporting ``p_equal_adjusted``. The posterior interval may lie below the estimated
+    divergence (above the similarity). This is correct for similar systems, because the estimate is
+    biased. The upper limit of similarity is exactly 1 if the data are compatible with equal rows.
 
-    In each tail, the wider of two limits is used. One limit comes from the posterior of paired
-    error rows (`alikely.errors.pairs`). The other limit is the divergence at which the observed
-    estimate would be too small or too large in data sets simulated from similar populations
-    (`alikely.errors.limits`). The quantiles of ``result.draws("posterior")`` are these limits;
-    draws of the posterior alone are in the group ``rows``. The quantiles of averaged draws are not
-    the limits of means, which `alikely.mean` and `alikely.difference` compute from the group
-    ``populations``.
+    In each tail, the more extreme of two limits is used. One limit comes from the posterior of
+    paired error rows (`alikely.errors.pairs`). The other limit is the divergence at which the
+    observed estimate would be improbably small or large in data sets simulated from similar
+    populations (`alikely.errors.limits`). The quantiles of ``result.draws("posterior")`` are these
+    limits; draws of the posterior alone are in the group ``rows``. The quantiles of averaged draws
+    are not the limits of means, which `alikely.mean` and `alikely.difference` compute from the
+    group ``populations``.
 
     References
     ----------
@@ -453,8 +460,8 @@ def decision_margin_consistency(  # noqa: PLR0913
 
     Decision-margin consistency measures whether two systems find the same items easy. A model's
     margin for an item is its score for the true class minus the highest score of the other classes.
-    A group's margin is its proportion correct. The estimate is the correlation of two systems'
-    margins across items [AK24]_. Trial-by-trial variability attenuates this correlation; the
+    A group's margin is its proportion correct. The estimate is the correlation between the margins
+    of two systems across items [AK24]_. Trial-by-trial variability attenuates this correlation; the
     posterior columns give the noise-corrected correlation.
 
     Parameters
@@ -463,47 +470,48 @@ def decision_margin_consistency(  # noqa: PLR0913
         Responses of humans, and optionally of models.
     margins : table, path or sequence of these, or Trials, optional
         Long-format tables of margins, logits or probabilities, or trials with option probabilities,
-        as for `alikely.margins.decision_margins`; call that function for coarse categories. Not
-        needed to compare groups of observers.
+        as accepted by `alikely.margins.decision_margins`. For coarse categories, call that function
+        first. To compare only groups of observers, leave this out.
     pairs : str, sequence of str, or sequence of (str, str)
-        As in `error_consistency`, but for systems. Every observer with margins is a system; the
-        others are pooled by their label `group`, which names the system.
+        Pairs of systems, in the format of `error_consistency`. Every observer with margins is a
+        system. Other observers with the same label `group` are pooled into one system, which has
+        this label as its name.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. Pooling conditions of unequal difficulty
         inflates the correlation.
     group : str
-        Label that defines groups of observers without margins: ``"kind"``, a label passed to
-        `alikely.Trials`, or ``"observer"`` for no pooling.
+        Label that defines groups of observers without margins: ``"kind"``, a label of the observers
+        in the trials, or ``"observer"`` (no pooling).
     n_alternatives : int, optional
         Number of response alternatives of the task. Default: the number of classes in the trials.
     model : {"moments", "strengths"}
         Noise correction of the correlation:
 
         - ``"moments"`` (milliseconds per pair): correlation between the normal scores of the
-          margins and the proportion correct in the population of observers. It makes no assumption
-          about the distribution of item strength. Even a perfect model scores below 1 if proportion
-          correct is a nonlinear function of its normal scores.
+          margins and the proportion correct in the population of observers. This method makes no
+          assumption about the distribution of item strength. Even a perfect model scores below 1 if
+          proportion correct is a nonlinear function of the normal scores.
         - ``"strengths"`` (0.1 seconds per pair): correlation between the item strengths of a model
-          and a group. The distribution of strengths may have any skewness and tail weight, and the
-          posterior of `alikely.models.item_margins` (by quadrature) allows for deviations from it.
-          If only correctness is known, `n_alternatives` is required.
+          and a group. The distribution of strengths can have any skewness and tail weight, and the
+          posterior of `alikely.models.item_margins`, computed by quadrature, allows for deviations
+          from this distribution. If only correctness is known, `n_alternatives` is required.
     unmatched : {"error", "accept"}
         What to do if less than half of a model's items match items with responses: raise an error,
-        or compare the model on the matched items.
+        or compare the model on the matching items.
     no_response : {"error", "drop"}
-        Count a missing response as an error, or drop it.
+        Whether to count a missing response as an error, or to drop it.
     n_resamples : int
         Number of bootstrap replicates of items. 0 disables them.
     n_draws : int
         Number of draws of the noise-corrected correlation. 0 disables them.
     cluster : str, optional
-        Item column, such as ``"template"`` (kept by ``item_columns=`` when data are read): items
-        with the same value are dependent. Clusters are the sampling unit of standard errors,
-        bootstrap, reliability and ``"moments"``. ``"item"`` is for items that occur in several
-        conditions of a group. Default: classes, if these are known and each group of trials has at
-        least 5 of them.
+        Item column that defines clusters of dependent items, such as ``"template"`` (read with
+        ``item_columns=``). Clusters are the sampling units of standard errors, bootstrap,
+        reliability and ``"moments"``. Use ``"item"`` if items occur in several conditions of a
+        group. Default: classes, if these are known and each group of trials has at least 5 of them.
     rng
-        As in `error_consistency`. ``alikely.options.ci_prob`` sets the probability of intervals.
+        As in `error_consistency`. ``alikely.options.ci_prob`` sets the probability level of the
+        intervals.
 
     Returns
     -------
@@ -511,11 +519,13 @@ def decision_margin_consistency(  # noqa: PLR0913
         One entry per pair of systems and group of trials; ``n_trials`` counts common items.
 
         - ``reliability``, the split-half reliability of the groups' proportions correct;
-          ``ceiling``, its square root; and ``disattenuated``, the estimate divided by ``ceiling``
+          ``ceiling``, the square root of ``reliability``; and ``disattenuated``, the estimate
+          divided by ``ceiling``
         - ``scale`` of the noise-corrected correlation: ``"share"``, ``"strength"``, or
           ``"margin"`` for two models
-        - with ``"moments"`` and classes: ``r_within_class``, the correlation of deviations from
-          class means, with its interval, and ``r_between_class``, the correlation of class means
+        - with ``"moments"`` and classes: ``r_within_class``, the correlation between deviations
+          from class means, with its interval; and ``r_between_class``, the correlation between
+          class means
         - in ``result.estimates``, p-values of model checks: ``p_nonlinearity``, ``p_linearity``,
           ``p_within`` (classes), ``p_skew``, ``p_law`` (two modes of item strength), ``p_repeats``
           (observers differ by item) and ``p_classes``; ``note`` reports the relevant ones
@@ -528,16 +538,17 @@ def decision_margin_consistency(  # noqa: PLR0913
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If an option is invalid, or trials and margins do not allow the comparison.
+        If an option is invalid, or if the trials and margins do not allow the comparison.
 
     Notes
     -----
     Analytic (Fisher's z) and bootstrap intervals describe the attenuated estimate. They generalize
     to new items, or classes of items, with these observers. The interval of ``"moments"``
-    generalizes to new items and new observers. It treats classes as clusters if classes are known
-    and there are at least 5. The quantiles of its draws equal its limits. With either model, draws
-    are sampled jointly over pairs through the influences of items. The limits of ``"moments"`` lie
-    within [-1, 1], and are -1 and 1 if the data are compatible with a reliability of 0.
+    generalizes to new items and new observers. Classes are treated as clusters if they are known
+    and there are at least 5. The quantiles of the draws equal the limits of this interval. With
+    either model, draws for different pairs are sampled jointly, based on the influence of each
+    item. The limits of ``"moments"`` lie within [-1, 1], and are -1 and 1 if the data are
+    compatible with a reliability of 0.
 
     References
     ----------
@@ -578,40 +589,43 @@ def agreement(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> Result:
-    """Compute the agreement of ratings, between two readers or among many.
+    """Compute the agreement between the ratings of two or more readers.
 
-    Agreement also counts correct responses, so it is high if readers are accurate. Error
-    consistency (EC), which the result includes, measures whether errors fall on the same items,
+    Agreement includes agreement on correct responses, so it is high if readers are accurate. Error
+    consistency (EC), which is part of the result, measures whether readers err on the same items,
     given how often each reader errs.
 
     Parameters
     ----------
     trials : Trials
-        Aligned ratings with their classes. Agreement does not use the truth; EC and accuracies do.
+        Aligned ratings with class labels. Agreement does not depend on the true classes, but EC and
+        accuracies do.
     coefficient : str or Metric
         Name of the coefficient, or a custom metric of ratings:
 
-        - ``"cohen_kappa"`` [C60]_; for several readers Conger's kappa [C80]_ (``"conger_kappa"``)
-        - ``"fleiss_kappa"`` [F71]_; for two readers Scott's pi (``"scott_pi"``)
+        - ``"cohen_kappa"`` [C60]_, or ``"conger_kappa"`` [C80]_ for more than two readers
+        - ``"fleiss_kappa"`` [F71]_, which is Scott's pi (``"scott_pi"``) for two readers
         - ``"gwet_ac1"`` [G08]_
         - ``"krippendorff_alpha"`` [K70]_
-        - ``"brennan_prediger"`` [BP81]_; for two classes the prevalence- and bias-adjusted kappa
-          (``"pabak"`` [BBC93]_)
+        - ``"brennan_prediger"`` [BP81]_, which is the prevalence- and bias-adjusted kappa
+          (``"pabak"`` [BBC93]_) for two classes
         - ``"raw_agreement"``
     pairs, by, n_resamples, ci_prob, rng
         As in `error_consistency`.
     readers : {"pairs", "all"}
-        ``"pairs"``: one entry per pair, from the items that both rated. ``"all"``: one entry for
-        all readers of these pairs, from all their ratings [G14]_.
+        ``"pairs"`` gives one entry per pair, computed from the items that both readers rated.
+        ``"all"`` gives one entry for all readers in these pairs, computed from all of their ratings
+        [G14]_.
     no_response : {"drop", "error"}
-        Exclude missing ratings, or count them as a class, ``(no response)``. Default ``"drop"``: an
-        item that a reader did not rate carries no information about that reader.
+        Whether to exclude missing ratings or to count them as a class, ``(no response)``. The
+        default is ``"drop"``, because an item that a reader did not rate provides no information
+        about that reader.
     n_draws : int
-        Number of posterior draws, from a Dirichlet process over the ratings of all readers of an
-        item. Its prior has the weight of two items on which two readers agree with probability 2/3.
-        0 disables them.
+        Number of posterior draws. 0 disables them. The posterior is a Dirichlet process over the
+        ratings that all readers give to an item. The prior has the weight of two items on which two
+        readers agree with probability 2/3.
     prior : mapping or sequence of four numbers, optional
-        Dirichlet prior on the table of two readers by two classes, with ``n11 = n00`` above
+        Dirichlet prior for the 2 x 2 table of two readers' ratings, with ``n11 = n00`` greater than
         ``n10 = n01``. For more classes, ``n11 + n00`` is the weight of equal ratings. Default:
         ``(2/3, 1/3, 1/3, 2/3)``.
     cluster : str, optional
@@ -625,12 +639,12 @@ def agreement(
 
         - ``error_consistency``; with ``readers="all"``, the mean over the pairs for which it is
           defined
-        - ``n_missing``: ratings missing for items that another of these readers rated. Pairs
-          exclude such items; with ``readers="all"`` all ratings count.
+        - ``n_missing``: number of missing ratings of items that another of these readers rated.
+          Pairs exclude such items; with ``readers="all"``, all existing ratings are used.
         - ``n_minority_ratings``: number of items times the proportion of ratings outside the most
           frequent class
-        - ``n_trials``; with ``readers="all"``, the number of items with at least two ratings. Both
-          accuracies are then means over readers.
+        - ``n_trials``: number of common trials or, with ``readers="all"``, number of items with at
+          least two ratings. In the latter case, both accuracies are means over readers.
 
         ``result.data.attrs["sentence"]`` explains how agreement differs from EC.
 
@@ -639,14 +653,13 @@ def agreement(
     TypeError
         If `trials` has the wrong type.
     ValueError
-        If the coefficient or an option is unknown, there are fewer than two readers, no common
-        items or no classes, or two readers use different codes for their ratings.
+        If the coefficient or an option is unknown. If there are fewer than two readers, no common
+        items or no classes. If two readers use different codes for their ratings.
 
     Notes
     -----
-    Chance agreement in AC1 and Brennan-Prediger depends on the number of classes. This
-    is the number of possible classes (``classes=`` of `alikely.Trials.from_table`), including those
-    that no reader used.
+    In AC1 and the Brennan-Prediger coefficient, chance agreement depends on the number of possible
+    classes (``classes=`` of `alikely.Trials.from_table`), including classes that no reader used.
 
     References
     ----------
@@ -699,7 +712,7 @@ def agreement_table(
     rng: RandomState = None,
     **options: Any,
 ) -> pd.DataFrame:
-    """Compute several coefficients of agreement in one table.
+    """Tabulate several coefficients of agreement for the same ratings.
 
     Parameters
     ----------
@@ -715,7 +728,7 @@ def agreement_table(
     Returns
     -------
     pandas.DataFrame
-        ``coefficient`` and the columns of `alikely.Result.summary`.
+        Table with the column ``coefficient`` and the columns of `alikely.Result.summary`.
 
     Raises
     ------

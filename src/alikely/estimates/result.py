@@ -68,20 +68,21 @@ def of_kind(result: object, *kinds: str) -> Result:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Result:
-    """Estimates with their standard errors, replicates and draws, as one labeled tree.
+    """Estimates with their standard errors, bootstrap replicates and posterior draws.
 
     The attribute ``kind`` of the tree is ``"pair"`` (pairs of observers,
     `alikely.compare`), ``"matrix"`` (`alikely.pairwise_matrix`), ``"model"`` (scores of models,
     `alikely.benchmark_scores`), ``"group"`` (`alikely.benchmark.group_scores`) or ``"reader"``
-    (`alikely.benchmark.reader_study`). All kinds have the methods below. Other functions, such as
-    `alikely.difference` or `alikely.benchmark.ranks`, take the result as their first argument.
+    (`alikely.benchmark.reader_study`). Results of all kinds have the methods below. Other
+    functions, such as `alikely.difference` or `alikely.benchmark.ranks`, take the result as their
+    first argument.
 
     Attributes
     ----------
     data : xarray.DataTree
-        Input for ArviZ functions, with ``group="bootstrap", sample_dims="resample"`` for the
-        bootstrap. All kinds have ``estimates`` and ``data_summary`` (trials shown and responses
-        of each observer).
+        A tree that ArviZ functions accept, with ``group="bootstrap", sample_dims="resample"`` for
+        the bootstrap. Results of all kinds have ``estimates`` and ``data_summary`` (numbers of
+        trials and responses of each observer).
 
         - Pairs: ``observed_data`` (the correctness table), ``estimates`` (``estimate, se`` and
           tests of independence), ``bootstrap`` (resample, pair), ``posterior`` (chain, draw,
@@ -95,7 +96,7 @@ class Result:
           of analytic intervals. ``bootstrap``: ``images, observers, both`` (resample, level,
           system). ``posterior``: ``score`` (chain, draw, level, system).
     trials : Trials, optional
-        The analyzed trials, if later analyses need them. They are not saved to files.
+        The analyzed trials, if later analyses need them. Trials are not saved to files.
 
     Examples
     --------
@@ -181,7 +182,7 @@ class Result:
     def interval_options(
         self, ci_prob: float | None, ci_kind: CiKind | None
     ) -> tuple[float, CiKind]:
-        """Return the probability and kind of the intervals. Default: as in the analysis."""
+        """Return the probability level and kind of the intervals. Default: as in the analysis."""
         prob = float(self.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
         kind = self.data.attrs["ci_kind"] if ci_kind is None else ci_kind
         check_interval(prob, kind)
@@ -224,11 +225,11 @@ class Result:
     ) -> pd.DataFrame | Any:
         """List the estimates with their intervals, one row per pair, or per level and system.
 
-        By default, each row has one interval, the one recommended for the metric. For pairs, this
-        is the posterior interval if the posterior describes the same quantity and accounts for
-        clusters. For scores, it is the analytic interval. Pairs have one test against independent
-        observers, ``p_null``. Its false-positive rate is closer to the nominal rate than that of
-        Fisher's exact test.
+        By default, each row has one interval, by the method that is recommended for the metric. For
+        pairs, this is the posterior interval if the posterior describes the same quantity and
+        accounts for clusters. For scores, it is the analytic interval. Pairs have one test against
+        independent observers, ``p_null``. Its false-positive rate is closer to the nominal rate
+        than that of Fisher's exact test.
 
         Parameters
         ----------
@@ -241,26 +242,27 @@ class Result:
         intervals : None, "all" or sequence of {"analytic", "bootstrap", "bca", "posterior"}
             - None: the recommended interval, and the posterior interval if the posterior describes
               another quantity
-            - ``"all"``: every method that is valid for the metric (without BCa), and every column
-            - a sequence: these methods, even if they are invalid for the metric; the note then
+            - ``"all"``: every method that is valid for the metric (except BCa), and every column
+            - a sequence: the methods named, even if they are invalid for the metric; the note then
               gives the reason. Scores have no bootstrap intervals, because these would be too
               narrow.
         columns : "all" or sequence of str, optional
-            Additional columns, or all. Columns that are invalid for the metric are shown only if
-            named.
+            Additional columns, or ``"all"``. Columns that are invalid for the metric are shown only
+            if they are named.
         ci_prob : float, optional
-            Probability of the intervals, in (0, 1). Default: as in the analysis.
+            Probability level of the intervals, in (0, 1). Default: as in the analysis.
         ci_kind : {"eti", "hdi"}, optional
-            Equal-tailed or highest-density intervals, for bootstrap and posterior. Default: as in
-            the analysis.
+            Kind of the bootstrap and posterior intervals: equal-tailed or highest-density. Default:
+            as in the analysis.
         top, lowest : int, optional, and bool
             For a matrix: number of rows with the highest (or lowest) estimates. Default: all rows,
             up to a million.
         sort : str or sequence of str, optional
-            Columns to sort the rows by, the most important first; ``"-estimate"`` sorts in
-            descending order. Missing values come last.
+            Columns by which to sort the rows, starting with the most important; ``"-estimate"``
+            sorts in descending order. Missing values come last.
         as_ : {"pandas", "polars", "pyarrow"}
-            Library of the table; ``"polars"`` and ``"pyarrow"`` must be installed.
+            Library of the returned table. To use ``"polars"`` or ``"pyarrow"``, install that
+            library.
 
         Returns
         -------
@@ -269,28 +271,29 @@ class Result:
 
             - ``dataset, condition, observer_a, observer_b``
             - ``n_trials, accuracy_a, accuracy_b, estimate, se``
-            - columns of the metric; on request, for error consistency, ``accuracy_gap``
-              (first minus second), ``kappa_min, kappa_max`` (given the accuracies),
+            - further columns of the metric; for error consistency, on request, ``accuracy_gap``
+              (first minus second), ``kappa_min, kappa_max`` (bounds given the accuracies) and
               ``bias_corrected``
-            - bounds, named by method, kind and probability; ``posterior_median``;
-              ``frac_undefined``, the fraction of undefined bootstrap replicates
+            - bounds, whose names state the method, the kind and the probability level;
+              ``posterior_median``; ``frac_undefined``, the fraction of undefined bootstrap
+              replicates
             - ``p_null``, the test against independent observers; on request ``p_null_bh``
               (Benjamini-Hochberg adjusted over all rows), ``p_fisher``, ``log_bf10`` (nats)
             - ``note``: why a value is undefined or an interval is not reliable; on request
               ``note_codes``, the codes of these notes
 
-            A matrix has these columns, sorted by descending estimate, and on request ``log10_p``
-            (Fisher's exact test) and ``p_adjusted`` (adjusted over all entries). Columns for
-            scores:
+            The summary of a matrix has these columns, sorted by descending estimate, and on request
+            ``log10_p`` (Fisher's exact test) and ``p_adjusted`` (adjusted over all entries).
+            Columns for scores:
 
             - ``level, system, estimate, se`` and bounds within the range of the metric
-            - for models ``ceiling_normalized`` (score divided by ceiling) with its Fieller
+            - for models, ``ceiling_normalized`` (score divided by ceiling) with its Fieller
               interval; ``accuracy``
-            - on request ``interval_center`` of the analytic interval (the score with a pseudocount
-              in the cells of each pair) and its degrees of freedom ``df``;
+            - on request, the ``interval_center`` of the analytic interval (the score with a
+              pseudocount in the cells of each pair) and its degrees of freedom ``df``;
               ``ceiling_normalized_se``
-            - on request ``accuracy_humans``, ``accuracy_gap`` (humans minus model) and columns
-              that the metric derives from accuracies, as means over the entries of the score
+            - on request, ``accuracy_humans``, ``accuracy_gap`` (humans minus model) and columns
+              derived from accuracies, as means over the entries of the score
             - for `alikely.benchmark.scores_from_result`: ``ceiling, posterior_median,
               prob_positive, n_entries``
             - ``note``; on request ``note_codes``
@@ -298,8 +301,8 @@ class Result:
         Raises
         ------
         ValueError
-            If the probability, the kind, a method, a column or the library is invalid, or an
-            option does not apply to this kind of result.
+            If the probability level, the kind, a method, a column or the library is invalid, or if
+            an option does not apply to this kind of result.
         ImportError
             If the library is not installed.
 
@@ -329,14 +332,14 @@ class Result:
         ci_kind: CiKind | None = None,
         digits: int = 2,
     ) -> str:
-        """Describe the result in sentences, as reported in papers.
+        """Describe the result in sentences suitable for a paper.
 
         Parameters
         ----------
         generalize_to, level
             As in `summary`.
         interval : {"analytic", "bootstrap", "bca", "posterior"}, optional
-            Method used to compute the interval. Default: the recommended one.
+            Method used to compute the interval. Default: the recommended method.
         ci_prob, ci_kind : float and {"eti", "hdi"}, optional
             Default: as in the analysis.
         digits : int
@@ -345,14 +348,15 @@ class Result:
         Returns
         -------
         str
-            - One pair: estimate, interval, method, number of trials, what the interval generalizes
-              to, and the test against independent observers.
-            - Several pairs: the lowest and the highest estimate, and how many pairs differ from
-              independent observers after adjustment for multiple comparisons.
-            - Scores: the lowest and the highest score, the human-human consistency, and how many
-              differences are significant after adjustment.
+            - For one pair: the estimate, its interval, the method, the number of trials, the
+              population to which the interval generalizes, and the test against independent
+              observers.
+            - For several pairs: the lowest and the highest estimate, and the number of pairs that
+              differ from independent observers after adjustment for multiple comparisons.
+            - For scores: the lowest and the highest score, the human-human consistency, and the
+              number of differences that are significant after adjustment.
 
-            Any notes follow.
+            Notes, if any, are added at the end.
 
         Raises
         ------
@@ -393,7 +397,7 @@ class Result:
         caption: str | None = None,
         label: str | None = None,
     ) -> str:
-        """Format the summary as a LaTeX table, with booktabs.
+        """Format the summary as a LaTeX table in booktabs style.
 
         Parameters
         ----------
@@ -415,7 +419,7 @@ class Result:
         Raises
         ------
         ValueError
-            As in `sentence`, and if a column is unknown.
+            If a column is unknown. Also as in `sentence`.
         """
         prob, kind = self.interval_options(ci_prob, ci_kind)
         method = self._call("method", generalize_to=generalize_to, interval=interval)
@@ -480,7 +484,7 @@ class Result:
         Returns
         -------
         ndarray, shape (draw, pair) or (draw, system)
-            Draws of all chains, concatenated.
+            Draws from all chains, concatenated.
 
         Raises
         ------
@@ -505,7 +509,8 @@ class Result:
         Returns
         -------
         Result
-            The selected part. For a matrix, ``p_adjusted`` remains adjusted over all pairs.
+            The selected part of the result. For a matrix, ``p_adjusted`` remains adjusted for all
+            pairs of the original matrix.
 
         Raises
         ------

@@ -229,28 +229,29 @@ def option_limits(
     probabilities: Sequence[float] = (0.025, 0.5, 0.975),
     prior: Prior | None = None,
 ) -> Floats:
-    """Compute posterior quantiles of `kappa_p` of responses by a Cornish-Fisher expansion.
+    """Compute posterior quantiles of discrete `kappa_p` by a Cornish-Fisher expansion.
 
-    The posterior is a Dirichlet distribution of five cells, `FIVE_CELLS`, which is equivalent to
-    four independent Beta variables. These are the accuracy of the first observer, the accuracies of
-    the second given a correct and an incorrect response of the first, and the proportion of equal
-    joint errors. Their logits have exact cumulants. Gauss-Hermite nodes for each logit, placed by
-    the Cornish-Fisher expansion [CF38]_, give four moments of Fisher's z of kappa_p, and the same
-    expansion gives its quantiles. For pairs with a cell below 5, quantiles are computed from 40,000
-    draws.
+    The posterior is a Dirichlet distribution over five cells, `FIVE_CELLS`, which is equivalent to
+    four independent Beta variables. These are the accuracy of the first observer, two accuracies of
+    the second (given a correct and an incorrect response of the first), and the proportion of joint
+    errors with equal responses. The cumulants of their logits are known exactly. Gauss-Hermite
+    nodes for each logit, placed by the Cornish-Fisher expansion [CF38]_, give four moments of the
+    Fisher z transform of kappa_p, and the same expansion gives its quantiles. For pairs with a cell
+    below 5, quantiles are computed from 40,000 draws.
 
     Parameters
     ----------
     cells : array_like of int, shape (..., 5)
         Counts of questions in the order of `FIVE_CELLS`.
     n_options : array_like of float, shape (...)
-        Number of options of the questions, at least 2. If it varies, give 1 plus 1 over the mean of
-        ``1 / (options - 1)``.
+        Number of options of each question, at least 2. If this number varies, pass 1 plus 1 over
+        the mean of ``1 / (options - 1)``.
     probabilities : sequence of float
         Probabilities of the quantiles, in (0, 1).
     prior : mapping or sequence of four numbers, optional
-        Dirichlet prior on the cells of correctness, as in `alikely.error_consistency`. Its weight
-        on joint errors is divided between equal and different responses as expected by chance.
+        Dirichlet prior on the cells of correctness, as in `alikely.error_consistency`. The prior
+        weight of joint errors is divided between equal and different responses in the proportions
+        expected by chance.
 
     Returns
     -------
@@ -259,15 +260,15 @@ def option_limits(
     Raises
     ------
     ValueError
-        If an entry does not have five non-negative counts. If there are fewer than two options, or
-        joint errors with different responses although there are two options. If the prior is not a
+        If an entry does not have five non-negative counts. If there are fewer than two options. If
+        there are only two options, but joint errors with different responses. If the prior is not a
         Dirichlet distribution.
 
     Notes
     -----
     Compared with 400,000 draws, tail probabilities are off by at most 0.0008 for 95% limits and by
     at most 0.0025 for the median. The comparison used 216 tables (30 to 12,000 questions, two to
-    ten options) with at least 5 in each cell.
+    ten options) with a count of at least 5 in each cell.
 
     Examples
     --------

@@ -68,26 +68,27 @@ def nuts(
     model : pymc.Model
         A model of `alikely.models`, extended or not, or any other PyMC model.
     n_draws : int
-        Total number of draws to keep, over 4 chains.
+        Total number of draws to keep from 4 chains.
     tune : int
-        Warm-up draws of each chain.
+        Number of warm-up draws per chain.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     target_accept : float
-        Target of the mean acceptance probability, in (0, 1). A higher target means shorter steps.
+        Target of the mean acceptance probability, in (0, 1). A higher target leads to shorter
+        steps.
     remedy : str
-        Advice to give in a warning, such as to use another sampler.
+        Advice to include in a warning, such as to use another sampler.
     thin : int
         Keep every `thin`-th draw.
     include : "all" or sequence of str
         Groups to add:
 
-        - ``"prior"``, ``"prior_predictive"``: as many draws as the posterior has
+        - ``"prior"``, ``"prior_predictive"``: with the same number of draws as the posterior
         - ``"posterior_predictive"``
         - ``"log_likelihood"`` of each observed value, for `arviz.loo` [VGG17]_
         - ``"log_prior"`` of each free variable, for `arviz.psense_summary` [KR24]_
 
-        Each takes a few seconds in which PyMC compiles a function.
+        Each group takes a few more seconds, because PyMC compiles a function for it.
 
     Returns
     -------
@@ -97,9 +98,10 @@ def nuts(
         ``constant_data``. The tree has these attributes:
 
         - ``n_divergences``: number of divergent transitions after warm-up, including thinned draws
-        - ``evaluator``: what evaluated the log density, ``"interpreter"`` or ``"numba"``;
-          ``evaluator_reason``
-        - versions, ``seed``, settings, ``priors`` (JSON), seconds spent on preparation and sampling
+        - ``evaluator``: ``"interpreter"`` or ``"numba"``, whichever evaluated the log density;
+          ``evaluator_reason``: the reason
+        - versions of the packages, ``seed``, settings, ``priors`` (JSON), and seconds spent on
+          preparation and sampling
 
     Raises
     ------
@@ -109,8 +111,9 @@ def nuts(
     Warns
     -----
     SamplingWarning
-        One warning with the number of divergences, the largest r_hat above 1.01 and the smallest
-        effective sample size below 400 [V21]_. It names the parameters and a plot that shows them.
+        If there are divergences, an r_hat above 1.01 or an effective sample size below 400 [V21]_.
+        A single warning states the number of divergences and the worst values, and names the
+        parameters and a plot that shows them.
 
     Examples
     --------

@@ -171,19 +171,20 @@ def null_percentiles(
 ) -> pd.DataFrame:
     """Compute limits of agreement and error consistency for independent observers.
 
-    The limits depend on expected agreement, as in the supplement of [G20]_. They are computed, not
-    simulated, because the overlap is hypergeometric given both numbers of correct responses.
+    The limits depend on expected agreement, as in the supplement of [G20]_. The limits are computed
+    rather than simulated, because the overlap has a hypergeometric distribution given the two
+    numbers of correct responses.
 
     Parameters
     ----------
     n_trials : int
-        Number of common trials, at least 2. Computing time grows with its cube: below 1 second for
-        160 trials, half a minute for 1,280.
+        Number of common trials, at least 2. Computing time grows with the cube of this number: less
+        than 1 second for 160 trials, and half a minute for 1,280 trials.
     ci_prob : float
-        Probability of the central interval, in (0, 1).
+        Probability level of the central interval, in (0, 1).
     n_grid : int
-        Number of accuracies, a multiple of 3. One third of them is spread over each of [0, 0.15],
-        [0.15, 0.85] and [0.85, 1]; all pairs have equal weight.
+        Number of accuracies, a multiple of 3. One third of the accuracies is spread over each of
+        [0, 0.15], [0.15, 0.85] and [0.85, 1]; all pairs of accuracies have equal weight.
 
     Returns
     -------
@@ -192,7 +193,7 @@ def null_percentiles(
         ``share`` (fraction of tables in the bin), ``agreement_lb, agreement_ub``,
         ``error_consistency_lb, error_consistency_ub``. Limits are the smallest values at which the
         cumulative probability reaches the two tail probabilities; NaN for an empty bin. Tables with
-        undefined error consistency count for agreement only.
+        undefined error consistency are used for agreement only.
 
     Raises
     ------

@@ -72,22 +72,24 @@ def posterior(
     table : xarray.Dataset
         Count table, as returned by `alikely.data.joint_correctness`.
     sampler : {"auto", "exact", "nuts"}
-        - ``"exact"``: the joint posterior of all pairs for priors that `joint_draws` supports, such
-          as the default; pair by pair for other priors on ``p_a, u, v``
-        - ``"nuts"``: Markov chain Monte Carlo [HG14]_, pair by pair
-        - ``"auto"``: exact if available, else NUTS, as for a custom `model`
+        - ``"exact"``: draws from the joint posterior of all pairs for priors that `joint_draws`
+          supports, such as the default; draws for each pair separately for other priors on ``p_a,
+          u, v``
+        - ``"nuts"``: Markov chain Monte Carlo [HG14]_, for each pair separately
+        - ``"auto"``: exact draws if they are available; otherwise NUTS, for example for a custom
+          `model`
     prior : mapping or sequence of four numbers, optional
         As in `alikely.error_consistency`.
     n_draws : int
-        Total number of draws over 4 chains; at least 4, rounded up to a multiple of 4.
+        Total number of draws from 4 chains; at least 4, rounded up to a multiple of 4.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     metric : Metric
         Metric of correctness to evaluate at each draw, in addition to error consistency and copy
         probability.
     model : "copying" or pymc.Model
-        Model for MCMC: `alikely.models.copying`, or a custom model of these pairs with a variable
-        for the metric (pair).
+        Generative model for MCMC: `alikely.models.copying`, or a custom model of these pairs that
+        defines the metric as a variable (pair).
     include : "all" or sequence of str
         Groups to add. ``["log_likelihood"]``: the log likelihood of every trial of every entry,
         for `arviz.loo`, or of the observed values if a custom model has no multinomial likelihood
@@ -102,16 +104,16 @@ def posterior(
     xarray.DataTree
         Group ``posterior`` (chain, draw, pair); with NUTS, also the other groups of
         `alikely.inference.nuts`; on request, ``log_likelihood`` (chain, draw, observation).
-        Attributes of the posterior: ``joint``, whether draws of different pairs are jointly
-        sampled, and ``clustered``, whether `cluster` was used.
+        Attributes of the posterior are ``joint``, whether draws for different pairs are sampled
+        jointly, and ``clustered``, whether `cluster` was used.
 
     Raises
     ------
     ValueError
-        If the sampler or model is unknown, or the prior or number of draws is invalid.
-        If exact draws are requested for a prior or a model that has none.
-        If repeats are crossed and the posterior is not the joint one.
-        If a custom model lacks the metric, or both the cells and the correctness of a pair.
+        If the sampler or model is unknown, or the prior or the number of draws is invalid. If exact
+        draws are requested for a prior or a model for which they are not available. If repeats are
+        crossed, but the posterior is not joint. If a custom model lacks the metric, or contains
+        neither the cells nor the correctness of a pair.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Decision margins of models, proportion correct by group, reliability and response noise."""
+"""Decision margins of models, proportion correct by group, reliability, and response noise."""
 
 from __future__ import annotations
 

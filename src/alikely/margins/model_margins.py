@@ -55,28 +55,29 @@ def decision_margins(
     how: How = "mean",
     unmapped: Literal["error", "ignore"] = "error",
 ) -> pd.DataFrame:
-    """Compute decision margins of observers from margins, logits or class probabilities.
+    """Compute the decision margins of observers from margins, logits or class probabilities.
 
     The margin of an item is the score of its true class minus the highest score of the other
-    classes, divided by the square root of 2. Its unit is the standard deviation of noise in a
-    difference of scores, if each score has unit noise [GS66]_.
+    classes, divided by the square root of 2. If the noise of each score has unit variance, the unit
+    of the margin is the standard deviation of the noise in a difference of two scores [GS66]_.
 
     Parameters
     ----------
     *tables : pandas, polars or pyarrow table, or path; or Trials
-        Long tables, or paths of ``.csv``, ``.csv.gz`` or ``.parquet`` files, which are
+        Long tables, or paths of ``.csv``, ``.csv.gz`` or ``.parquet`` files. Several tables are
         concatenated.
 
         - Margins: one row per observer and item.
         - Logits or probabilities: one row per observer, item and class.
-        - Or only trials with probabilities of options (`Trials.with_probabilities`).
+        - Alternatively, only trials with option probabilities (`Trials.with_probabilities`).
     columns : mapping of str to str, optional
-        Names of columns that differ from their roles. The roles are ``observer, item`` (or
-        ``image``), ``truth, class, condition, dataset``, and exactly one of
-        ``logit, probability, margin``. True classes are not needed with margins or with `trials`;
-        conditions and data sets are optional. Example: ``{"logit": "score"}``.
+        Mapping from roles to column names, for columns whose names differ from their roles. The
+        roles are ``observer, item`` (or ``image``), ``truth, class, condition, dataset``, and
+        exactly one of ``logit, probability, margin``. True classes are not needed with margins or
+        with `trials`; conditions and data sets are optional. Example: ``{"logit": "score"}``.
     trials : Trials, optional
-        Source of true classes, by data set, condition and item, for tables that lack them.
+        Trials that provide true classes, by data set, condition and item, for tables without true
+        classes.
     coarse : mapping of str to str, optional
         Coarse category of each fine class. True classes may then be coarse categories or fine
         classes; a name that is both denotes the coarse category. For ImageNet's 1,000 classes in
@@ -85,15 +86,15 @@ def decision_margins(
         Score of a coarse category: the mean of its classes' logits [AK24]_, or the log of the mean
         of their probabilities [G21]_. Because of the log, margins are differences of logits.
     unmapped : {"error", "ignore"}
-        Raise an error for classes without a coarse category, or exclude them and report their
-        number in ``note``.
+        Whether to raise an error for classes without a coarse category, or to exclude them and
+        report their number in ``note``.
 
     Returns
     -------
     pandas.DataFrame
         One row per observer and item of a condition, in order of first appearance:
 
-        - ``observer, dataset, condition, item``: text
+        - ``observer, dataset, condition, item``: labels, as text
         - ``margin``: positive if the observer is correct
         - ``note``, if needed: excluded classes, and classes with equal scores for all items.
           `alikely.decision_margin_consistency` includes these notes.
@@ -105,10 +106,10 @@ def decision_margins(
     ValueError
         If a file cannot be read, or a column is missing, has mixed types or has missing values.
     ValueError
-        If there is not exactly one column of margins, logits or probabilities, or its values are
+        If there is not exactly one column of margins, logits or probabilities, or if its values are
         invalid.
     ValueError
-        If a row occurs twice, a class is missing or has no coarse category, or a true class is
+        If a row occurs twice. If a class is missing or has no coarse category. If a true class is
         unknown, inconsistent or not among the classes.
     ValueError
         If `how` or `unmapped` is unknown.

@@ -79,14 +79,14 @@ def fit_observers(
         As in `alikely.models.observer_margins`. Without repeated items, stable deviations of an
         observer cannot be separated from noise, so ``"all"`` raises an error.
     no_response : {"error", "drop"}
-        Count a missing response as an error, or drop it.
+        Whether to count a missing response as an error, or to drop it.
     priors : mapping, optional
         Priors of variables by name, as in `alikely.models.observer_margins`.
     model : "observer_margins" or pymc.Model
         Generative model: the default, or a custom model for these responses, such as an extended
-        `alikely.models.observer_margins`. It needs ``strength`` (item), ``strength_mean``,
-        ``ability, log_gain`` (observer) and ``share`` (source). With stable deviations it also
-        needs ``stable_sd`` and ``ceiling`` (observer).
+        `alikely.models.observer_margins`. A custom model must define ``strength`` (item),
+        ``strength_mean``, ``ability, log_gain`` (observer) and ``share`` (source). With stable
+        deviations, it must also define ``stable_sd`` and ``ceiling`` (observer).
     n_draws : int
         Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -98,18 +98,18 @@ def fit_observers(
     Returns
     -------
     xarray.DataTree
-        As returned by `alikely.inference.nuts`, with names of observers. ``constant_data`` also
-        contains ``correct`` (observer, item, repeat; 1 correct, 0 incorrect, -1 no response) and
-        ``dataset, condition`` (item). Attributes are ``components`` and ``n_alternatives``.
+        As returned by `alikely.inference.nuts`, with the names of the observers. ``constant_data``
+        also contains ``correct`` (observer, item, repeat; 1 correct, 0 incorrect, -1 no response)
+        and ``dataset, condition`` (item). Attributes are ``components`` and ``n_alternatives``.
 
     Raises
     ------
     ValueError
-        If no observer is of that kind, the number of alternatives is unknown, or as in
+        If there are no observers of that kind, or the number of alternatives is unknown. Also as in
         `alikely.models.observer_margins`.
     ValueError
-        If a custom model lacks a variable, has one with the wrong shape, or is combined with priors
-        or components.
+        If a custom model lacks a variable or has a variable of the wrong shape, or if priors or
+        components are also given.
 
     Warns
     -----
@@ -169,28 +169,28 @@ def fit_observers(
 def variance_shares(
     tree: xr.DataTree, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
-    """Compute the fraction of the variance of evidence due to each source, with intervals.
+    """Compute the fraction of the evidence's variance that is due to each source, with intervals.
 
     Parameters
     ----------
     tree : xarray.DataTree
         As returned by `fit_observers`.
     ci_prob : float
-        Probability of the intervals, in (0, 1).
+        Probability level of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
-        Equal-tailed or highest-density interval.
+        Kind of the interval: equal-tailed or highest-density.
 
     Returns
     -------
     pandas.DataFrame
-        ``source, median`` and bounds. Sources are the item (shared by all observers), the
-        interaction of observer and item (stable over repeats), and trial-by-trial noise. Without
-        repeats, the last two cannot be separated and are combined.
+        ``source, median`` and bounds. The sources are the item (shared by all observers), the
+        interaction between observer and item (stable over repeats), and trial-by-trial noise.
+        Without repeats, the last two cannot be separated and are combined.
 
     Raises
     ------
     ValueError
-        If the probability or the kind is invalid.
+        If the probability level or the kind is invalid.
     """
     ci_prob = resolve("ci_prob", ci_prob)
     ci_kind = resolve("ci_kind", ci_kind)
@@ -215,8 +215,8 @@ def explained_consistency(
     """Compare observed error consistency with predictions from shared item strengths [GMS96]_.
 
     Responses are replicated from the fitted generative model, with the same items and observers,
-    new stable deviations and new noise. If observed values exceed predicted ones, two observers
-    have more in common than item strengths.
+    new stable deviations and new noise. If an observed value exceeds the predicted values, the two
+    observers have more in common than item strengths.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def explained_consistency(
     n_replicates : int
         Number of replicated experiments, each from a posterior draw; at least 2.
     ci_prob : float
-        Probability of the predictive interval, in (0, 1).
+        Probability level of the predictive interval, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -236,8 +236,8 @@ def explained_consistency(
 
         - ``observer_a, observer_b, n_trials, observed``
         - ``predicted`` (median) and bounds
-        - ``inside``: whether the observed value is within the bounds
-        - ``p_above``: proportion of replicates above the observed value, counting ties half; NaN if
+        - ``inside``: whether the observed value lies within the bounds
+        - ``p_above``: proportion of replicates above the observed value (ties count half); NaN if
           the observed value is undefined
 
     Raises

@@ -70,20 +70,21 @@ def split_half_reliability(
     Parameters
     ----------
     correct : array_like, shape (observer, item)
-        1 for correct, 0 for incorrect, or the proportion correct of an observer over repeats; NaN
-        for no response.
+        1 for a correct response, 0 for an incorrect response, or an observer's proportion correct
+        over repeats; NaN if there is no response.
     shown : array_like of int, shape (observer, item), optional
-        Number of responses behind each proportion, 0 if there are none. Default: all equal.
+        Number of responses on which each proportion is based, or 0 if there are none. Default:
+        equal numbers.
     clusters : array_like, shape (item,), optional
-        Cluster of each item, such as its template; the bootstrap resamples clusters. Default: each
-        item is a cluster.
+        Cluster of each item, such as its template. The bootstrap resamples clusters. Default: each
+        item is a separate cluster.
     n_splits : int
-        Maximum number of splits into halves. If there are more possible splits than this, or the
-        table is incomplete, this many random splits are used; otherwise, all splits are used.
+        Maximum number of splits into halves. If there are more possible splits, or the table is
+        incomplete, this number of random splits is used; otherwise, all possible splits are used.
     n_resamples : int
-        Number of bootstrap replicates, which resample participants and items, for the interval.
+        Number of bootstrap replicates for the interval. Participants and items are resampled.
     ci_prob : float
-        Probability of the interval, in (0, 1).
+        Probability level of the interval, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -95,22 +96,22 @@ def split_half_reliability(
     Raises
     ------
     ValueError
-        If there are fewer than 2 observers or 5 items (with responses of two observers), or an
+        If there are fewer than 2 observers or 5 items (with responses from two observers), or if an
         observer or an item has no response.
     ValueError
-        If all items are equally hard for every half, or a number is out of range.
+        If all items are equally difficult for every half, or if a number is out of range.
 
     Notes
     -----
-    A participant who is resampled twice could be in both halves, which would then agree too well.
-    The bootstrap therefore uses coefficient alpha [C51]_, a mean over all splits that depends only
-    on covariances between different participants. Deviations of its replicates, on Fisher's z scale
-    [F21]_, are added to the reliability.
+    A participant who is drawn twice could be in both halves, which would inflate the agreement
+    between halves. The bootstrap therefore uses coefficient alpha [C51]_, a mean over all splits
+    that depends only on covariances between different participants. The deviations of the
+    replicates, on Fisher's z scale [F21]_, are added to the reliability.
 
     Tables are incomplete if participants saw different lists, responses are missing, or only some
     items are repeated. Responses then have equal weights, differences between the means of
-    observers are removed by least squares, and items are compared within lists. The reliability is
-    then that of deviations from list means. Halves are formed, and participants and items are
+    observers are removed by least squares, and items are compared within lists. The result is then
+    the reliability of deviations from list means. Halves are formed, and participants and items are
     resampled, within each list.
 
     Examples
@@ -325,12 +326,13 @@ def self_consistency(
     Parameters
     ----------
     answers : Trials or array_like, shape (observer, item, repeat)
-        Trials in which items are repeated for all or some observers, or an array of 1 (correct), 0
-        (incorrect) and NaN (repeat is missing).
+        Trials with items that are repeated for at least some observers, or an array of 1 (correct),
+        0 (incorrect) and NaN (missing repeat).
     kind : str, optional
-        Kind of the observers, for trials. Default: all observers.
+        Kind of the observers, if `answers` contains trials. Default: all observers.
     no_response : {"error", "drop"}
-        Count a missing response as an error, or exclude it, for trials.
+        Whether to count a missing response as an error or to exclude it, if `answers` contains
+        trials.
 
     Returns
     -------
@@ -338,7 +340,7 @@ def self_consistency(
         One row per observer. Values are NaN if an observer has no repeated item, or is always
         correct or always incorrect.
 
-        - ``observer``: name, or position
+        - ``observer``: name or position of the observer
         - ``n_items``: number of items shown at least twice
         - ``kappa`` and ``r``: means over pairs of repeats, weighted by their numbers of items
         - ``noise_share`` and ``noise_share_squared``: noise fractions ``1 - r`` and ``1 - r**2``
@@ -347,8 +349,8 @@ def self_consistency(
     Raises
     ------
     ValueError
-        If the shape is invalid, no item is repeated, no observer is of that kind, or `kind` is
-        given with an array.
+        If the shape is invalid, or no item is repeated. If there are no observers of that kind, or
+        `kind` is given for an array.
 
     Examples
     --------

@@ -19,14 +19,15 @@ LEFT_OUT = -1
 
 
 class Answers(NamedTuple):
-    """Responses to the trials of a block by pair, for custom features.
+    """Responses of pairs of observers to the trials of a block, for custom features.
 
     Attributes
     ----------
     correct_a, correct_b : ndarray of bool, shape (pair, trial)
-        Whether each observer is correct. Trials that a pair does not share are excluded later.
+        Whether each observer is correct. Trials that only one observer of a pair was shown are
+        excluded later.
     response_a, response_b : ndarray of int, shape (pair, trial), or None
-        Codes of the chosen classes, -1 for none; None in a table without classes.
+        Codes of the chosen classes, with -1 for no response. None if the table has no classes.
     truth : ndarray of int, shape (pair, trial), or None
         Codes of the true classes.
     """

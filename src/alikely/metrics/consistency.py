@@ -70,7 +70,7 @@ def expected_agreement(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> Floats:
 
 
 def error_consistency(cells: ArrayLike) -> Floats:
-    """Compute error consistency: Cohen's kappa of two observers' correctness [G20]_ [K25]_.
+    """Compute error consistency: Cohen's kappa for the correctness of two observers [G20]_ [K25]_.
 
     Parameters
     ----------
@@ -81,8 +81,7 @@ def error_consistency(cells: ArrayLike) -> Floats:
     -------
     ndarray, shape (...)
         Values in [-1, 1]. NaN (0/0) for an empty table, and if both observers are always correct or
-        both always incorrect (see `undefined_reason`); exactly 0 if this is true of only one of
-        them.
+        both are always incorrect (see `undefined_reason`); 0 if this applies to only one observer.
 
     Raises
     ------

@@ -35,7 +35,7 @@ def mismatch_factor(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> Floats:
 def copy_probability(cells: ArrayLike) -> Floats:
     """Compute the signed probability that ``b`` copies ``a``.
 
-    It is ``P(b correct | a correct) - P(b correct | a incorrect)``.
+    The copy probability is ``P(b correct | a correct) - P(b correct | a incorrect)``.
 
     Parameters
     ----------

@@ -150,14 +150,14 @@ def margin_consistency(moments: ArrayLike) -> Floats:
 
 
 def spearman_brown(r: ArrayLike, factor: float = 2) -> Floats:
-    """Compute the reliability of a group `factor` times as large [S10]_.
+    """Compute the reliability of a group that is `factor` times as large [S10]_.
 
     Parameters
     ----------
     r : array_like
         Reliability, such as the correlation between two halves.
     factor : float
-        Ratio of group sizes, above 0; below 1 for a smaller group.
+        Ratio of the new to the old group size, above 0.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def spearman_brown(r: ArrayLike, factor: float = 2) -> Floats:
     Raises
     ------
     ValueError
-        If the factor is not above 0.
+        If the factor is not positive.
 
     Examples
     --------

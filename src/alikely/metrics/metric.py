@@ -93,20 +93,20 @@ SAME = (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Metric:
-    """An estimand: a function of sums over trials.
+    """An estimand that is a function of sums over trials.
 
     Attributes
     ----------
     name : str
         Name in results, on the command line and in files.
     value : callable
-        Function of sums ``(..., K)`` that returns values ``(...)``, NaN if undefined. It must not
-        change with the scale of the sums: counts, weights and probabilities give the same value.
-        Its arguments differ for these features:
+        Function of sums ``(..., K)`` that returns values ``(...)``, with NaN for undefined values.
+        The value must not depend on the scale of the sums: counts, weights and probabilities give
+        the same value. For the following features, the function has other arguments:
 
         - ``"readings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
-        - ``"rows"``: both observers' errors, their true classes and the number of classes
+        - ``"rows"``: the errors of both observers, the true classes and the number of classes
     features : str or callable
         Quantities that are summed over trials:
 
@@ -115,14 +115,14 @@ class Metric:
         - ``"labels"``: label statistics of joint errors (`errors.label_statistics`)
         - ``"readings"``: ratings of readers
         - ``"rows"``: error rows of both observers
-        - ``"margins"``: moments of both margins, ``1, a, b, a^2, b^2, a b``
+        - ``"margins"``: moments of the two margins ``a`` and ``b``: ``1, a, b, a^2, b^2, a b``
         - ``"options"``, ``"probabilities"``: responses among options
         - a function that takes `alikely.metrics.Answers`, with arrays of shape (pair, trial), and
           returns features of shape (pair, trial, K)
     gradient : callable, optional
         Function of sums that returns the derivative of the value with respect to each sum. Default:
-        complex step, or central differences if the value does not accept complex numbers. Required
-        if the value has a kink.
+        complex-step differentiation, or central differences if `value` does not accept complex
+        numbers. Required if the value has a kink.
     reason : callable, optional
         Function of sums that returns strings ``(...)``: the reason if the value is undefined,
         otherwise an empty string.
@@ -133,66 +133,69 @@ class Metric:
     bounds : (float, float)
         Smallest and largest possible values.
     independent : float or None
-        Value for observers that err independently; None if it depends on the observers.
+        Value for observers that err independently; None if this value depends on the observers.
     symmetric : bool
-        Whether the order of the pair does not matter. If False, the first observer is the
-        reference, and means over pairs of one kind include both orders.
+        Whether the metric is the same for both orders of a pair. If False, the first observer is
+        the reference, and means over pairs of observers of one kind include both orders.
     scale : {"identity", "fisher", "logit"}
         Scale on which the analytic interval is computed.
     differences : float
         Prior standard deviation of differences between two systems, used for the probability that
         one scores higher than the other.
     alongside : tuple of str
-        Variables of a result that tables show with the estimate, if available.
+        Variables of a result that tables show next to the estimate, if available.
     derived : mapping of str to callable
-        Functions of the cells of correctness ``(..., 4)``, by name of the column that tables show
-        with the estimate. For benchmark scores, tables show the means of these columns.
+        Mapping from column names to functions of the cells of correctness ``(..., 4)``. Tables show
+        these columns next to the estimate. For benchmark scores, tables show the means of these
+        columns.
     draws : str
         Source of posterior draws: ``"cells"`` (of correctness), ``"labels"`` (of joint errors),
         ``"readings"``, ``"options"``, ``"rows"`` (divergences of error rows), ``"margins"``, or
         ``""`` for no posterior. Default: determined by `counts`.
     limits : {"kappa", "options", ""}
         Posterior limits that are computed from counts, without draws: ``"kappa"`` for Cohen's
-        kappa, from the cells of correctness; ``"options"`` for `kappa_p` of responses in matrices,
-        from `all_pairs`; empty for none.
+        kappa, from the cells of correctness; ``"options"`` for discrete `kappa_p` in matrices, from
+        `all_pairs`; ``""`` for none.
     posterior_label : str
-        Heading of posterior intervals in tables, if they describe another quantity.
+        Heading of the posterior interval in tables, if it describes another quantity.
     unreliable : mapping of str to str
-        Invalid methods and columns of `alongside`, with the reason. Tables show them only on
-        request, with the reason as a note.
+        Mapping from invalid methods, and invalid columns of `alongside`, to the reason. Tables show
+        these only on request, with the reason as a note.
     requested : tuple of str
         Columns of `alongside` and `derived` that tables show only on request.
     rests_on : (str, str)
-        Variable and heading of the count that tables show. Default: determined by `counts`.
+        Variable and column heading of the count that tables show. Default: determined by `counts`.
     trust : Trust
         Conditions under which intervals are unreliable. Default: determined by `counts`.
     caution : callable, optional
-        For ``"correctness"``: function of counts ``(pair, K)`` that returns strings ``(pair,)``
-        with other reasons why the analytic interval is unreliable, or empty.
+        For ``"correctness"``: function of counts ``(pair, K)`` that returns strings ``(pair,)``:
+        another reason if the analytic interval is unreliable, otherwise an empty string.
     distinct : callable, optional
         For ``"labels"``: function of label statistics of weighted joint errors and their sums of
-        squared weights ``(..., 2)``. It returns the value over pairs of different joint errors,
-        because products of margins pair each joint error with itself (`errors.distinct_agreement`).
+        squared weights ``(..., 2)``. The function returns the value over pairs of different joint
+        errors (`errors.distinct_agreement`). In products of marginal proportions, each joint error
+        is also paired with itself.
     all_pairs : callable, optional
-        For metrics that do not count correctness: function of the responses of many observers, as
-        returned by `alikely.data.tables.answers`, for `alikely.pairwise_matrix`. It returns
-        matrices (observer, observer):
+        For metrics other than metrics of correctness: function that `alikely.pairwise_matrix`
+        applies to the responses of many observers, as returned by `alikely.data.tables.answers`.
+        The function returns matrices (observer, observer):
 
         - ``estimate``, ``se`` and further variables
-        - ``n_used``, if estimates use fewer trials than both observers answered
+        - ``n_used``, if estimates are based on fewer trials than both observers responded to
         - ``why``: 0 if the estimate is defined, otherwise the position (from 1) of a reason in
           `whys`
-        - if `limits` is ``"options"``, also ``chosen`` (pair, 5), counts as in
-          `alikely.inference.option_limits`, and ``n_options`` (pair)
+        - if `limits` is ``"options"``, also ``chosen`` (pair, 5), the counts that
+          `alikely.inference.option_limits` uses, and ``n_options`` (pair)
     all_influences : callable, optional
-        With `all_pairs`: function of the same responses and of the weights of entries (sum,
-        observer, observer). It returns the influence of each trial on weighted sums (sum, trial).
+        With `all_pairs`: function of the same responses and of weights (sum, observer, observer)
+        that define weighted sums of entries. The function returns the influence of each trial on
+        each sum (sum, trial).
     whys : tuple of str
-        With `all_pairs`: reasons why entries have no estimate.
+        With `all_pairs`: possible reasons for an undefined estimate.
     options : mapping
-        Options of the metric, which are saved in files.
+        Options of the metric, which are saved with results.
     sources : tuple of str
-        DOIs to cite, or keys of a report's bibliography.
+        DOIs to cite, or keys in the bibliography of a report.
     module : str
         Module to import before a file with this metric can be loaded. Default: the module that
         creates the metric.
@@ -286,7 +289,7 @@ class Metric:
         return self.counts not in ONE_ANSWER
 
     def derivative(self, sums: Any) -> Any:
-        """Compute the derivative of the value with respect to each sum: (..., K) to (..., K)."""
+        """Compute the derivative of the value with respect to each sum, with shape (..., K)."""
         if self.gradient is not None:
             return self.gradient(sums)
         if isinstance(sums, tuple):
@@ -296,7 +299,7 @@ class Metric:
         return way(self.value, array)
 
     def influence(self, sums: Any) -> Floats:
-        """Multiply the derivative for each kind of trial by the total number of trials."""
+        """Compute the influence of a trial of each kind, on the scale of the value."""
         array = np.asarray(sums, dtype=np.float64)
         return np.asarray(array.sum(axis=-1, keepdims=True) * self.derivative(array))
 
@@ -453,14 +456,14 @@ _MAKERS: dict[str, Callable[..., Metric]] = {}
 
 
 def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metric:
-    """Register a metric by its name.
+    """Register a metric under its name.
 
     Parameters
     ----------
     metric : Metric
         The estimand, with its default options.
     make : callable, optional
-        Function of options that returns the metric with these options.
+        Function that takes the options as arguments and returns the metric with these options.
 
     Returns
     -------
@@ -470,10 +473,10 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
     Raises
     ------
     ValueError
-        If another metric already has the name.
+        If another metric already has this name.
     ValueError
-        If a function of cells returns an array of the wrong shape or infinite values, changes with
-        the scale of the cells, or has a kink and no gradient.
+        If a function of cells returns infinite values or an array of the wrong shape. If its value
+        depends on the scale of the cells, or has a kink but no gradient.
 
     Examples
     --------
@@ -531,12 +534,12 @@ def metrics() -> dict[str, Metric]:
 
 
 def get_metric(metric: str | Metric, **options: Any) -> Metric:
-    """Find a metric by its name or short name, or check a custom metric.
+    """Return the metric with a given name or short name, or check a custom metric.
 
     Parameters
     ----------
     metric : str or Metric
-        Name such as ``"misclassification_agreement"`` or ``"MA"``, or a custom metric, which is
+        A name such as ``"misclassification_agreement"`` or ``"MA"``, or a custom metric, which is
         then registered.
     **options
         Options of the metric, such as ``alpha`` of ``"error_similarity"``.
@@ -551,8 +554,8 @@ def get_metric(metric: str | Metric, **options: Any) -> Metric:
     TypeError
         If `metric` is neither a string nor a Metric.
     ValueError
-        If no metric has that name, a custom metric has the name of another metric, or the metric
-        does not have the option.
+        If no metric has that name, if a custom metric has the name of another metric, or if the
+        metric does not have the option.
 
     Examples
     --------

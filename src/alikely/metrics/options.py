@@ -165,19 +165,20 @@ class CapaMatrices(NamedTuple):
 def capa_matrices(
     values: ArrayLike, truth: ArrayLike, n_options: ArrayLike | None = None
 ) -> CapaMatrices:
-    """Compute chance-adjusted agreement of all pairs of systems [G25]_, by matrix products.
+    """Compute the chance-adjusted agreement of all pairs of systems by matrix products [G25]_.
 
     Parameters
     ----------
     values : array_like, shape (observer, question, option) or (observer, question)
-        Probabilities of the options (soft): all NaN if a system did not answer a question, 0 for
-        options that a question does not have. Or numbers of the chosen options (discrete), from 0;
-        -1 for no response. Memory-mapped and dask arrays are read block by block.
+        Probabilities of the options (soft), all NaN if a system did not answer a question, and 0
+        for options that a question does not have. Alternatively, numbers of the chosen options
+        (discrete), counted from 0, with -1 for no response. Memory-mapped and dask arrays are read
+        in blocks.
     truth : array_like of int, shape (question,)
-        Number of the correct option.
+        Number of the correct option of each question.
     n_options : int or array_like of int, shape (question,), optional
         Number of options of each question, at least 2. Default for probabilities: the length of the
-        last axis. Required for responses, because these do not show how many options there were.
+        last axis. Required for responses, because they do not show how many options there were.
 
     Returns
     -------
@@ -189,8 +190,8 @@ def capa_matrices(
     TypeError
         If responses are not integers.
     ValueError
-        If shapes do not match, `n_options` is missing, a question has one option, or a response or
-        a truth is not among its options.
+        If shapes do not match, or `n_options` is missing. If a question has only one option, or a
+        response or the truth is not among its options.
     ValueError
         If probabilities are negative, partly NaN, or do not sum to 1 (within 1e-6; within 1e-3 for
         half and single precision).
@@ -251,7 +252,7 @@ def _both_wrong(sums: OptionSums) -> Floats:
 def same_wrong_answers(
     values: ArrayLike, truth: ArrayLike, n_options: ArrayLike | None = None
 ) -> dict[int, tuple[Floats, Floats, float]]:
-    """Count joint errors by number of options, with their agreement and chance agreement.
+    """Count joint errors by number of options, and compute their agreement and chance agreement.
 
     Parameters
     ----------
@@ -264,8 +265,8 @@ def same_wrong_answers(
         Three values for each number of options:
 
         - expected number of joint errors (observer, observer)
-        - proportion of them with the same response; NaN without joint errors
-        - chance level of that proportion, ``1 / (options - 1)``
+        - proportion of joint errors with the same response; NaN without joint errors
+        - proportion expected by chance, ``1 / (options - 1)``
 
     Raises
     ------

@@ -14,26 +14,28 @@ from alikely._base.notes import note
 class Trust(NamedTuple):
     """Conditions under which analytic and bootstrap intervals are unreliable.
 
-    Tables with only the posterior interval do not have these notes.
+    Tables that show only the posterior interval do not have these notes.
 
     Attributes
     ----------
     rarest : callable
         Function of variables of a result (``cells`` (pair, 4), ``n_errors_a``, ``n_errors_b``,
-        ``n_trials``, if the metric has them) that returns the decisive count (pair,).
+        ``n_trials``, if the metric has them) that returns the count on which the reliability of
+        intervals depends (pair,).
     least : int
-        With a smaller count, coverage is clearly below nominal.
+        If the count is smaller than this number, coverage is clearly below nominal.
     seldom : str
-        Note for smaller counts.
+        Note that is added if the count is smaller.
     alone : str or callable
-        Additional note if the standard error is 0; or a function of the same variables that
-        returns reasons (pair,) for a standard error of 0.
+        Additional note if the standard error is 0, or a function of the same variables that returns
+        the reasons for a standard error of 0 (pair,).
     pooled : (float, str)
-        Intervals of means over many pairs are also too narrow if the mean of `rarest` is below the
-        first value (infinite: always; 0: never). The second value is the note.
+        A threshold and a note. Intervals of means over many pairs are also too narrow if the mean
+        of `rarest` is below the threshold (infinite: always; 0: never). In this case, the note is
+        added.
     biased : bool
-        Whether few errors also bias the estimate; if so, tables of the metric always have the
-        notes.
+        Whether the estimate is also biased if errors are few. If so, tables of the metric always
+        have the notes.
     """
 
     rarest: Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]

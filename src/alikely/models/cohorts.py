@@ -93,19 +93,20 @@ def cohort(
 
         - False: humans are exchangeable
         - ``"drawn"``: humans are a sample from a population whose members differ in accuracy and in
-          what they find difficult. Models depend on the same easiness of images, each with a slope
-          ``following``. Error consistency is given for a new member of the population and for these
-          humans. Counts must include ``who_was_right``.
+          which images they find difficult. The responses of models depend on the same easiness of
+          images, with a slope ``following`` for each model. Error consistency is given for a new
+          member of the population and for these humans. Counts must include ``who_was_right``.
     covariates : mapping of str to table, optional
-        Covariates of each ``"model"`` or ``"condition"`` (family, year). They affect ``level``, the
-        logit accuracy of models, and their ``log_odds_ratio``. A pandas, polars or pyarrow table
-        has one row per model or condition, identified by a column of that name or by the index.
+        Covariates of each ``"model"`` or ``"condition"``, such as family or year. Covariates affect
+        ``level``, the logit accuracy of models, and ``log_odds_ratio``. A pandas, polars or pyarrow
+        table has one row per model or condition, identified by a column of that name or by the
+        index.
 
-        - Numeric columns such as ``year`` are centered and have a coefficient per unit,
+        - Numeric columns such as ``year`` are centered and have a coefficient per unit, such as
           ``log_odds_ratio_year``.
-        - Text, categories and booleans such as ``family`` have group effects that sum to zero,
-          ``log_odds_ratio_family`` (family). With three or more groups, the standard deviation
-          ``log_odds_ratio_family_sd`` of effects is estimated.
+        - Text, categories and booleans, such as ``family``, have group effects that sum to zero,
+          such as ``log_odds_ratio_family`` (family). With three or more groups, the standard
+          deviation of the effects is estimated (``log_odds_ratio_family_sd``).
     priors : mapping, optional
         Priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
         ``{"level_mean": (1, 1)}``; see `alikely.models.copying`.
@@ -135,12 +136,11 @@ def cohort(
     ------
     ValueError
         If the counts contain no model.
-        If `human_effects` is ``"drawn"`` and the counts lack ``who_was_right``, a condition has one
-        human, or there are covariates.
-        If covariates of a model or condition are missing, or a row matches no model or condition.
-        If a covariate is constant, has a separate group for each row, is a linear combination of
-        others, or is named like a variable of the model.
-        For priors as in `alikely.models.copying`.
+        If `human_effects` is ``"drawn"``, but the counts lack ``who_was_right``, a condition has
+        only one human, or there are covariates. If covariates of a model or condition are missing,
+        or a row does not match any model or condition. If a covariate is constant, has a separate
+        group for each row, is a linear combination of others, or has the name of a variable of the
+        model. If a prior is invalid, as in `alikely.models.copying`.
 
     Notes
     -----
@@ -154,11 +154,12 @@ def cohort(
 
     If humans are treated as a sample, human ``h`` responds correctly to an image of easiness
     ``z ~ Normal(0, 1)`` with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``,
-    ``w = spread loading[h]`` [B68]_. The same holds for a model, with a separate ``level`` and
-    ``w = spread following``. If ``following`` is 0, the model responds independently; if it is 1,
-    the model's slope is that of humans. Models may be more consistent with humans than humans are
-    with one another, which is impossible for copying. ``copy_probability`` is the slope of the
-    closest linear function of ``P`` and may exceed 1. Abilities are normal and loadings log-normal.
+    ``w = spread loading[h]`` [B68]_. The same formula applies to a model, with a separate ``level``
+    and ``w = spread following``. If ``following`` is 0, the model responds independently; if it is
+    1, the model has the same slope as humans. Models can be more consistent with humans than humans
+    are with one another, which is impossible if models copy humans. ``copy_probability`` is the
+    slope of the closest linear function of ``P`` and may exceed 1. Abilities are normal and
+    loadings log-normal.
 
     Examples
     --------

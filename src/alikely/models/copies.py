@@ -41,8 +41,8 @@ def copying(
 
     Observer ``a`` is correct with probability ``p_a``. Observer ``b`` is correct with probability
     ``u`` if ``a`` is correct and ``v`` if ``a`` is not. ``u - v`` is the probability that ``b``
-    copies ``a`` (or, if negative, inverts ``a``); ``own_accuracy`` is the accuracy of ``b``
-    otherwise.
+    copies ``a`` (or, if negative, inverts ``a``); ``own_accuracy`` is the accuracy of ``b`` when
+    not copying.
 
     Parameters
     ----------
@@ -54,16 +54,15 @@ def copying(
         Whether to model two independent observers with accuracies ``p_a`` and ``p_b``, which is the
         null model of error consistency. Default False.
     priors : mapping, optional
-        Names of free variables, mapped to priors with constant parameters. A prior is a PyMC
-        distribution without a name, such as ``pm.Beta.dist(2, 2)``, or the parameters of the
+        Mapping from the names of free variables to priors with constant parameters. A prior is a
+        PyMC distribution without a name, such as ``pm.Beta.dist(2, 2)``, or the parameters of the
         default family. Parameters are a tuple in PyMC's order, or a number or list if there is one
         parameter. A scalar distribution applies to all elements; a distribution of the variable's
-        shape applies elementwise. Default:
-        ``{"p_a": (1, 1), "u": (0.5, 0.5), "v": (0.5, 0.5)}``, equivalent to a Dirichlet(1/2) on the
-        four cells. For independent observers, ``p_a`` and ``p_b`` are uniform by default. Instead
-        of ``u`` and ``v``, you can give the Beta parameters of ``"copy_probability": (a, b)``, with
-        ``(1 + c)/2 ~ Beta(a, b)`` on [-1, 1], and of ``"own_accuracy"`` (default ``(1, 1)``). This
-        prior is not conjugate.
+        shape applies elementwise. Default: ``{"p_a": (1, 1), "u": (0.5, 0.5), "v": (0.5, 0.5)}``,
+        equivalent to a Dirichlet(1/2) on the four cells. For independent observers, ``p_a`` and
+        ``p_b`` are uniform by default. Instead of ``u`` and ``v``, you can specify the Beta
+        parameters of ``"copy_probability": (a, b)``, with ``(1 + c)/2 ~ Beta(a, b)`` on [-1, 1],
+        and of ``"own_accuracy"`` (default ``(1, 1)``). This prior is not conjugate.
 
     Returns
     -------
@@ -77,9 +76,9 @@ def copying(
     Raises
     ------
     ValueError
-        If the counts are not valid, or a variable of `priors` does not exist or depends on others.
-        If a prior is not continuous with constant, valid parameters, has the wrong shape, or allows
-        values outside the support of the default.
+        If the counts are invalid, or a variable in `priors` does not exist or depends on other
+        variables. If a prior is not a continuous distribution with constant, valid parameters. If a
+        prior has the wrong shape, or allows values outside the support of the default.
 
     Notes
     -----

@@ -55,9 +55,9 @@ def item_margins(
     law: Law = "normal",
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Build a model of the latent correlation of item strengths for a group and a system.
+    """Build a model of the latent correlation between the item strengths of a group and a system.
 
-    Each item has a strength ``d'`` for a group. The probability of a correct response is that of
+    Each item has a strength ``d'`` for a group. The probability of a correct response follows from
     signal detection theory for m alternatives [GS66]_. Strengths are correlated with the margins of
     a model, or with the strengths of another group. ``rho`` is this correlation without trial-level
     noise, which the correction for attenuation [S04]_ approximates.
@@ -65,8 +65,8 @@ def item_margins(
     Parameters
     ----------
     right, shown : array_like of int, shape (item,) or (2, item)
-        Numbers of correct responses and of all responses of the group to each item, for one group
-        with `margins`, or for two groups without.
+        Numbers of correct responses and of all responses to each item: for one group if there are
+        `margins`, otherwise for two groups.
     margins : array_like, shape (item,), optional
         Decision margins of the model, as returned by `alikely.metrics.margins.model_margin`.
     n_alternatives : int
@@ -98,22 +98,21 @@ def item_margins(
     Raises
     ------
     ValueError
-        If shapes do not match or there are fewer than 5 items.
-        If counts are not whole or not ``0 <= right <= shown``.
-        If, for every item, a group's responses are all correct or all incorrect.
-        If margins are missing or constant.
-        If `n_alternatives` is below 2, or the law is unknown.
-        For priors as in `alikely.models.copying`.
+        If shapes do not match, or there are fewer than 5 items. If counts are not whole numbers
+        with ``0 <= right <= shown``. If, for every item, a group's responses are all correct or all
+        incorrect. If margins are missing or constant. If `n_alternatives` is below 2, or the law is
+        unknown. If a prior is invalid, as in `alikely.models.copying`.
 
     Notes
     -----
     The prior of ``rho`` is uniform on (-1, 1), which is the LKJ prior with shape 1 for two systems
-    [L09]_. Strengths are centered [P07]_ and sampled in coordinates of about unit spread, computed
-    from the counts. This avoids a funnel where ``rho`` is near 1 or an item has few responses.
+    [L09]_. Strengths have a centered parameterization [P07]_ and are sampled in coordinates with
+    approximately unit variance, computed from the counts. These coordinates avoid a funnel in the
+    posterior if ``rho`` is near 1 or an item has few responses.
 
     Responses are assumed to be independent given the item, but repeated responses of an observer
     are dependent. With few observers and many repeats, use only one response per observer and item.
-    To reuse a compiled model, replace its data.
+    To reuse a compiled model for other data, replace its data.
 
     Examples
     --------

@@ -80,9 +80,10 @@ def observer_margins(
 ) -> pm.Model:
     """Build a model of item strengths and of the variance components of observers' responses.
 
-    Item ``i`` has a latent strength that all observers share. Observer ``o`` scales and shifts it,
-    and has a stable deviation that is the same for each repeat of the item. The probability of a
-    correct response is that of signal detection theory for m alternatives [GS66]_, with strength::
+    Item ``i`` has a latent strength that all observers share. Each observer ``o`` scales and shifts
+    this strength, and has a stable deviation that is the same in all repeats of the item. The
+    probability of a correct response follows from signal detection theory for m alternatives
+    [GS66]_, with strength::
 
         d[o, i] = mean + ability[o] + exp(log_gain[o]) (strength[i] - mean) + stable[o, i]
 
@@ -100,7 +101,7 @@ def observer_margins(
     components : {"auto", "all", "shared"}
         - ``"all"``: stable deviations are included; requires repeated items
         - ``"shared"``: stable deviations are part of the noise, whose variance sets the scale
-        - ``"auto"``: ``"all"`` if items were repeated, else ``"shared"``
+        - ``"auto"``: ``"all"`` if items were repeated, otherwise ``"shared"``
     priors : mapping, optional
         Priors by name, such as ``{"ability_sd": pm.Gamma.dist(4, 16)}`` or
         ``{"ability_sd": (4, 16)}``; see `alikely.models.copying`.
@@ -115,10 +116,10 @@ def observer_margins(
           ``log_gain_sd``
         - ``stable_sd``, only with all components
         - ``rho``, ``margin_mean``, ``margin_sd``, only with margins
-        - ``share`` (source): fractions of the variance of the average observer's evidence over
-          items and trials
-        - ``ceiling`` (observer), only with all components: noise-corrected correlation of an
-          observer's strengths with the shared ones, which is the observer's greatest possible
+        - ``share`` (source): fraction of the variance of the average observer's evidence (over
+          items and trials) that is due to each source
+        - ``ceiling`` (observer), only with all components: noise-corrected correlation between an
+          observer's strengths and the shared strengths, which is the observer's maximum possible
           consistency with the group [LR68]_
         - likelihoods ``observed_right`` (observer, item) and, with margins, ``observed_margins``
           (item)
@@ -127,21 +128,19 @@ def observer_margins(
     ------
     ValueError
         If shapes do not match, or there are fewer than 2 observers or 5 items.
-        If counts are not whole or not ``0 <= right <= shown``, or an observer or an item has no
-        response.
-        If, for every item, the group's responses are all correct or all incorrect.
-        If margins are constant.
-        If `n_alternatives` is below 2 or an option is unknown.
-        If `components` is ``"all"`` and fewer than 5 items were repeated.
-        For priors as in `alikely.models.copying`.
+        If counts are not whole numbers with ``0 <= right <= shown``, or an observer or an item has
+        no response. If, for every item, the group's responses are all correct or all incorrect. If
+        margins are constant. If `n_alternatives` is below 2 or an option is unknown. If
+        `components` is ``"all"`` and fewer than 5 items were repeated. If a prior is invalid, as in
+        `alikely.models.copying`.
 
     Notes
     -----
     Stable deviations, one for each observer and item, are integrated out. The number of remaining
-    parameters is about the sum of the numbers of items and observers, and MCMC chains mix well. For
-    up to 6 responses of an observer to an item, the integrals are interpolated from a table, with
-    an accuracy of 1e-5. For more responses, they are computed by Gauss-Hermite quadrature around
-    the approximate posterior [LP94]_.
+    parameters is approximately the number of items plus the number of observers, and MCMC chains
+    mix well. For up to 6 responses of an observer to an item, the integrals are interpolated from a
+    table, with an accuracy of 1e-5. For more responses, they are computed by Gauss-Hermite
+    quadrature around the approximate posterior [LP94]_.
 
     Examples
     --------

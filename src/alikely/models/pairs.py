@@ -52,24 +52,26 @@ def paired_errors(
     *,
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Build a model of the wrong labels of pairs of systems, which may have seen the same items.
+    """Build a model of the incorrect labels that pairs of systems give to the same or other items.
 
-    For each true class, each system of a pair has a row of probabilities of the wrong labels, which
-    varies around a base row. On an item that both get wrong, both give one common label (copied, or
-    caused by the item) with probability ``c``. Otherwise, each gives its own label:
-    ``P(i, j) = c s(i) [i = j] + (1 - c) p_a(i) p_b(j)``. The likelihood sums over whether each
-    common label was copied.
+    For each true class, each system of a pair has a row of probabilities of the incorrect labels,
+    which varies around a base row. On an item that both systems get wrong, they give a common label
+    (copied, or caused by the item) with probability ``c``. Otherwise, the two labels are
+    independent: ``P(i, j) = c s(i) [i = j] + (1 - c) p_a(i) p_b(j)``. The likelihood sums over
+    whether each common label was copied.
 
     Parameters
     ----------
     agreed : array_like or xarray.DataArray, shape (pair, true_class, response_class)
-        Numbers of items on which both systems erred and gave this label. The diagonal is ignored.
-        The first axis may be omitted for a single pair. Class labels are taken from the coords.
+        Numbers of items on which both systems erred and gave the same label, by this label. The
+        diagonal is ignored. The first axis may be omitted for a single pair. Class labels are taken
+        from the coords.
     apart_a, apart_b : array_like or xarray.DataArray, shape (pair, true_class, response_class)
-        Numbers of items on which both erred with different labels, by the label of `a` or of `b`.
+        Numbers of items on which both systems erred with different labels, by the label of `a` or
+        of `b`.
     alone_a, alone_b : array_like or xarray.DataArray, shape (pair, true_class, response_class)
-        Numbers of errors on items to which the other system responded correctly or that it did not
-        see.
+        Numbers of errors on items that the other system did not see or to which it responded
+        correctly.
     priors : mapping, optional
         Priors by name, such as ``{"spread": pm.HalfNormal.dist(1)}`` or
         ``{"copying_mean": (0.2, 0.9)}``; see `alikely.models.copying`.
@@ -80,10 +82,10 @@ def paired_errors(
         Dims ``pair, side`` (a, b), ``true_class, response_class`` and ``wrong_class`` (the classes
         without the true one, numbered in order), and
 
-        - data named like the arguments (pair, true_class, wrong_class)
+        - data with the names of the arguments (pair, true_class, wrong_class)
         - ``base``, ``copied_rows`` (pair, true_class, response_class)
         - ``own_rows``, ``error_rows`` (pair, side, true_class, response_class): distributions of
-          uncopied errors and of all errors
+          errors that are not copied, and of all errors
         - ``concentration`` (pair, true_class): mean Dirichlet parameter of a label
         - ``copy_probability`` (pair, true_class)
         - ``error_divergence`` (pair), in bits, from 0 to 1: divergence of ``error_rows``, with true
@@ -94,22 +96,22 @@ def paired_errors(
     Raises
     ------
     ValueError
-        If the counts are not square with at least 3 classes, are not whole, are negative, differ in
-        shapes or labels, or contain no error. If `apart_a` and `apart_b` have different totals.
-        For priors as in `alikely.models.copying`.
+        If the counts are not square tables with at least 3 classes, or are not non-negative whole
+        numbers. If they differ in shape or labels, or contain no errors. If `apart_a` and `apart_b`
+        have different totals. If a prior is invalid, as in `alikely.models.copying`.
 
     Notes
     -----
-    Pairs share no parameters, so a model of several pairs is equivalent to separate models.
+    Pairs have no common parameters, so a model of several pairs is equivalent to separate models.
 
-    ``error_rows`` mix copied and own errors, assuming that new items are shared as often as the
-    observed ones. The proportion of copies among a system's errors is ``copy_probability`` times
-    the proportion of its errors on items that both got wrong. `alikely.error_similarity` also
-    propagates the uncertainty of the latter proportion.
+    ``error_rows`` are mixtures of copied errors and other errors. They assume that new items are
+    shared as often as the observed items. The proportion of copies among a system's errors is
+    ``copy_probability`` times the proportion of its errors on items that both got wrong.
+    `alikely.error_similarity` also propagates the uncertainty in the latter proportion.
 
     ``spread`` measures how much systems differ. Its half-normal prior is finite at 0 [G06]_, so
-    that the divergence of identical systems can be 0. Likelihoods are those of single errors; they
-    omit multinomial coefficients, which do not depend on the parameters.
+    that the divergence of identical systems can be 0. Likelihoods are computed for single errors,
+    so they omit multinomial coefficients, which do not depend on the parameters.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def spectrum(
     ``logit_accuracy`` of the condition for an average person, the person's ability, and the
     person's deviation in this condition. The spread of abilities may differ between the reference
     and the other conditions. Conditions follow a normal mixture of ``k`` regimes with increasing
-    means; the regime of each condition is summed out.
+    means. The likelihood is summed over the possible regimes of each condition.
 
     Parameters
     ----------
@@ -75,10 +75,11 @@ def spectrum(
     k : int
         Number of regimes, at least 1.
     covariates : mapping of str to table, optional
-        Covariates of each ``"condition"`` or ``"human"``, with their indices as names of rows.
-        Tables, columns and names are as in `alikely.models.cohort`. Covariates of conditions affect
-        ``logit_accuracy`` (``logit_accuracy_contrast``); regimes then describe the residual
-        difficulty. Covariates of humans shift their ability on the logit scale (``ability_age``).
+        Covariates of each ``"condition"`` or ``"human"``, in tables whose rows are named by the
+        indices of conditions or humans. Columns and names of variables are as in
+        `alikely.models.cohort`. Covariates of conditions affect ``logit_accuracy``
+        (``logit_accuracy_contrast``); regimes then describe the residual difficulty. Covariates of
+        humans affect ability in logits (``ability_age``).
     priors : mapping, optional
         Priors by name, such as ``{"regime_sd": pm.LogNormal.dist(-1, 0.3)}`` or
         ``{"regime_sd": (-1.0, 0.3)}``; see `alikely.models.copying`.
@@ -96,7 +97,7 @@ def spectrum(
           accuracies in the reference
         - ``latent_reference_sd``: the standard deviation without binomial noise
         - ``delta`` (condition), ``regime_delta`` (regime): Glass's delta [G76]_ of a condition for
-          an average person, and that of the mean of a regime
+          an average person, and Glass's delta of the mean of a regime
         - ``logit_accuracy_told`` (condition), ``ability_told`` (person): contributions of
           covariates
         - likelihood ``observed_right`` (entry)
@@ -104,14 +105,14 @@ def spectrum(
     Raises
     ------
     ValueError
-        If shapes do not match, counts are invalid, `k` is out of range, or the reference has fewer
-        than 3 entries. For priors as in `alikely.models.copying`; for covariates as in
-        `alikely.models.cohort`.
+        If shapes do not match, or counts are invalid. If `k` is out of range, or the reference has
+        fewer than 3 entries. If a prior is invalid, as in `alikely.models.copying`. If a covariate
+        is invalid, as in `alikely.models.cohort`.
 
     Notes
     -----
-    The prior of the gaps between the means of regimes avoids zero, and the prior of the widths of
-    regimes avoids zero and infinity. Otherwise, a regime could collapse onto a single condition, or
+    The prior for the gaps between the means of regimes avoids 0, and the prior for the widths of
+    regimes avoids 0 and infinity. Otherwise, a regime could collapse onto a single condition, or
     two regimes could coincide [RG97]_. No correction is needed for accuracies of 0 and 1.
 
     Examples

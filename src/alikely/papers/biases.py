@@ -49,7 +49,7 @@ def cue_bias(
     intervals: Intervals = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Estimate the proportion of decisions for a cue that conflicts with the true class.
+    """Estimate how often observers respond to a cue that conflicts with the true class.
 
     Cue-conflict images have the shape of one class (the truth) and the texture of another. The
     texture bias is the proportion of decisions for the texture among decisions for either cue. The
@@ -61,14 +61,16 @@ def cue_bias(
         Responses with classes.
     attribute : "texture" or mapping of str to str
         Class of the competing cue: a mapping from items to classes, or ``"texture"``, which reads
-        it from item names such as ``cat3-dog12`` (shape, then texture). Items without a cue are
-        excluded.
+        it from item names such as ``cat3-dog12`` (shape, then texture). Items without a competing
+        cue are excluded.
     dataset : str, optional
         Data set to use. Default: all.
     n_resamples : int
-        Number of bootstrap samples of items, and number of posterior draws, at least 2.
+        Number of bootstrap replicates and of posterior draws, at least 2. The bootstrap resamples
+        items.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Intervals to show (Wilson [W27]_, resampled items, Beta posterior). Default: the posterior.
+        Intervals to show: analytic (Wilson [W27]_), bootstrap over items, or posterior (Beta).
+        Default: posterior.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -89,9 +91,9 @@ def cue_bias(
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If the trials have correctness only, or items are repeated within a condition.
-        If the shape in an item's name is not its true class, or a cue is not a class.
-        If no item has a cue that conflicts with its true class, or `n_resamples` is below 2.
+        If only correctness is known, or items are repeated within a condition. If the shape in an
+        item's name is not its true class, or a cue is not a class. If no item has a cue that
+        conflicts with its true class, or `n_resamples` is below 2.
 
     Notes
     -----
@@ -189,15 +191,16 @@ def item_contrast(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Find items that are easy for one group of observers and hard for another.
 
-    Items that are easy for humans and hard for models are not in themselves evidence of a
-    difference. If difficulties for the two groups are unrelated, many such items occur by chance.
-    The function compares the observed number with the number expected by chance.
+    Items that are easy for humans and hard for models are not by themselves evidence of a
+    difference between the groups. If difficulties are unrelated between the two groups, many such
+    items occur by chance. The function compares the observed number with the number expected by
+    chance.
 
     Parameters
     ----------
     trials : Trials
         Aligned responses. Missing responses count as errors. An item that occurs in several
-        conditions counts once in each.
+        conditions counts once in each condition.
     one, other : str
         Kinds of observers.
     easy, hard : float
@@ -215,10 +218,10 @@ def item_contrast(
         One row per direction, with columns
 
         - ``easy for``: the group
-        - ``observed``, ``expected``: number of items, and the number expected by chance
+        - ``observed``, ``expected``: observed number of items, and number expected by chance
         - ``chance_lb``, ``chance_ub``: central 95% range of numbers that occur by chance
-        - ``p_fewer``, ``p_more``: probabilities of at most, and of at least, the observed number by
-          chance
+        - ``p_fewer``, ``p_more``: probabilities that at most, or at least, the observed number of
+          items occurs by chance
 
     Raises
     ------
@@ -226,8 +229,8 @@ def item_contrast(
         If `trials` is not a `Trials` object.
     ValueError
         If a group is unknown, or both groups are the same.
-        If thresholds are out of order.
-        If no item was shown to both groups, or items are repeated within a condition.
+        If `easy` and `hard` are out of order. If no item was shown to both groups, or items are
+        repeated within a condition.
 
     Notes
     -----

@@ -36,19 +36,20 @@ def external_correlations(
 ) -> pd.DataFrame:
     """Compute rank correlations of observers' scores with external variables [G20]_.
 
-    This is the analysis of figures SF.9 to SF.12 of [G20]_. Uncertainty in the scores is not
+    This is the analysis shown in figures SF.9 to SF.12 of [G20]_. Uncertainty in the scores is not
     propagated into the intervals.
 
     Parameters
     ----------
     scores : pandas.Series
-        Score by observer, such as ``benchmark.summary().set_index("system")["estimate"]``.
+        Score of each observer, such as ``benchmark.summary().set_index("system")["estimate"]``.
     outside : pandas.DataFrame
         External variables: one row per observer (index) and one column per variable, such as
         accuracy on other images, number of parameters, or similarity to neural recordings.
         Observers without a row or a value are excluded.
     n_resamples, n_permutations : int
-        Numbers of bootstrap samples of the observers and of permutations, at least 1.
+        Number of bootstrap replicates, which resample observers, and number of permutations; each
+        at least 1.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -68,7 +69,8 @@ def external_correlations(
     TypeError
         If `scores` is not a Series or `outside` is not a DataFrame.
     ValueError
-        If an observer has two rows, a column does not contain numbers, or a number is out of range.
+        If an observer has two rows, if a column does not contain numbers, or if a number is out of
+        range.
 
     Examples
     --------

@@ -81,7 +81,7 @@ def items_for_agreement(
     against : float, optional
         Value that the interval should exclude.
     ci_prob : float
-        Probability of the interval, in (0, 1).
+        Probability level of the interval, in (0, 1).
 
     Returns
     -------

@@ -187,7 +187,7 @@ def expected_errors(
     n_repeats : array_like of int
         Number of times that each human sees each image. All three inputs broadcast.
     ci_prob : float
-        Probability of the interval, in (0, 1).
+        Probability level of the interval, in (0, 1).
 
     Returns
     -------
@@ -303,7 +303,7 @@ def best_design(
     max_observers, max_repeats : int
         Number of humans available, and maximum number of times that each human sees an image.
     ci_prob : float
-        Probability of the interval, in (0, 1).
+        Probability level of the interval, in (0, 1).
 
     Returns
     -------
@@ -486,7 +486,8 @@ def plan_reader_study(
         True difference between two modalities to detect. For a pilot with one modality, the true
         mean, tested against 0.
     ci_prob : float
-        Probability of the interval, in (0, 1). The level of the two-sided test is ``1 - ci_prob``.
+        Probability level of the interval, in (0, 1). The level of the two-sided test is ``1 -
+        ci_prob``.
 
     Returns
     -------

@@ -72,7 +72,7 @@ def item_precision(
     tolerance : array_like
         Largest acceptable distance, in (0, 1).
     ci_prob : float
-        Probability of the central range, in (0, 1).
+        Probability content of the central range, in (0, 1).
     outside : array_like
         Highest acceptable probability of a larger distance, in (0, 1). Used without `n_answers`.
 

@@ -385,7 +385,7 @@ def interval_width(
         simulated data sets. ``"auto"`` simulates if fewer than 10 trials are expected in a cell of
         the table; otherwise, it uses the formula, which is accurate to within 3%.
     ci_prob : float
-        Probability of the interval, in (0, 1).
+        Probability level of the interval, in (0, 1).
     metric : str or Metric
         Metric of correctness. For metrics other than error consistency, `ec` still describes the
         observers.
@@ -940,7 +940,7 @@ def assurance(
     rope : (float, float), optional
         Region of practical equivalence.
     ci_prob : float
-        Probability of the interval, in (0, 1).
+        Probability level of the interval, in (0, 1).
     n_datasets : int
         Number of simulated studies for each number of trials, at least 100.
     prior : mapping or sequence of four numbers, optional

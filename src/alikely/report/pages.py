@@ -70,7 +70,8 @@ class Report:
         Parameters
         ----------
         path : str or path
-            File to write. An existing file is replaced when the new one is complete.
+            Path of the file to write. An existing file is replaced only when the new file is
+            complete.
 
         Raises
         ------

@@ -282,9 +282,9 @@ def alignment_table(
     labels : mapping, pandas.Series or xarray.DataArray, optional
         Regime of each condition, such as ``alikely.regimes(spectrum)["label"]``.
     ci_prob : float
-        Probability of the intervals, in (0, 1).
+        Probability level of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
-        Equal-tailed or highest-density interval of the replicates.
+        Kind of the bootstrap interval: equal-tailed or highest-density.
 
     Returns
     -------

@@ -179,9 +179,9 @@ def regime_probabilities(
     tree : xarray.DataTree
         As returned by `fit_spectrum`.
     ci_prob : float
-        Probability of the intervals, in (0, 1).
+        Probability level of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
-        Equal-tailed or highest-density interval.
+        Kind of the interval: equal-tailed or highest-density.
 
     Returns
     -------

@@ -61,9 +61,9 @@ def regime_alignment(
         error consistency and misclassification agreement, ``mean_ratio`` is the ratio that [X26]_
         use for ranks (their equation 2). Default: every metric separately.
     ci_prob : float
-        Probability of the intervals, in (0, 1).
+        Probability level of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
-        Equal-tailed or highest-density interval of the replicates.
+        Kind of the bootstrap interval: equal-tailed or highest-density.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness of the rank sets.
 
