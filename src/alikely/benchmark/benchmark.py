@@ -241,7 +241,7 @@ def differences(
         `alikely.benchmark.reader_study` (modalities) are also accepted; their only option is
         `ci_prob`.
     generalize_to : {"images", "observers", "both"}, optional
-        Population that intervals generalize to: new images, new humans, or both. Default: both.
+        Population to which intervals generalize: new images, new humans, or both. Default: both.
         Not available for `alikely.benchmark.scores_from_result`.
     level : str
         A data set, or ``"overall"``, the unweighted mean of all data sets.

@@ -227,7 +227,7 @@ def rank_by_metric(
     metrics : sequence of str or Metric
         At least two metrics of trials.
     generalize_to : {"images", "observers", "both"}
-        Population that rank sets generalize to: new images, new humans, or both.
+        Population to which rank sets generalize: new images, new humans, or both.
     ci_prob : float
         Probability that all rank sets of a metric cover the true ranks, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

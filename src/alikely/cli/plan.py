@@ -325,7 +325,7 @@ def choose(
     target: list[str] | None = None,
     models: str = "model",
 ) -> None:
-    """Choose the images that are most informative about models and humans.
+    """Choose the images that are most informative about the consistency of models with humans.
 
     FILE has the responses of models to all images, as for alikely compare. After humans have
     responded, pass the plan to Trials.with_inclusion in Python.

@@ -135,7 +135,7 @@ def difference(
         If the metric is symmetric, the order within a pair does not matter: ``"a x b"`` also
         selects ``"b x a"``.
     generalize_to : {"images", "observers", "both"}, optional
-        For scores: population that intervals generalize to, as in `alikely.Result.summary`.
+        For scores: population to which intervals generalize, as in `alikely.Result.summary`.
     level : str
         For scores: a data set, or ``"overall"``.
     rope : (float, float), optional
@@ -453,7 +453,7 @@ def contrast(
         - ``rope_mass``: proportion of draws in `rope`
         - ``frac_undefined``: fraction of undefined draws
         - with ``"all"``, the ``center`` of the analytic interval and its degrees of freedom ``df``
-        - ``note``: why a value is undefined or unreliable
+        - ``note``: the reason if a value is undefined or unreliable
 
     Raises
     ------

@@ -234,7 +234,7 @@ class Result:
         Parameters
         ----------
         generalize_to : {"images", "observers", "both"}, optional
-            For scores: population that intervals generalize to (new images, new humans, or both).
+            For scores: population to which intervals generalize (new images, new humans, or both).
             Default: both. The posterior generalizes to new images with these humans (``"images"``).
         level : str or None
             For scores: a data set, ``"overall"`` (the unweighted mean of all data sets), or None
@@ -279,8 +279,8 @@ class Result:
               replicates
             - ``p_null``, the test against independent observers; on request ``p_null_bh``
               (Benjamini-Hochberg adjusted over all rows), ``p_fisher``, ``log_bf10`` (nats)
-            - ``note``: why a value is undefined or an interval is not reliable; on request
-              ``note_codes``, the codes of these notes
+            - ``note``: the reason if a value is undefined or an interval is not reliable; on
+              request ``note_codes``, the codes of these notes
 
             The summary of a matrix has these columns, sorted by descending estimate, and on request
             ``log10_p`` (Fisher's exact test) and ``p_adjusted`` (adjusted over all entries).

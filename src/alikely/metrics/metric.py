@@ -299,7 +299,7 @@ class Metric:
         return way(self.value, array)
 
     def influence(self, sums: Any) -> Floats:
-        """Compute the influence of a trial of each kind, on the scale of the value."""
+        """Compute each kind of trial's influence: its derivative times the number of trials."""
         array = np.asarray(sums, dtype=np.float64)
         return np.asarray(array.sum(axis=-1, keepdims=True) * self.derivative(array))
 

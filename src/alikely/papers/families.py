@@ -59,10 +59,10 @@ def family_tests(
     n_permutations: int = 10_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Test whether models of one family have more similar profiles than expected by chance [A01]_.
+    """Test whether models of the same family have more similar profiles than expected [A01]_.
 
-    The profile of a model consists of its agreement with humans in the conditions of a regime, by
-    every metric of the alignment.
+    The profile of a model is its agreement with humans in each condition of a regime, measured by
+    all metrics of the alignment.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def family_tests(
     regimes : mapping, pandas.Series or xarray.DataArray, optional
         Label of each condition, as returned by `alikely.regimes`. Default: all conditions together.
     n_permutations : int
-        Number of permutations of each test, at least 2.
+        Number of permutations for each test, at least 2.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -83,30 +83,30 @@ def family_tests(
     pandas.DataFrame
         One row per regime and hypothesis, with columns
 
-        - ``regime`` (if given), ``n_conditions`` (tested) and ``n_undefined`` (excluded because
-          some metric is undefined for a model)
+        - ``regime`` (if given), ``n_conditions`` (number of tested conditions) and ``n_undefined``
+          (number of conditions excluded because a metric is undefined for a model)
         - ``hypothesis``: ``H1`` (families), ``H1 within super-families`` (families, with labels
-          shuffled within super-families), ``H2`` (super-families), and ``H1 in NAME`` (families of
-          one super-family, among its models)
+          shuffled within super-families), ``H2`` (super-families), or ``H1 in NAME`` (only the
+          families and models of one super-family)
         - ``statistic``: mean distance between members of a family, in units of agreement
         - ``null_mean``, ``null_sd``: mean and standard deviation of the statistic over permutations
         - ``effect_size``: standardized difference, below 0 if members are closer than expected by
           chance
         - ``p_value``: one-sided p-value, at least ``1 / (1 + n_permutations)``
         - ``n_groups``, ``n_systems``
-        - ``note``: why the numbers are NaN
+        - ``note``: the reason if the numbers are NaN
 
     Raises
     ------
     TypeError, ValueError
-        If a condition has no label, a model has no family, or a family is in two super-families.
-        If there are fewer than two families, or no family has two models.
+        If a condition has no label, if a model has no family, or if a family is in two
+        super-families. If there are fewer than two families, or no family has two models.
 
     Notes
     -----
-    ``H1`` can also be true if families are similar only because super-families are, and ``H2`` if
-    only families are homogeneous. The test within super-families removes differences between
-    super-families.
+    A small p-value for ``H1`` may be due to homogeneous super-families alone, and a small p-value
+    for ``H2`` to homogeneous families alone. The test within super-families removes differences
+    between super-families.
 
     Examples
     --------
@@ -216,29 +216,30 @@ def regime_family_contrasts(
         One row per metric, regime and pair of families, with columns
 
         - ``metric``, ``regime``, ``n_conditions``, ``family``, ``other``
-        - ``difference``: difference of the families' means of `ratio_of_means`, with bounds from
-          joint replicates, such as ``difference_eti95_lb``. The bounds generalize to new images and
-          humans with these models, and are infinite if the human-human interval includes 0
-        - ``estimate_difference``: difference of the mean estimates, not divided by a ceiling, with
-          bounds
+        - ``difference``: difference between the families' means of `ratio_of_means`, with bounds
+          from joint replicates, such as ``difference_eti95_lb``. The bounds generalize to new
+          images and humans with these models, and are infinite if the human-human interval includes
+          0
+        - ``estimate_difference``: difference between the mean estimates, not divided by a ceiling,
+          with bounds
         - ``n``, ``n_other``, ``median_rank``, ``median_rank_other``
         - ``superiority``: probability that a member of ``family`` has a better rank than a member
           of ``other``, in [0, 1]; ties count half
         - ``p_value``, ``p_value_bh``: p-value of a two-sided Mann-Whitney test of ranks [MW47]_,
-          unadjusted and adjusted within metric and regime. The test generalizes to new models with
-          these images and humans
+          unadjusted and adjusted within metric and regime. The test generalizes to new models, with
+          the same images and humans
         - ``note``
 
     Raises
     ------
     TypeError, ValueError
-        As in `alikely.spectrum.regime_alignment`, or if there are fewer than two families.
+        If there are fewer than two families. Also as in `alikely.spectrum.regime_alignment`.
 
     Notes
     -----
-    The p-value is exact if no two scores of a pair of families are equal. Otherwise, it is from the
-    normal approximation with corrections for ties and continuity. With two families of three
-    models, it is at least 0.1.
+    The p-value is exact if no scores are tied within a pair of families. Otherwise, a normal
+    approximation with corrections for ties and continuity is used. With two families of three
+    models, the p-value is at least 0.1.
 
     Examples
     --------
@@ -399,16 +400,18 @@ def compare_groupings(
     n_permutations: int = 10_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Compute Cohen's d for several groupings of the same distances [C88]_.
+    """Compute Cohen's d for several groupings of systems, from the same distances [C88]_.
 
-    Groupings with a larger d explain the distances better.
+    The larger d is, the better a grouping explains the distances.
 
     Parameters
     ----------
     distances : xarray.DataArray or pandas.DataFrame, shape (system, system)
-        Symmetric matrix with the names of the systems along both sides. The diagonal is ignored.
+        Symmetric matrix with the names of the systems as index and columns. The diagonal is
+        ignored.
     groupings : mapping of str to mapping, pandas.Series or xarray.DataArray
-        Group of each system, such as conditions by distortion and by regime.
+        Groupings by name, each with the group of every system; for example, conditions grouped by
+        distortion and by regime.
     n_permutations : int
         Number of random permutations of the labels, at least 2.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -421,22 +424,21 @@ def compare_groupings(
 
         - ``grouping``, ``n_groups``
         - ``cohens_d``: ``mean_between`` minus ``mean_within``, divided by the pooled standard
-          deviation of distances
+          deviation of the distances
         - ``p_value``: p-value of a one-sided permutation test [MBJ76]_, at least
           ``1 / (1 + n_permutations)`` [PS10]_
 
     Raises
     ------
     TypeError, ValueError
-        If a name is missing, unknown or given twice.
-        If the matrix is not symmetric, or a distance is undefined.
-        If there is no grouping, fewer than two groups, or no group with two members.
-        If all distances are equal.
+        If a name is missing, is unknown or occurs twice. If the matrix is not symmetric, or a
+        distance is undefined. If there is no grouping, or a grouping has fewer than two groups or
+        no group with two members. If all distances are equal.
 
     Notes
     -----
-    Distances that share a system are dependent, so d has no t distribution. Two groups of three
-    systems allow only 10 groupings, so p is rarely below 0.1.
+    Distances that share a system are dependent, so d cannot be tested with a t distribution. Six
+    systems can be split into two groups of three in only 10 ways, so p is rarely below 0.1.
 
     Examples
     --------
@@ -490,9 +492,9 @@ def family_scores(
     n_permutations: int = 2_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Compare similarity within and between families, by several metrics on a common scale.
+    """Compare similarity within and between families, using several metrics on a common scale.
 
-    Every metric is standardized over its pairs, so that metrics can be compared as in figures 6 and
+    Each metric is standardized over all pairs, so that metrics can be compared as in figures 6 and
     7 of [X25]_. Because pairs share observers, the standard deviation over pairs does not measure
     uncertainty. The test therefore shuffles the families of the observers [M67]_.
 
@@ -503,8 +505,9 @@ def family_scores(
     families : mapping, pandas.Series or xarray.DataArray
         Family of each observer in the pairs.
     within_domain : bool
-        Whether to standardize within each data set and condition. [X25]_ standardize over all of
-        them, so that differences between data sets mask those between families.
+        Whether to standardize within each data set and condition. [X25]_ standardize over all data
+        sets and conditions together, so differences between data sets mask differences between
+        families.
     n_permutations : int
         Number of permutations, at least 1.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -513,15 +516,15 @@ def family_scores(
     Returns
     -------
     pandas.DataFrame
-        One row per metric and pair of families (or one family), with columns
+        One row per metric and pair of families (or single family), with columns
 
         - ``metric``, ``family``, ``other``
         - ``n_pairs``: number of pairs of observers
-        - ``n_entries``: number of pairs in all data sets and conditions, of which ``n_undefined``
-          are excluded
+        - ``n_entries``: number of pairs, summed over data sets and conditions; ``n_undefined`` of
+          these are excluded
         - ``z``, ``sd``: mean and standard deviation of the standardized values
-        - ``p_value``: two-sided probability that ``z`` for shuffled families is at least as far
-          from 0, in ``[1 / (n_permutations + 1), 1]``
+        - ``p_value``: two-sided p-value: probability that ``z`` is at least as far from 0 for
+          shuffled families, in ``[1 / (n_permutations + 1), 1]``
         - ``p_value_bh``: p-value adjusted over all rows
 
     Raises

@@ -62,14 +62,15 @@ def reconstruct_leaderboard(
     n_samples: int = 1_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Reconstruct intervals and ranks of the models of a leaderboard from printed scores [K25]_.
+    """Reconstruct the intervals and ranks of models on a leaderboard from printed scores [K25]_.
 
     Parameters
     ----------
     table : pandas.DataFrame
         One row per model and condition, with columns ``system, dataset, condition, score``. All
-        models need the same conditions. ``condition`` can be omitted if each data set has only one.
-        Scores are error consistencies divided by the human-human value of the condition.
+        models must have scores in the same conditions. ``condition`` can be omitted if each data
+        set has only one condition. Scores are error consistencies divided by the human-human value
+        of the condition.
     human_trials : Trials
         Responses of the humans that define the ceilings, in these conditions. Models are ignored.
     humans : str
@@ -82,16 +83,17 @@ def reconstruct_leaderboard(
     Returns
     -------
     pandas.DataFrame
-        One row per scheme and model, the best first, with columns
+        One row per scheme and model, starting with the best model, with columns
 
-        - ``scheme``: ``"pairs"`` (as published), ``"pairs, optimistic"`` or ``"shared trials"``,
-          see Notes
+        - ``scheme``: ``"pairs"`` (as published), ``"pairs, optimistic"`` or ``"shared trials"``
+          (see Notes)
         - ``system``
         - ``estimate``: mean over conditions within data sets, then over data sets [G21]_
         - ``se`` and limits of the interval, for new images with these humans
-        - ``rank``: ties share the better rank
-        - ``rank_lb``, ``rank_ub``: joint confidence set [MRSW24]_
-        - ``width_over_shared``: width of the interval divided by that of ``"shared trials"``
+        - ``rank``: rank of the model; tied models share the better rank
+        - ``rank_lb``, ``rank_ub``: limits of the simultaneous confidence set [MRSW24]_
+        - ``width_over_shared``: width of the interval divided by its width under ``"shared
+          trials"``
         - ``infeasible``: number of conditions in which no accuracy is compatible with the printed
           score for every human
 
@@ -100,26 +102,26 @@ def reconstruct_leaderboard(
     TypeError
         If an argument has the wrong type.
     ValueError
-        If a column or a score is missing, or a model lacks a condition or has it twice.
-        If the humans lack a condition, or are always or never correct in it.
-        If a ceiling is not above 0, or the error consistency of a score is not in [-1, 1].
-        If `n_samples` is below 100.
+        If a column or a score is missing, or a model lacks a condition or has a condition twice. If
+        the humans lack a condition, or are always or never correct in a condition. If a ceiling is
+        not above 0, or the error consistency that a score implies is not in [-1, 1]. If `n_samples`
+        is below 100.
 
     Notes
     -----
-    ``"pairs"`` simulates separate trials for each human. The accuracy of the model is the middle of
-    the range that the scores allow or, with ``"pairs, optimistic"``, its lowest value.
-    ``"shared trials"`` simulates the same model responses for all humans.
+    ``"pairs"`` simulates separate trials for each human. The assumed accuracy of the model is the
+    middle of the range that the scores allow or, with ``"pairs, optimistic"``, the lowest value in
+    this range. ``"shared trials"`` simulates the same model responses for all humans.
 
-    With separate trials, the noise of the model's responses is wrongly averaged over humans. We
+    With separate trials, the noise in the model's responses is wrongly averaged over humans. We
     checked this with 22 models on 6 data sets of the model-vs-human benchmark. Intervals computed
-    from the trials had half widths of 0.0191 for new images. The schemes gave half widths of 0.0119
-    (pairs), 0.0081 (optimistic) and 0.0203 (shared), with coverage of 0.78, 0.59 and 0.96 (nominal
-    0.95).
+    from the trials had a half-width of 0.0191 for new images. The schemes gave half-widths of
+    0.0119 (pairs), 0.0081 (optimistic) and 0.0203 (shared), with coverages of 0.78, 0.59 and 0.96
+    (nominal 0.95).
 
-    No scheme accounts for the images that all models share, so ranks treat their sampling errors as
-    independent. Near ceiling accuracy, replicates are biased, so intervals are centered on the
-    printed score, not on the mean of the replicates.
+    No scheme takes into account that all models saw the same images, so rank sets treat the
+    sampling errors of models as independent. Near ceiling accuracy, replicates are biased, so
+    intervals are centered on the printed score rather than on the mean of the replicates.
 
     Examples
     --------
@@ -263,28 +265,28 @@ def reconstruct_score(
 ) -> Reconstruction:
     """Reconstruct the interval of a model's mean error consistency from printed scores [K25]_.
 
-    Leaderboards print a score per condition, without trials. A model's scores, together with the
-    accuracies of the humans, limit the accuracies that the model can have. Given an assumed
-    accuracy, trials can be simulated and scored.
+    Leaderboards print one score per condition, without trials. The accuracies of humans limit the
+    possible accuracies of the model. Given an assumed accuracy, trials can be simulated and scored.
 
     Parameters
     ----------
     ceiling_normalized : array_like, shape (condition,)
-        Error consistency divided by the ceiling. Leaderboards print the absolute value, so a score
-        near 0 may have had either sign.
+        Error consistency divided by the ceiling. Leaderboards print the absolute value, so the sign
+        of a score near 0 is unknown.
     ceiling : array_like, shape (condition,)
         Human-human error consistency, in (0, 1).
     human_accuracy : array_like, shape (condition, human)
-        Accuracy of each human, in (0, 1). NaN if a human is missing in a condition.
+        Accuracy of each human, in (0, 1). NaN if a human has no trials in a condition.
     n_trials : array_like of int, scalar or shape (condition,)
         Number of trials in each condition.
     assumption : {"middle", "optimistic"}
         Assumed accuracy of the model, within the range that scores and human accuracies allow: the
-        middle, or the lowest, which gives the most errors and the narrowest interval.
+        middle of this range, or the lowest value. The lowest value gives the most errors and the
+        narrowest interval.
     simulation : {"shared", "pairs"}
-        Whether to simulate humans and model on the same images with the cohort copy model, or each
-        pair on separate trials [K25]_. ``"pairs"`` gives an interval that is too narrow, because it
-        ignores that all humans are compared with the same model responses.
+        Whether to simulate the humans and the model on the same images, with the cohort copy model,
+        or each human-model pair on separate trials [K25]_. ``"pairs"`` gives an interval that is
+        too narrow, because it ignores that all humans are compared with the same model responses.
     n_samples : int
         Number of simulated experiments, at least 100.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -293,7 +295,7 @@ def reconstruct_score(
     Returns
     -------
     Reconstruction
-        Estimate and interval, for new images with these humans.
+        Estimate and interval, which generalizes to new images with these humans.
 
     Raises
     ------

@@ -51,7 +51,7 @@ def plot_radar(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the alignment of families of models over data sets as a radar plot.
+    """Draw the alignment of model families with humans, by data set, as a radar plot.
 
     Parameters
     ----------
@@ -67,19 +67,19 @@ def plot_radar(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes have one spoke per data set, one polygon per family, and one for human-human
-        values. Polygons show means over the models of the family and the conditions of the data
-        set. Conditions in which any system lacks a value are excluded; the legend gives their
-        number. Data sets without remaining conditions have no spoke. Negative values are inside the
-        gray circle.
+        Axes with one spoke per data set, one polygon per family, and one polygon for human-human
+        values. Polygons show means over the models of a family and the conditions of a data set.
+        Conditions in which any system lacks a value are excluded; the legend states their number.
+        Data sets without remaining conditions have no spoke. Negative values are inside the gray
+        circle.
 
     Raises
     ------
     TypeError
         If families have no names, or the axes are not polar.
     ValueError
-        If the table is empty or lacks a column or the metric.
-        If a model has no family, or fewer than three data sets are left.
+        If the table is empty, or lacks a column or the metric. If a model has no family, or fewer
+        than three data sets remain.
 
     Examples
     --------
@@ -188,16 +188,16 @@ def plot_condition_map(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a t-SNE map in which conditions with similar errors are close together [MH08]_.
+    """Draw a t-SNE map on which conditions with similar errors are close together [MH08]_.
 
     Parameters
     ----------
     divergences : xarray.Dataset, xarray.DataArray or pandas.DataFrame
         Divergences as returned by `alikely.errors.condition_divergences`, or a matrix of distances
-        with names along both sides.
+        with names as index and columns.
     groups : mapping, pandas.Series or xarray.DataArray
         Group of each condition, which determines its color: a regime, such as ``found["label"]``
-        from `alikely.regimes`, or a distortion. Conditions that are only in the mapping are
+        from `alikely.regimes`, or a distortion. Conditions that occur only in this mapping are
         ignored.
     perplexity : float
         Effective number of neighbors, above 0 and below the number of conditions.
@@ -209,8 +209,8 @@ def plot_condition_map(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes have one point per condition. Where there is space, points are labeled, with only
-        the level if groups are data sets.
+        Axes with one point per condition. Points are labeled where there is space. If groups are
+        data sets, labels show only the level.
 
     Raises
     ------
@@ -222,8 +222,8 @@ def plot_condition_map(
 
     Notes
     -----
-    Units and distances between clusters have no meaning. scikit-learn squares the distances, as
-    t-SNE requires, so conditions that are close are drawn even closer.
+    The units of the axes and the distances between clusters have no meaning. scikit-learn squares
+    the distances, as t-SNE requires, so similar conditions are drawn even closer together.
 
     Examples
     --------

@@ -58,21 +58,22 @@ def representation_similarity(
     Parameters
     ----------
     representations : mapping of str to array_like, shape (item, unit)
-        Activations of each system (for CKA), or its class probabilities (for SOC and SOCE), for the
-        same items in the same order.
+        Activations (for CKA) or class probabilities (for SOC and SOCE) of each system, for the same
+        items in the same order.
     metric : {"debiased_cka", "cka", "soc", "soce"}
         One of
 
-        - ``"debiased_cka"``, ``"cka"``: linear centered kernel alignment (CKA), without or with its
-          upward bias
+        - ``"debiased_cka"``, ``"cka"``: linear centered kernel alignment (CKA), with or without
+          correction of its upward bias
         - ``"soc"``: similarity of confidences, ``1 / (1 + mean Jensen-Shannon divergence in bits)``
-        - ``"soce"``: the same for items that both systems get wrong
+        - ``"soce"``: the same similarity for items that both systems get wrong
 
-        For representational dissimilarity matrices (RDMs), see rsatoolbox.
+        For representational dissimilarity matrices (RDMs), use rsatoolbox.
     truth : array_like of int, shape (item,), optional
         Index of the true class of each item. Required for SOCE.
     n_resamples : int
-        Number of bootstrap replicates, which resample the same items for all pairs, at least 2.
+        Number of bootstrap replicates, at least 2. Each replicate uses the same resampled items for
+        all pairs.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -82,11 +83,11 @@ def representation_similarity(
         One row per pair, with columns
 
         - ``dataset``, ``condition``, ``observer_a``, ``observer_b``
-        - the value, in a column with the name of the metric
+        - the value, in a column named after the metric
         - ``se``: standard error from influence functions
         - bounds of a normal interval (``analytic_ci95_lb``) and of the bootstrap interval
         - ``n_items``
-        - ``note``: why a value is undefined
+        - ``note``: the reason if a value is undefined
 
         `alikely.metric_correlations` accepts ``table[[..., metric]]``.
 
@@ -102,14 +103,14 @@ def representation_similarity(
 
     Notes
     -----
-    In the debiased form, copies of an item in a bootstrap sample are not paired with each other.
-    The plain form has an upward bias of about the number of units divided by the number of items.
-    Its replicates have an additional bias, because they contain fewer different items.
+    For debiased CKA, copies of an item in a bootstrap sample are not paired with each other. Plain
+    CKA has an upward bias of approximately the number of units divided by the number of items. Its
+    bootstrap replicates are biased further, because they contain fewer different items.
 
-    We simulated 100 items and 50 units; the value for infinitely many items was 0.34. For the plain
-    form (mean 0.55), coverage was 0 for both intervals (nominal 0.95; 100 data sets). For the
-    debiased form (mean 0.34), it was 0.98 for the bootstrap interval and 0.90 for the interval from
-    `se` (400 data sets).
+    We simulated 100 items and 50 units; the value for infinitely many items was 0.34. For plain CKA
+    (mean 0.55), the coverage of both intervals was 0 (nominal 0.95; 100 data sets). For debiased
+    CKA (mean 0.34), coverage was 0.98 for the bootstrap interval and 0.90 for the interval computed
+    from `se` (400 data sets).
 
     Examples
     --------

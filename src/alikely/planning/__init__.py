@@ -1,4 +1,4 @@
-"""Plan numbers of trials, observers and items: widths, power, assurance and sequential designs."""
+"""Plan the numbers of trials, observers and items for a width, a power or an assurance."""
 
 from __future__ import annotations
 

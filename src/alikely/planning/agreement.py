@@ -54,28 +54,28 @@ def items_for_agreement(
     against: float | None = None,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Compute the number of items for a given interval width of agreement, or vice versa.
+    """Compute the number of items needed for an agreement interval of given width, or vice versa.
 
-    The plan assumes exchangeable readers who rate all items, except for ratings missing at random.
-    If readers are a random sample, use `alikely.planning.plan_reader_study`. If you have a pilot,
-    use `alikely.planning.plan_from`.
+    The plan assumes exchangeable readers who rate all items, except for ratings that are missing at
+    random. If readers are a random sample, use `alikely.planning.plan_reader_study`. If you have
+    data from a pilot study, use `alikely.planning.plan_from`.
 
     Parameters
     ----------
     value : array_like
-        True value of the coefficient, below 1. The lower limit is the value for readers whose
-        ratings are independent given the class frequencies.
+        True value of the coefficient, below 1. The smallest possible value is that for readers
+        whose ratings are independent given the class frequencies.
     width : array_like, optional
-        Width of the interval, in (0, 2]. It broadcasts with `value`.
+        Width of the interval, in (0, 2]. `value` and `width` broadcast.
     n_items : array_like of int, optional
-        Number of items, at least 2. Give it instead of `width`.
+        Number of items, at least 2. Use this instead of `width`.
     coefficient : str
         Coefficient of `alikely.agreement`: ``"cohen_kappa"``, ``"fleiss_kappa"``, ``"gwet_ac1"``,
         ``"krippendorff_alpha"``, ``"brennan_prediger"`` or ``"raw_agreement"``.
     n_readers : int
         Number of readers, at least 2.
     shares : sequence of float
-        Frequency of each class, above 0; frequencies sum to 1.
+        Relative frequency of each class, above 0; frequencies sum to 1.
     missing : float
         Proportion of ratings that are missing, in [0, 1).
     against : float, optional
@@ -88,32 +88,32 @@ def items_for_agreement(
     pandas.DataFrame
         One row per value and width (or number of items), with columns
 
-        - ``value``, ``n_items``: true value, number of items to show
+        - ``value``, ``n_items``: true value, and number of items to show
         - ``se``: standard error
-        - ``lower``, ``upper``, ``width``: analytic interval of a study whose estimate equals the
-          true value
+        - ``lower``, ``upper``, ``width``: limits and width of the analytic interval if the estimate
+          equals the true value
         - ``n_minority_ratings``: expected number of items times the proportion of ratings outside
           the most frequent class
-        - ``power``: probability that the interval excludes `against`, if given
+        - ``power``: probability that the interval excludes `against` (if `against` is given)
         - ``note``: a warning if coverage is low because few ratings are outside the most frequent
           class
 
     Raises
     ------
     ValueError
-        If a number is out of range or the coefficient is unknown. If both or neither of `width` and
-        `n_items` are given. If there are too many readers and classes to enumerate all rating
-        patterns.
+        If a number is out of range, or the coefficient is unknown. If `width` and `n_items` are
+        both given or both missing. If there are too many readers and classes to enumerate all
+        rating patterns.
 
     Notes
     -----
-    Each item has its own class probabilities, from a Dirichlet distribution with mean `shares`, and
-    every reader's rating is drawn from these [M62]_. With two classes this is the
-    common-correlation model [DE92]_. The influence function of the coefficient is evaluated at
-    every rating pattern. Its variance divided by `n_items` gives the squared standard error [G08]_,
-    on the logit scale as in `alikely.agreement`. About half of all studies have a wider interval
-    than planned. With more than two readers, standard errors also depend on the higher-order
-    dependence between readers.
+    The class probabilities of each item are drawn from a Dirichlet distribution with mean `shares`,
+    and every reader's rating of the item is drawn from these probabilities [M62]_. With two classes
+    this is the common-correlation model [DE92]_. The influence function of the coefficient is
+    evaluated for every rating pattern. The variance of the influence divided by `n_items` is the
+    squared standard error [G08]_. Intervals are computed on the logit scale, as in
+    `alikely.agreement`. In about half of all studies, the interval is wider than planned. With more
+    than two readers, standard errors also depend on the higher-order dependence between readers.
 
     Examples
     --------

@@ -677,12 +677,12 @@ def choose_images(
     shown: Collection[str] = (),
     rng: RandomState = None,
 ) -> StimulusPlan:
-    """Choose the images that are most informative about models and humans.
+    """Choose the images that are most informative about the consistency of models with humans.
 
-    The choice is based on the models' responses, because models can respond to every image at no
-    cost. Images on which models agree carry little information about which model is closer to
-    humans. Each condition has a separate design, because differences in difficulty between
-    conditions inflate consistency.
+    The choice is based on the models' responses, because it costs little to show every image to the
+    models. Images on which models agree carry little information about which model is closer to
+    humans. Images are chosen separately for each condition, because differences in difficulty
+    between conditions inflate consistency.
 
     Parameters
     ----------
@@ -699,45 +699,46 @@ def choose_images(
         - ``"A"``: error consistency of one model
 
         With one or two models, images are drawn from strata defined by the models' responses
-        [N34]_, and estimates have a posterior. With more models, images are drawn with
-        probabilities proportional to size and weighted [SSW92]_.
+        [N34]_, and a posterior is available for the estimates. With more models, images are drawn
+        with probability proportional to size, and weighted [SSW92]_.
     models : str or sequence of str
-        Kind of the models, or their names. The difficulty of images is estimated from all of them.
+        Kind of the models, or their names. The difficulty of images is estimated from all of these
+        models.
     n_humans : int, optional
-        Number of participants, each of whom gets a separate list of images. This makes the mean
-        over participants more precise, but participants share few images. Default: one list for
-        all.
+        Number of participants, each of whom sees a separate list of images. This makes the mean
+        over participants more precise, but participants then have few images in common. Default:
+        one list for all participants.
     by_class : bool
-        Whether to balance the true classes as far as strata or sizes allow.
+        Whether to balance the true classes, as far as strata or inclusion probabilities allow.
     uniform_fraction : float, optional
-        Proportion of the sample that is drawn independently of how informative images are, in [0,
-        1]. This adds images of typical difficulty. Default: 0.15 if images are drawn by size,
-        otherwise 0.
+        Proportion of the sample that is drawn regardless of how informative the images are, in [0,
+        1]. This adds images of typical difficulty. Default: 0.15 if images are drawn with
+        probability proportional to size, otherwise 0.
     shown : collection of str
-        Items that participants have already seen. They are excluded.
+        Items that participants have already seen, which are excluded.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same plan.
 
     Returns
     -------
     StimulusPlan
-        Plan with a table that `alikely.Trials.with_inclusion` joins to the responses. All estimates
-        then account for the sampling design.
+        Plan with the table of images to show. Pass it to `alikely.Trials.with_inclusion` after the
+        experiment, so that estimates account for the sampling design.
 
     Raises
     ------
     TypeError
-        If `trials` is not of class `Trials`.
+        If `trials` is not a `Trials` object.
     ValueError
-        If a model or an option is unknown. If `n` is larger than a pool, or too small for its
-        strata. If models respond identically to all images, or `by_class` is set without true
-        classes.
+        If a model or an option is unknown. If `n` is larger than the pool of a condition, or too
+        small for its strata. If models respond identically to all images. If `by_class` is set, but
+        there are no true classes.
 
     Notes
     -----
-    A design for differences reduces the precision of the individual consistencies. A design for two
-    models may leave too few informative images for others. Results flag estimates that are based on
-    few images.
+    A design for differences estimates the individual consistencies less precisely. A design for two
+    models may contain too few informative images for other models. Results flag estimates that are
+    based on few images.
 
     Examples
     --------
@@ -810,7 +811,7 @@ def choose_images(
 class StimulusPlan:
     """Images to show, with their inclusion probabilities.
 
-    Returned by `alikely.planning.choose_images`.
+    Plans are returned by `alikely.planning.choose_images`.
 
     Attributes
     ----------
@@ -825,16 +826,17 @@ class StimulusPlan:
         - ``stratum``, ``stratum_images``, ``model_a``, ``model_b``: only in plans for one or two
           models
 
-        `alikely.Trials.with_inclusion` needs only this table, which can be read from a file.
+        `alikely.Trials.with_inclusion` requires only this table, which can be saved to a file and
+        read again.
     expected : pandas.DataFrame
         One row per condition and ``design`` (``random``, ``chosen``, ``all``), with columns
 
         - ``n_images``: number of images
-        - ``se_pool``, ``se_images``: expected standard errors for one human, for the images of the
-          pool or for new images (root mean square over contrasts)
-        - ``trials_saved``: number of random images per chosen image, for equal precision
+        - ``se_pool``, ``se_images``: expected standard errors for one human, generalizing to the
+          images of the pool or to new images (root mean square over contrasts)
+        - ``trials_saved``: number of random images that give the same precision as one chosen image
 
-        The table is computed from the models alone; `simulate` is more accurate.
+        The table is computed from the responses of models alone; `simulate` is more accurate.
     target : str
         Estimand of the plan.
     notes : tuple of str
@@ -855,7 +857,7 @@ class StimulusPlan:
         return int((self.table["list"] == 1).sum())
 
     def to_csv(self, path: str | Path, layout: Layout = "plan") -> Path:
-        """Write the images for an experiment.
+        """Write the images to show in an experiment to a file.
 
         Parameters
         ----------
@@ -864,12 +866,12 @@ class StimulusPlan:
         layout : {"plan", "psychopy", "jspsych"}
             Format of the file:
 
-            - ``"plan"``: the whole `table`
-            - ``"psychopy"``: a conditions file with ``item, condition, corrAns``
-            - ``"jspsych"``: ``stimulus, condition, correct_response``; as JSON
-              (``timeline_variables``) if the name ends in ``.json``
+            - ``"plan"``: all columns of `table`
+            - ``"psychopy"``: a conditions file with the columns ``item, condition, corrAns``
+            - ``"jspsych"``: a file with the columns ``stimulus, condition, correct_response``, or
+              JSON (``timeline_variables``) if the file name ends in ``.json``
 
-            The last two include ``list`` but not ``inclusion``, so keep the plan as well.
+            The last two formats include ``list`` but not ``inclusion``, so keep the plan as well.
 
         Returns
         -------
@@ -917,23 +919,23 @@ class StimulusPlan:
         )
 
     def precision(self, numbers: Sequence[int]) -> pd.DataFrame:
-        """Compute expected standard errors for the same plan with other numbers of images.
+        """Compute the expected standard errors of the same plan with other numbers of images.
 
         Parameters
         ----------
         numbers : sequence of int
-            Numbers of images in each condition. Numbers that a pool or its strata do not allow are
-            skipped.
+            Numbers of images in each condition. Numbers that are impossible for a pool or its
+            strata are skipped.
 
         Returns
         -------
         pandas.DataFrame
-            Table like `expected`.
+            Table with the same columns as `expected`.
 
         Raises
         ------
         ValueError
-            If no number is allowed.
+            If none of the numbers is possible.
         """
         tables = []
         for pool, drawing in zip(self._pools, self._drawings, strict=True):
@@ -959,12 +961,12 @@ class StimulusPlan:
             One row per image, with columns
 
             - ``dataset``, ``condition``, ``item``: the image
-            - ``size``: root mean square change of the target due to one response, over humans with
-              several accuracies
+            - ``size``: change in the target due to one response (root mean square over humans with
+              several accuracies)
             - ``inclusion``: inclusion probability
             - ``shown``: whether the plan includes the image
-            - ``right``: proportion of models that are correct on it
-            - ``stratum``: number of the stratum, in plans that use strata
+            - ``right``: proportion of models that respond correctly to the image
+            - ``stratum``: number of the image's stratum, in plans that use strata
         """
         parts = []
         for pool, drawing in zip(self._pools, self._drawings, strict=True):
@@ -1005,9 +1007,9 @@ class StimulusPlan:
         Parameters
         ----------
         accuracy, difficulty_correlation : sequence of float
-            Values for the simulated humans, in (0, 1) and [0, 1], respectively.
+            Accuracies, in (0, 1), and difficulty correlations, in [0, 1], of the simulated humans.
         n_humans : int
-            Number of simulated humans. All of them see the same images, and the mean over humans is
+            Number of simulated humans. All humans see the same images, and the mean over humans is
             estimated.
         n_designs : int
             Number of samples of images for each setting, at least 20.
@@ -1023,8 +1025,9 @@ class StimulusPlan:
             - ``accuracy``, ``difficulty_correlation``: the setting
             - ``effect``: root mean square of the true contrasts
             - ``rmse``: root mean square error
-            - ``trials_saved``: number of random images per chosen image, for equal precision
-            - ``coverage``, ``worst_coverage``: coverage of 95% intervals over all contrasts, and
+            - ``trials_saved``: number of random images that give the same precision as one chosen
+              image
+            - ``coverage``, ``worst_coverage``: coverage of 95% intervals, over all contrasts and
               for the contrast with the lowest coverage
             - ``power``: proportion of intervals that exclude 0
             - ``starved``: proportion of estimates that would be flagged
@@ -1091,10 +1094,10 @@ def choose_conditions(
     n_splits: int = 20,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Choose conditions in which error consistency with humans separates models [K25]_.
+    """Choose the conditions in which error consistency with humans best separates models [K25]_.
 
-    Conditions are added one at a time; each step adds the one that increases the separation most
-    [NWF78]_. A choice looks better on the data used to make it than on new data. The choice is
+    Conditions are added one at a time; each step adds the condition that increases the separation
+    most [NWF78]_. A choice looks better on the data used to make it than on new data. The choice is
     therefore repeated on random halves of images and humans, and evaluated on the other halves.
 
     Parameters
@@ -1115,33 +1118,34 @@ def choose_conditions(
     pandas.DataFrame
         One row per condition in the order of choice, with columns
 
-        - ``n``: number of conditions chosen so far
+        - ``n``: number of conditions chosen up to this row
         - ``condition``: name, ``dataset:condition``
         - ``separation``: separation of the models in the first n conditions
         - ``as_early``: proportion of splits in which the condition is among the first n
-        - ``own``: separation in n conditions, on the half used to choose them
-        - ``held_out``, ``held_out_lb``, ``held_out_ub``: separation on the other half: mean and
-          central 95% range over splits
-        - ``random``: separation in n random conditions, on the other half
-        - ``gain``, ``gain_lb``, ``gain_ub``: ``held_out`` minus ``random``, with its range
+        - ``own``: separation in the n chosen conditions, computed on the half used to choose them
+        - ``held_out``, ``held_out_lb``, ``held_out_ub``: separation computed on the other half:
+          mean and central 95% range over splits
+        - ``random``: separation in n random conditions, computed on the other half
+        - ``gain``, ``gain_lb``, ``gain_ub``: ``held_out`` minus ``random``, with the range over
+          splits
 
     Raises
     ------
     TypeError
-        If `trials` is not of class `Trials`.
+        If `trials` is not a `Trials` object.
     ValueError
         If there are fewer than two models or conditions. If a condition has fewer than two humans
         or fewer than 8 images, or a model lacks a condition. If a number is out of range. If a
-        condition has repeated images, because these would be in both halves.
+        condition has repeated images, because an image could then be in both halves.
 
     Notes
     -----
     The separation of a set is the variance of the models' mean scores, divided by half the mean
-    variance of their differences for new images. It is a squared signal-to-noise ratio with an
-    expected value of 1 for noise alone. The noise includes the sampling variance of images but not
-    of humans. A model without errors in a condition has an error consistency of 0 with all humans
-    and no sampling variance. Conditions with accuracies near 1 therefore seem more informative than
-    they are.
+    variance of their differences for new images. This is a squared signal-to-noise ratio, whose
+    expected value is 1 if there is only noise. The noise includes the variance due to the sampling
+    of images, but not of humans. A model without errors in a condition has an error consistency of
+    0 with all humans, without sampling variance. Conditions with accuracies near 1 therefore appear
+    more informative than they are.
 
     Examples
     --------

@@ -77,23 +77,25 @@ def variance_components(
     metric: str | Metric = "error_consistency",
     no_response: Literal["error", "drop"] = "error",
 ) -> pd.DataFrame:
-    """Estimate variance components of a mean over humans: humans, images, interaction [CGR72]_.
+    """Estimate the variance components of a mean: humans, images and their interaction [CGR72]_.
 
-    The mean is a model's error consistency with humans, or the mean over pairs of humans (the noise
-    ceiling). The latter is a round robin [WK79]_ and a U-statistic [H48]_, because each human is
-    part of several pairs. Estimates are mean squares of the influence of single trials, minus the
-    components of lower levels. Negative estimates are not set to 0.
+    The mean is a model's mean error consistency with humans, or the mean over pairs of humans (the
+    human-human consistency). In the latter, each human is part of several pairs, so the design is a
+    round robin [WK79]_ and the mean is a U-statistic [H48]_. Variance components are estimated from
+    mean squares of the influence of single trials, minus the components of lower levels. Negative
+    estimates are not set to 0.
 
     Parameters
     ----------
     trials : Trials
-        A pilot in which all observers of a data set responded to the same trials. Items with the
-        same label are repeats.
+        Data from a pilot study in which all observers of a data set responded to the same trials.
+        Items with the same label are repeats.
     models, humans : str
-        Kind of observer to score, and kind of observer with which they are compared.
+        Kind of the observers to score, and kind of the observers with which they are compared.
     metric : str or Metric
-        Any metric of trials; it is averaged over conditions first. For directed metrics, the human
-        is the reference for the model, and the value for two humans is the mean of both directions.
+        Any metric for trials. Values are first averaged over conditions. For directed metrics, the
+        human is the reference for the model, and the value for two humans is the mean of both
+        directions.
     no_response : {"error", "drop"}
         As in `alikely.benchmark_scores`.
 
@@ -105,19 +107,20 @@ def variance_components(
         - ``mean``: mean of the metric
         - ``n_observers``, ``n_conditions``, ``n_repeats``: numbers in the pilot
         - ``n_images``: number of images in each condition
-        - ``observers``, ``observer_pairs``: variances of the mean over conditions
+        - ``observers``, ``observer_pairs``: variances, between humans and between pairs of humans,
+          of the mean over conditions
         - ``images``, ``observer_images``, ``pair_images``: variances for one trial of one
           condition; without repeats, they include trial-by-trial variability
-        - ``observer_noise``, ``pair_noise``: variances for one trial that repeats reduce (NaN
-          without repeats)
-        - ``note``: which components are negative, or why components are missing
+        - ``observer_noise``, ``pair_noise``: the parts of the variance for one trial that repeats
+          reduce (NaN without repeats)
+        - ``note``: names of components that are negative, or the reason why components are missing
 
-        For a model, components of pairs are 0.
+        For models, the components of pairs are 0.
 
     Raises
     ------
     ValueError
-        If a data set has fewer than 4 humans, observers saw different trials, or images have
+        If a data set has fewer than 4 humans, if observers saw different trials, or if images have
         different numbers of repeats.
 
     Examples
@@ -167,12 +170,13 @@ def expected_errors(
     *,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Compute the expected standard error and interval width of a mean over humans in a plan.
+    """Compute the expected standard error and interval width of a mean over humans, by design.
 
-    The interval is the analytic one of `alikely.benchmark_scores` for new humans and new images. It
-    uses Student's *t*, with few degrees of freedom if few humans are planned and they differ. The
-    design with the smallest standard error therefore need not have the narrowest interval. With
-    accuracies near 1, intervals are wider than planned, because the plan ignores pseudocounts.
+    The interval is the analytic interval of `alikely.benchmark_scores` for new humans and new
+    images. This interval uses quantiles of Student's *t* distribution, with few degrees of freedom
+    if the study has few humans and they differ. The design with the smallest standard error
+    therefore need not have the narrowest interval. With accuracies near 1, intervals are wider than
+    planned, because the plan ignores pseudocounts.
 
     Parameters
     ----------
@@ -185,7 +189,7 @@ def expected_errors(
     n_images : array_like of int
         Number of images in each condition, at least 2.
     n_repeats : array_like of int
-        Number of times that each human sees each image. All three inputs broadcast.
+        Number of times that each human sees each image. These three arguments broadcast.
     ci_prob : float
         Probability level of the interval, in (0, 1).
 
@@ -197,14 +201,15 @@ def expected_errors(
         - ``n_observers``, ``n_images``, ``n_repeats``: the design
         - ``se``: standard error for new humans and new images
         - ``from_observers``, ``from_images``, ``from_both``: parts of the squared standard error;
-          ``from_both`` is due to the interaction of humans with images, and to noise
-        - ``width``: mean width of the interval (NaN with 2 humans, for which benchmarks give none)
+          ``from_both`` is due to noise and to the interaction between humans and images
+        - ``width``: mean width of the interval (NaN with 2 humans, for whom benchmarks have no
+          interval)
 
     Raises
     ------
     ValueError
-        If a column is missing or a number is out of range. If repeats are requested but the pilot
-        had none.
+        If a column is missing or a number is out of range. If repeats are planned, but the pilot
+        had no repeats.
 
     Examples
     --------
@@ -285,42 +290,43 @@ def best_design(
     max_repeats: int = 1,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Find numbers of humans, images and repeats that minimize interval width for a budget.
+    """Find the numbers of humans, images and repeats that minimize interval width within a budget.
 
     Parameters
     ----------
     components : pandas.DataFrame
-        As in `expected_errors`. With several rows, the root mean squares of their standard errors
-        and widths are used.
+        As in `expected_errors`. If there are several rows, the root mean squares of standard errors
+        and widths over rows are used.
     budget : float
-        Total cost of the study, in the same unit as the other costs.
+        Maximum total cost of the study, in the same unit as the other costs.
     cost_per_trial : float
         Cost of one response, above 0.
     cost_per_observer : float
-        Cost of recruiting one human, without responses, at least 0.
+        Cost of recruiting one human, excluding the cost of responses, at least 0.
     max_images : int, optional
         Number of images available in each condition. Default: no limit.
     max_observers, max_repeats : int
-        Number of humans available, and maximum number of times that each human sees an image.
+        Maximum number of humans, and maximum number of times that each human sees an image.
     ci_prob : float
         Probability level of the interval, in (0, 1).
 
     Returns
     -------
     pandas.DataFrame
-        One row per number of humans and repeats, sorted by the width of the interval, with columns
+        One row per combination of numbers of humans and repeats, sorted by the width of the
+        interval, with columns
 
         - ``n_observers``, ``n_images`` (in each condition), ``n_repeats``: the design
-        - ``trials_per_observer``, ``cost``: what the design requires
-        - ``se``, ``width``: standard error, mean width of the interval
+        - ``trials_per_observer``, ``cost``: number of trials per human, and total cost
+        - ``se``, ``width``: standard error, and mean width of the interval
 
-        Designs with too few humans for an interval are last.
+        Designs with too few humans for an interval are listed last.
 
     Raises
     ------
     ValueError
         If a cost is out of range. If the budget is too small for 2 humans with 10 images in each
-        condition; the message gives the cost of that design.
+        condition. The message states the cost of this design.
 
     Examples
     --------
@@ -474,17 +480,17 @@ def plan_reader_study(
     difference: float | None = None,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Compute interval widths and power of a reader study, from a pilot.
+    """Compute the interval widths and the power of a reader study from a pilot study.
 
     Parameters
     ----------
     study : Result
-        A pilot, as returned by `alikely.benchmark.reader_study`.
+        Pilot study, as returned by `alikely.benchmark.reader_study`.
     n_readers, n_cases : array_like of int
-        Numbers of readers and of cases, at least 2. They broadcast together.
+        Number of readers and number of cases, each at least 2. These two arguments broadcast.
     difference : float, optional
-        True difference between two modalities to detect. For a pilot with one modality, the true
-        mean, tested against 0.
+        True difference between two modalities that the study should detect. If the pilot has only
+        one modality, the true mean, which is tested against 0.
     ci_prob : float
         Probability level of the interval, in (0, 1). The level of the two-sided test is ``1 -
         ci_prob``.
@@ -495,11 +501,11 @@ def plan_reader_study(
         One row per contrast of the pilot (each pair of modalities, or the mean of a single
         modality) and design, with columns
 
-        - ``modality``, ``modality_b``: the modalities
+        - ``modality``, ``modality_b``: the modalities that are compared
         - ``n_readers``, ``n_cases``: the design
-        - ``se``, ``width``: standard error, expected width of the interval
+        - ``se``, ``width``: standard error, and expected width of the interval
         - ``power``: probability of detecting `difference`
-        - ``power_lb``, ``power_ub``: power at the largest and the smallest variances within the
+        - ``power_lb``, ``power_ub``: power for the largest and the smallest variances within the
           pilot's intervals
 
     Raises
@@ -512,11 +518,11 @@ def plan_reader_study(
     Notes
     -----
     The variance is ``V_readers / R + V_cases / N + V_both / (R N)`` [HOB11]_. Width and power are
-    means over the variances that such a study may estimate; for each, the interval is computed as
-    in `alikely.benchmark.reader_study` [H07]_. The pilot's interval comes from a single estimate of
-    the variances. With few readers, an interval may be much narrower or wider than that. A small
-    pilot provides little information about the variance between readers, as ``power_lb`` and
-    ``power_ub`` show.
+    means over the distribution of variance estimates in such a study. For each estimate, the
+    interval is computed as in `alikely.benchmark.reader_study` [H07]_. With few readers, variance
+    estimates and widths vary strongly from study to study, so the pilot's interval may be much
+    narrower or wider than average. If the pilot is small, it provides little information about the
+    variance between readers; ``power_lb`` and ``power_ub`` are then far apart.
 
     Examples
     --------
@@ -603,16 +609,17 @@ def plan_repeats(
     """Predict standard errors for other numbers of items and responses per item.
 
     The variance of an estimate has two sources: differences between items, and trial-by-trial
-    variability of each observer. These are variance components of a design with responses nested in
-    items [B01]_, computed from the influence of items on the estimate [H74]_.
+    variability of each observer. The two sources are variance components in a design with responses
+    nested in items [B01]_. They are computed from the influence of each item on the estimate
+    [H74]_.
 
     Parameters
     ----------
     result : Result
         Result of a metric of correctness, such as error consistency, on trials with repeats.
     n_repeats_a, n_repeats_b : array_like of int
-        Number of responses of the first and of the second observer to each item, at least 1. They
-        broadcast together. Default of `n_repeats_b`: `n_repeats_a`.
+        Number of responses of the first and of the second observer to each item, at least 1. The
+        two arguments broadcast. By default, `n_repeats_b` equals `n_repeats_a`.
     n_items : int, optional
         Number of items of the new study, at least 2. Default: as in the pilot.
 
@@ -625,18 +632,18 @@ def plan_repeats(
         - ``n_items``, ``n_repeats_a``, ``n_repeats_b``: the design
         - ``se``: standard error
         - ``items``: fraction of the variance due to items, which repeats do not reduce
-        - ``answers_a``, ``answers_b``: fractions due to the responses of each observer; their
-          interaction is divided equally
-        - ``note``: the reason for NaN, for example more repeats planned for an observer with only
-          one response per item
+        - ``answers_a``, ``answers_b``: fractions of the variance due to the responses of each
+          observer; their interaction is divided equally
+        - ``note``: the reason if values are NaN, for example if more repeats are planned for an
+          observer who has only one response per item
 
     Raises
     ------
     TypeError
-        If `result` is not a result.
+        If `result` is not a `Result` object.
     ValueError
-        If the result has no repeated items or is not of a metric of correctness, or if an item
-        occurs in several conditions of a group. If a number is out of range.
+        If the result has no repeated items, or its metric is not a metric of correctness. If an
+        item occurs in several conditions of a group. If a number is out of range.
 
     Examples
     --------

@@ -55,13 +55,12 @@ def item_precision(
     *,
     outside: ArrayLike = 0.05,
 ) -> pd.DataFrame:
-    """Compute how far an item's proportion of correct responses may deviate from its accuracy.
+    """Compute how far the observed proportion correct for an item may deviate from its accuracy.
 
-    Without `n_answers`, find the smallest number of responses such that it and all larger numbers
-    suffice. The exact probability of a larger deviation does not fall monotonically with
-    the number of responses.
-    Above some number, Chernoff's bound [C52]_ applies; below it, exact probabilities are searched
-    downwards.
+    If `n_answers` is not given, the function finds the smallest number of responses such that this
+    number and all larger numbers suffice. The exact probability is not a monotonic function of the
+    number of responses. Large numbers suffice by Chernoff's bound [C52]_; smaller numbers are
+    searched downward with exact probabilities.
 
     Parameters
     ----------
@@ -70,32 +69,34 @@ def item_precision(
     n_answers : array_like of int, optional
         Number of responses to the item (participants times repeats), at least 1.
     tolerance : array_like
-        Largest acceptable distance, in (0, 1).
+        Largest acceptable distance between proportion and accuracy, in (0, 1).
     ci_prob : float
         Probability content of the central range, in (0, 1).
     outside : array_like
-        Highest acceptable probability of a larger distance, in (0, 1). Used without `n_answers`.
+        Highest acceptable probability of a larger distance, in (0, 1). Used only if `n_answers` is
+        not given.
 
     Returns
     -------
     pandas.DataFrame
         One row per combination, with columns
 
-        - ``accuracy``, ``tolerance``, ``n_answers``: inputs, or the number found
+        - ``accuracy``, ``tolerance``, ``n_answers``: the arguments; ``n_answers`` is the number
+          found if it was not given
         - ``outside``: exact binomial probability that the distance between proportion and accuracy
-          is larger than `tolerance` (a distance equal to it counts as inside)
+          is larger than `tolerance` (a distance of exactly `tolerance` counts as acceptable)
         - ``lower``, ``upper``: central range of the proportion
         - ``sd``: standard deviation of the proportion
 
     Raises
     ------
     ValueError
-        If a number is out of range, or millions of responses would not suffice.
+        If a number is out of range, or if millions of responses would not suffice.
 
     Notes
     -----
     For an accuracy of 0.75, [AK24]_ report that 47.3%, 44.6% and 4% of simulated proportions were
-    outside the tolerance with 10, 20 and 300 responses.
+    outside the tolerance with 10, 20 and 300 responses, respectively.
 
     Examples
     --------
@@ -160,23 +161,23 @@ def item_reliability(
     target: ArrayLike = 0.9,
     of: Literal["r_truth", "reliability", "split_half"] = "r_truth",
 ) -> pd.DataFrame:
-    """Compute the reliability of a group's mean accuracies on items, or the required group size.
+    """Compute the reliability of item means over a group of participants, or the group size needed.
 
-    A single response has the reliability ``item_sd**2 / (item_mean * (1 - item_mean))``. The
-    Spearman-Brown formula [S10]_ gives the reliability of a group. Without `n_observers`, find the
-    smallest number of participants that reaches the `target`.
+    The reliability of a single response is ``item_sd**2 / (item_mean * (1 - item_mean))``. The
+    Spearman-Brown formula [S10]_ gives the reliability for a group. If `n_observers` is not given,
+    the function finds the smallest number of participants that reaches the `target`.
 
     Parameters
     ----------
     item_mean : array_like
         Mean of the true accuracies of items, in (0, 1).
     item_sd : array_like
-        Standard deviation of the true accuracies of items, without response noise. It is above 0
-        and below ``sqrt(item_mean * (1 - item_mean))``.
+        Standard deviation of the true accuracies of items, excluding response noise; above 0 and
+        below ``sqrt(item_mean * (1 - item_mean))``.
     n_observers : array_like of int, optional
         Number of participants, at least 1. Each participant responds to every item once.
     target : array_like
-        Value to reach, in (0, 1). Used without `n_observers`.
+        Value to reach, in (0, 1). Used only if `n_observers` is not given.
     of : {"r_truth", "reliability", "split_half"}
         Quantity that should reach the target.
 
@@ -185,24 +186,25 @@ def item_reliability(
     pandas.DataFrame
         One row per combination, with columns
 
-        - ``item_mean``, ``item_sd``, ``n_observers``: inputs, or the number found
+        - ``item_mean``, ``item_sd``, ``n_observers``: the arguments; ``n_observers`` is the number
+          found if it was not given
         - ``reliability``: ``item_sd**2 / (item_sd**2 + E[p (1 - p)] / n_observers)``
-        - ``r_truth``: correlation of the item means with the true accuracies, the square root of
-          the reliability [S04]_
+        - ``r_truth``: correlation between the item means and the true accuracies, which is the
+          square root of the reliability [S04]_
         - ``split_half``: correlation between two halves of the group, whose sizes differ by one if
           the number of participants is odd; NaN for one participant
 
     Raises
     ------
     ValueError
-        If a number is out of range or `of` is unknown.
+        If a number is out of range, or `of` is unknown.
 
     Notes
     -----
-    [AK24]_ find correlations above 0.9 between item means and true accuracies with 20 to 40
-    participants. These formulas agree if items account for 9.6% to 18.3% of the variance of single
-    responses. At a mean of 0.75, this corresponds to a standard deviation of 0.134 to 0.185.
-    To treat repeats of one observer as participants, set `item_sd` to
+    With 20 to 40 participants, [AK24]_ find correlations above 0.9 between item means and true
+    accuracies. The formulas agree with this result if items account for 9.6% to 18.3% of the
+    variance of single responses. At a mean of 0.75, these values correspond to standard deviations
+    of 0.134 to 0.185. To treat repeats of one observer as participants, set `item_sd` to
     ``sqrt(kappa * item_mean * (1 - item_mean))``, where ``kappa`` is the observer's
     self-consistency.
 
@@ -278,36 +280,39 @@ def items_for_margins(
     *,
     n_items: ArrayLike | None = None,
 ) -> pd.DataFrame:
-    """Compute the number of items to detect that decision-margin consistency differs from a value.
+    """Compute the number of items needed to show that decision-margin consistency is not `against`.
 
-    Without `n_items`, find the smallest number with the given `power`. Noise in the group's
-    responses attenuates `dmc` and `against` by the square root of the reliability [S04]_.
-    Correlations are normal on Fisher's z scale [F21]_ with variance ``1 / (n_items - 3)``. This is
-    valid for normal margins, and approximately for other margins without heavy tails.
+    If `n_items` is not given, the function finds the smallest number with the given `power`. Noise
+    in the group's responses attenuates `dmc` and `against` by the square root of the reliability
+    [S04]_. Correlations are normally distributed on Fisher's z scale [F21]_, with variance ``1 /
+    (n_items - 3)``. This is valid for normally distributed margins, and approximately valid for
+    other margins without heavy tails.
 
     Parameters
     ----------
     dmc : array_like
-        Correlation of the model's margins with the true accuracies of items, in (-1, 1).
+        Correlation between the model's margins and the true accuracies of items, in (-1, 1).
     n_observers, item_mean, item_sd : array_like, optional
-        The group and its items, as in `item_reliability`. Give all three or none. Default: the true
-        accuracies are known.
+        Group size, and mean and standard deviation of item accuracies, as in `item_reliability`.
+        Give all three or none. Default: the true accuracies are known.
     power : float
         Power to reach, in (0, 1).
     alpha : float
         Significance level of the two-sided test, in (0, 1).
     against : array_like
-        Consistency under the null hypothesis, in (-1, 1), noise-corrected like `dmc`.
+        Consistency under the null hypothesis, in (-1, 1). Like `dmc`, this is the value without
+        response noise.
     n_items : array_like of int, optional
-        Numbers of items at which to compute power, at least 5.
+        Numbers of items for which to compute power, at least 5.
 
     Returns
     -------
     pandas.DataFrame
         One row per combination, with columns
 
-        - ``dmc``, ``against``, ``n_items``: inputs, or the number found
-        - ``n_observers``: number of participants (default NaN)
+        - ``dmc``, ``against``, ``n_items``: the arguments; ``n_items`` is the number found if it
+          was not given
+        - ``n_observers``: number of participants (NaN if not specified)
         - ``reliability``: reliability of the item means
         - ``observed``: expected correlation with the item means
         - ``lower``, ``upper``: central range of this correlation, for a proportion ``1 - alpha`` of
@@ -317,8 +322,8 @@ def items_for_margins(
     Raises
     ------
     ValueError
-        If a number is out of range, or the group is only partly described. If `dmc` equals
-        `against` and `n_items` is not given.
+        If a number is out of range, or the group is only partly specified. If `dmc` equals
+        `against`, and `n_items` is not given.
 
     Examples
     --------

@@ -369,7 +369,7 @@ def interval_width(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Compute the width of the interval for error consistency, given the number of trials [K25]_.
+    """Compute the interval width of error consistency for a given number of trials [K25]_.
 
     Parameters
     ----------
@@ -378,34 +378,36 @@ def interval_width(
     ec : array_like
         True error consistency, within the range that is possible given the accuracies.
     n_trials : array_like of int
-        Number of trials, at least 2. All four inputs broadcast; to cross two of them, make one a
-        column.
+        Number of trials, at least 2. These four arguments broadcast. To cross two arguments, pass
+        one of them as a column.
     method : {"auto", "analytic", "simulated"}
-        How to compute the width: from the standard error [FCE69]_, or as the range of estimates in
-        simulated data sets. ``"auto"`` simulates if fewer than 10 trials are expected in a cell of
-        the table; otherwise, it uses the formula, which is accurate to within 3%.
+        Method to compute the width: from the standard error [FCE69]_, or from the central range of
+        estimates in simulated data sets. ``"auto"`` simulates if fewer than 10 trials are expected
+        in a cell of the table; otherwise, it uses the standard error, and the width is accurate to
+        within 3%.
     ci_prob : float
         Probability level of the interval, in (0, 1).
     metric : str or Metric
-        Metric of correctness. For metrics other than error consistency, `ec` still describes the
+        Metric of correctness. Whatever the metric, `ec` is the error consistency of the two
         observers.
     n_datasets : int
         Number of simulated data sets, at least 100.
     n_coverage : int
-        Number of data sets in which the intervals of all methods are also computed. 0 disables
-        them.
+        Number of simulated data sets in which the intervals of all methods are also computed. 0
+        disables these intervals.
     prior : mapping or sequence of four numbers, optional
-        Dirichlet prior on the cells for posterior intervals, as in `alikely.error_consistency`.
+        Dirichlet prior for the cells, used by posterior intervals, as in
+        `alikely.error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same seed gives the same numbers on any number of workers.
+        Source of randomness. The same seed gives the same numbers with any number of workers.
 
     Returns
     -------
     pandas.DataFrame
-        One row per setting, with the inputs and columns
+        One row per setting, with the arguments and these columns:
 
         - ``method``: ``analytic`` or ``simulated``
-        - ``width``, ``lower``, ``upper``: central range of the estimates
+        - ``width``, ``lower``, ``upper``: width and limits of the central range of estimates
         - ``se``, ``bias``: standard error and bias of the estimate
         - ``frac_undefined``: fraction of data sets with an undefined estimate
         - ``<method>_coverage``, ``<method>_width``, ``<method>_power``: coverage, mean width, and
@@ -416,7 +418,7 @@ def interval_width(
     Raises
     ------
     ValueError
-        If an input is out of range; for `ec` the message gives the bounds.
+        If an argument is out of range. For `ec`, the message states the bounds.
 
     Examples
     --------
@@ -449,18 +451,18 @@ def trials_for_width(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Find the number of trials for an interval of a given width.
+    """Find the number of trials needed for an interval of a given width.
 
-    Without `assurance`, the width is that of the central range of estimates, and about half of all
-    experiments have a wider interval. With `assurance`, it is a width that the reported interval
-    does not exceed in this proportion of experiments [KM03]_.
+    Without `assurance`, the width refers to the central range of estimates, and about half of all
+    experiments have a wider interval. With `assurance`, the reported interval does not exceed the
+    width in this proportion of experiments [KM03]_.
 
     Parameters
     ----------
     accuracy_a, accuracy_b, ec : array_like
         As in `interval_width`.
     width : array_like
-        Target width, in (0, 2]. All four inputs broadcast.
+        Target width, in (0, 2]. These four arguments broadcast.
     assurance : float, optional
         Proportion of experiments in which the interval should not be wider than `width`, in (0, 1).
     interval : {"posterior", "bootstrap", "analytic"}
@@ -471,18 +473,19 @@ def trials_for_width(
     Returns
     -------
     pandas.DataFrame
-        Table as returned by `interval_width` at the number of trials found, with additional columns
+        Table as returned by `interval_width` for the number of trials found, with additional
+        columns
 
         - ``target``: target width
         - ``criterion``: ``"expected"``, or the method of the assured interval
-        - ``assurance``: the input
+        - ``assurance``: the target assurance
         - ``<method>_assurance``: proportion of data sets whose interval is not wider than the
           target (with `n_coverage`)
 
     Raises
     ------
     ValueError
-        If an input is out of range; for `ec` the message gives the bounds.
+        If an argument is out of range. For `ec`, the message states the bounds.
 
     Examples
     --------
@@ -554,11 +557,12 @@ def trials_for_power(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Find the number of trials to detect that error consistency differs from a value [C96]_.
+    """Find the number of trials needed to show that error consistency is not `against` [C96]_.
 
-    Against 0, the test is Fisher's exact test [F22]_, reported as ``p_fisher`` in summaries.
-    Against other values, it is a score test, which uses the standard error under the null
-    hypothesis at the observed accuracies. For such values, results contain intervals but no test.
+    If `against` is 0, the test is Fisher's exact test [F22]_, reported as ``p_fisher`` in
+    summaries. For other values, the test is a score test, which uses the standard error under the
+    null hypothesis and the observed accuracies. Results of analyses do not contain this test, but
+    their intervals show whether a value is excluded.
 
     Parameters
     ----------
@@ -569,23 +573,24 @@ def trials_for_power(
     alpha : float
         Significance level of the test, in (0, 1).
     against : float
-        Error consistency under the null hypothesis, within the range possible given the accuracies.
+        Error consistency under the null hypothesis, within the range that is possible given the
+        accuracies.
     alternative : {"two-sided", "greater", "less"}
         Alternative hypothesis.
     method : {"auto", "analytic", "simulated"}
-        How to compute power: by a normal approximation (with Yates' correction [Y34]_ for Fisher's
-        test) or from simulated data sets. ``"auto"`` simulates if fewer than 10 trials are expected
-        in a cell (100 for Fisher's test).
+        Method to compute power: by a normal approximation (with Yates' correction [Y34]_ for
+        Fisher's test), or from simulated data sets. ``"auto"`` simulates if fewer than 10 trials
+        are expected in a cell (100 for Fisher's test).
     n_datasets, n_coverage, prior, rng
         As in `interval_width`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per setting, with the inputs, the columns of `interval_width`, and
+        One row per setting, with the arguments, the columns of `interval_width` and these columns:
 
         - ``target``: target power
-        - ``n_trials``, ``power``: number of trials, and power at this number
+        - ``n_trials``, ``power``: number of trials, and power with this number of trials
         - ``test``: name of the test
         - ``<method>_power``: proportion of data sets whose interval excludes `against` (with
           `n_coverage`)
@@ -593,7 +598,8 @@ def trials_for_power(
     Raises
     ------
     ValueError
-        If an input is out of range, or `ec` is not on the tested side of `against`.
+        If an argument is out of range, or if `ec` is not consistent with the alternative
+        hypothesis.
 
     Examples
     --------
@@ -627,12 +633,12 @@ def trials_for_difference(
     n_coverage: int = 1_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Find the number of trials to detect that two models' consistencies with one human differ.
+    """Find the number of trials needed to detect a difference between two models' consistencies.
 
-    All observers respond to the same trials, so that the two estimates are dependent. Their joint
-    distribution is the maximum-entropy distribution with these pairwise consistencies. The
-    difference is significant if its analytic interval excludes 0. For several humans, use
-    `variance_components`.
+    The two consistencies are those of each model with the same human. All observers respond to the
+    same trials, so the two estimates are dependent. The joint distribution of correctness is the
+    maximum-entropy distribution with the given pairwise consistencies. The difference is
+    significant if its analytic interval excludes 0. For several humans, use `variance_components`.
 
     Parameters
     ----------
@@ -644,7 +650,7 @@ def trials_for_difference(
         Error consistency of the two models with each other. Higher values reduce the number of
         trials. Default: the models are conditionally independent given the human.
     power : array_like
-        Target power, in (0, 1). All arrays broadcast.
+        Target power, in (0, 1). All array arguments broadcast.
     alpha : float
         Two-sided significance level, in (0, 1).
     n_coverage, rng
@@ -653,21 +659,21 @@ def trials_for_difference(
     Returns
     -------
     pandas.DataFrame
-        One row per setting, with the inputs and columns
+        One row per setting, with the arguments and these columns:
 
         - ``difference``: true difference
         - ``target``: target power
-        - ``n_trials``, ``power``, ``test``: number of trials, power at this number, name of the
-          test
+        - ``n_trials``, ``power``, ``test``: number of trials, power with this number, and name of
+          the test
         - ``width``, ``se``, ``bias``, ``frac_undefined``: as in `interval_width`, for the
           difference
-        - coverage, mean width and power of each method's interval (with `n_coverage`)
+        - coverage, mean width and power of the interval of each method (with `n_coverage`)
 
     Raises
     ------
     ValueError
-        If an input is out of range, or the two error consistencies are equal. If no joint
-        distribution with these values exists; the message gives the feasible range.
+        If an argument is out of range, or the two error consistencies are equal. If there is no
+        joint distribution with these values. The message then states the feasible range.
 
     Examples
     --------
@@ -917,7 +923,7 @@ def assurance(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Simulate results for a number of trials, averaged over assumed true values [OSC05]_.
+    """Simulate the results of studies, averaged over assumed distributions of true values [OSC05]_.
 
     Each simulated study draws true values from assumed distributions, draws data given these
     values, and computes the central posterior interval of `alikely.error_consistency`.
@@ -925,16 +931,16 @@ def assurance(
     Parameters
     ----------
     accuracy_a, accuracy_b, ec : float, frozen distribution or array_like
-        Assumed value of each quantity: a number, a distribution such as
-        ``scipy.stats.beta(30, 10)``, or draws from one. Values are independent, except that
-        impossible combinations are excluded.
+        Assumed value of each quantity: a number, a distribution such as ``scipy.stats.beta(30,
+        10)``, or draws from a distribution. The three quantities are drawn independently, except
+        that impossible combinations are replaced.
     n_trials : array_like of int, optional
-        Numbers of trials, at least 2. Default: the smallest number at which `width` is reached with
-        probability `assurance`.
+        Numbers of trials, at least 2. Default: the smallest number for which the interval is at
+        most as wide as `width` with probability `assurance`.
     width : float, optional
         Target width of the interval, in (0, 2].
     assurance : float
-        Proportion of studies that should reach the width, in (0, 1).
+        Proportion of studies in which the interval should be at most as wide as `width`, in (0, 1).
     against : float
         Value that the interval should exclude.
     rope : (float, float), optional
@@ -944,10 +950,10 @@ def assurance(
     n_datasets : int
         Number of simulated studies for each number of trials, at least 100.
     prior : mapping or sequence of four numbers, optional
-        Dirichlet prior on the cells in the planned analysis, as in `alikely.error_consistency`. It
-        is separate from the assumed distributions of the true values.
+        Dirichlet prior for the cells in the planned analysis, as in `alikely.error_consistency`.
+        This prior is separate from the assumed distributions of the true values.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; all numbers of trials use the same true values.
+        Source of randomness. The same true values are used for all numbers of trials.
 
     Returns
     -------
@@ -956,13 +962,14 @@ def assurance(
 
         - ``expected_width``: mean width of the interval
         - ``assured_width``: width that a proportion `assurance` of studies does not exceed [JWB95]_
-        - ``p_width``, ``p_excludes``, ``p_outside_rope``, ``p_inside_rope``: proportion of studies
-          whose interval is not wider than `width`, excludes `against`, or lies outside or inside
-          `rope`
+        - ``p_width``, ``p_excludes``, ``p_outside_rope``, ``p_inside_rope``: proportions of studies
+          whose interval is not wider than `width`, excludes `against`, lies outside `rope`, and
+          lies inside `rope`, respectively
         - ``coverage``: coverage of the interval
         - ``frac_undefined``: fraction of studies with an undefined estimate
-        - ``mc_error``: largest Monte Carlo error of these proportions
-        - ``impossible_share``: proportion of impossible draws, which were replaced
+        - ``mc_error``: largest Monte Carlo error of the proportions above
+        - ``impossible_share``: proportion of draws that were impossible combinations and were
+          replaced
 
     Raises
     ------
@@ -1001,20 +1008,20 @@ def plan_from(
     n_datasets: int = 2_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Simulate results of a study with more trials, from a pilot [OSC05]_.
+    """Simulate the results of a study with more trials, based on a pilot study [OSC05]_.
 
-    True values are drawn from the posterior of the pilot, so that the plan accounts for the pilot's
-    uncertainty.
+    True values are drawn from the posterior of the pilot study, so that the plan accounts for the
+    uncertainty of the pilot estimates.
 
     Parameters
     ----------
     result : Result
-        The pilot, with any metric. For metrics of correctness, counts of whole studies are
-        simulated and analyzed under the pilot's prior. For other metrics, and with ``cluster=``,
-        the posterior draws and standard error of the pilot are used.
+        Result of the pilot study, for any metric. For metrics of correctness, the counts of
+        complete studies are simulated and analyzed with the prior of the pilot. For other metrics,
+        and with ``cluster=``, the posterior draws and the standard error of the pilot are used.
     n_trials : array_like of int, optional
-        Numbers of new trials, at least 2. Default: the smallest number at which `width` is reached
-        with probability `assurance`.
+        Numbers of new trials, at least 2. Default: the smallest number for which the interval is at
+        most as wide as `width` with probability `assurance`.
     width, assurance, against, rope, ci_prob, n_datasets, rng
         As in `assurance`.
     keep_pilot : bool
@@ -1024,20 +1031,20 @@ def plan_from(
     -------
     pandas.DataFrame
         One row per comparison in the pilot and number of trials, with the columns of `assurance`
-        and
+        and these columns:
 
         - the labels of the entry
         - ``pilot_trials``, ``pilot_estimate``: number of trials and estimate of the pilot
         - ``method``: ``simulated`` or ``normal``
-        - ``note``: the reason if a comparison has no plan
-        - ``design_effect``: design effect of the pilot, which is assumed for new clusters (with
-          ``cluster=``)
+        - ``note``: the reason if no plan can be computed for a comparison
+        - ``design_effect``: design effect in the pilot, which is also assumed for new clusters
+          (with ``cluster=``)
 
     Raises
     ------
     ValueError
-        If a number is out of range. If neither `n_trials` nor `width` is given. If the pilot has no
-        posterior draws but they are needed.
+        If a number is out of range. If neither `n_trials` nor `width` is given. If posterior draws
+        are needed, but the pilot has none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Plots: each function draws a result or a table and returns axes."""
+"""Plots: functions that draw a result or a table and return Matplotlib axes."""
 
 from __future__ import annotations
 

@@ -42,14 +42,14 @@ def plot_agreement(
     observer_kinds: Kinds | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
-    """Draw error consistency with its limits or with a band for independent observers.
+    """Draw error consistency with its possible range or a band for independent observers.
 
     Each kind uses these arguments:
 
     - ``"agreement"``: observed agreement and error consistency against expected agreement
       [G20]_, with limits and a 95% band for independent observers (`observer_kinds`)
-    - ``"accuracy"``: error consistency against the accuracy of the second observer; a dash above
-      each pair marks the highest possible value given the two accuracies (`observer_kinds`)
+    - ``"accuracy"``: error consistency against the accuracy of the second observer; a dash marks
+      the highest value that is possible given the two accuracies of a pair (`observer_kinds`)
     - ``"bounds"``: lowest and highest possible error consistency for all combinations of accuracies
       [K25]_, with the pairs of the result if one is given
 
@@ -58,11 +58,11 @@ def plot_agreement(
     result : Result, optional
         As returned by `alikely.error_consistency`. It is optional only for ``"bounds"``.
     kind : {"agreement", "accuracy", "bounds"}
-        What to draw.
+        Kind of plot.
     observer_kinds : mapping or Trials, optional
         Kind of each observer, or the trials of the analysis. Pairs are colored by their kinds.
     ax : matplotlib.axes.Axes, or two of them for ``"agreement"`` and ``"bounds"``, optional
-        Where to draw. Default: a new figure.
+        Axes to draw on. Default: a new figure.
 
     Returns
     -------
@@ -73,9 +73,9 @@ def plot_agreement(
     Raises
     ------
     ValueError
-        If the kind is unknown, the result is for another metric, or an observer has no kind.
+        If the kind is unknown, if the result is for another metric, or if an observer has no kind.
     TypeError
-        If an argument is not used by the kind.
+        If an argument is given that this kind of plot does not use.
 
     References
     ----------

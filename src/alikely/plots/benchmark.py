@@ -62,7 +62,7 @@ def plot_benchmark(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw scores of models with the human ceiling, ranks, or probabilities of a higher score.
+    """Draw model scores with the human ceiling, ranks, or probabilities of having a higher score.
 
     Each kind uses these arguments:
 
@@ -70,7 +70,7 @@ def plot_benchmark(
       (`generalize_to`, `level`, `top`)
     - ``"ranks"``: ranks with their simultaneous confidence sets (`generalize_to`, `top`, `rng`).
       Colors show which models differ significantly from the model with the highest rank. A model
-      with a large standard error may not differ significantly although a higher-ranked one does
+      with a large standard error may not differ significantly, although a higher-ranked model does
     - ``"prob_greater"``: posterior probability that the model in a row scores higher than the model
       in a column, for new images and the same humans (`level`, `top`)
 
@@ -79,18 +79,18 @@ def plot_benchmark(
     scores : Result
         As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`.
     kind : {"scores", "ranks", "prob_greater"}
-        What to draw.
+        Kind of plot.
     generalize_to : {"images", "observers", "both"}, optional
-        Population that the intervals generalize to. Default: "both".
+        Population to which intervals generalize. Default: "both".
     level : str, optional
         Data set to draw, or ``"overall"`` (the default), the mean over data sets.
     top : int, optional
-        Number of models to draw, best first; the axis label gives the total. Default: all, or as
-        many as fit on a page within `column`.
+        Number of models to draw, starting with the best; the axis label states the total number.
+        Default: all models, or as many as fit on a page within `column`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness of the rank sets.
+        Source of randomness for the rank sets.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure.
+        Axes to draw on. Default: a new figure.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def plot_benchmark(
         If the kind, population or level is unknown. If the benchmark lacks the required draws. If
         `top` is below 1 or too large for a page.
     TypeError
-        If an argument is not used by the kind.
+        If an argument is given that this kind of plot does not use.
 
     Examples
     --------
@@ -235,16 +235,15 @@ def plot_robustness(
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how scores and ranks depend on the data set, the metric, or analysis choices.
+    """Draw how scores or ranks depend on the data set, the metric or analysis choices.
 
     Each kind draws one of the tables below, and uses these arguments:
 
-    - ``"correlations"``: correlations of scores between data sets. Values with an interval that
-      includes 0 are pale; in a one-column figure with more than 8 data sets, they are marked by a
-      dot
-    - ``"rank_by_metric"``: rank of each model by each metric, with colors for accuracy; models
-      whose rank depends on the metric are bold, and their simultaneous rank sets are shown
-    - ``"sensitivity"``: score of each model across analysis choices, by the first metric (`top`)
+    - ``"correlations"``: correlations of scores between data sets. Correlations whose interval
+      includes 0 are pale, or marked with a dot in one-column figures with more than 8 data sets
+    - ``"rank_by_metric"``: rank of each model by each metric, colored by accuracy. Models whose
+      rank depends on the metric are bold and have simultaneous rank sets
+    - ``"sensitivity"``: score of each model across analysis choices, for the first metric (`top`)
 
     Parameters
     ----------
@@ -252,12 +251,12 @@ def plot_robustness(
         As returned by `alikely.benchmark.score_correlations`, `alikely.benchmark.rank_by_metric` or
         `alikely.benchmark.multiverse_analysis`.
     kind : {"correlations", "rank_by_metric", "sensitivity"}
-        What to draw.
+        Kind of plot.
     top : int, optional
-        Number of models to draw, best first; the axis label gives the total. Default: all, or as
-        many as fit on a page within `column`.
+        Number of models to draw, starting with the best; the axis label states the total number.
+        Default: all models, or as many as fit on a page within `column`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure.
+        Axes to draw on. Default: a new figure.
 
     Returns
     -------
@@ -267,10 +266,10 @@ def plot_robustness(
     Raises
     ------
     ValueError
-        If the kind is unknown, the table lacks a column, or `top` is below 1 or too large for a
+        If the kind is unknown, or the table lacks a column. If `top` is below 1 or too large for a
         page.
     TypeError
-        If an argument is not used by the kind.
+        If an argument is given that this kind of plot does not use.
 
     Examples
     --------

@@ -39,15 +39,15 @@ def plot_calibration(
     x: str | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """Draw results of simulation-based calibration or of a coverage study.
+    """Draw the results of simulation-based calibration or of a coverage study.
 
     Each kind uses these arguments, and the first two kinds draw a panel for each quantity:
 
     - ``"ranks"``: distribution of the ranks minus the uniform distribution, with its simultaneous
-      band [SBV22]_. A maximum on the left with a minimum on the right indicates intervals that are
-      too narrow; the reverse indicates intervals that are too wide. A single maximum or minimum
-      indicates bias
-    - ``"recovery"``: posterior means with normal 90% intervals against true values
+      band [SBV22]_. A curve with a maximum on the left and a minimum on the right indicates
+      intervals that are too narrow; the opposite indicates intervals that are too wide. A single
+      maximum or minimum indicates bias
+    - ``"recovery"``: posterior means, with normal 90% intervals, against true values
     - ``"coverage"``: coverage of the 95% intervals of several methods, with a point for each
       setting (`methods`, `x`, `ax`)
 
@@ -57,25 +57,25 @@ def plot_calibration(
         As returned by `alikely.calibration.sbc`; for ``"coverage"`` by
         `alikely.calibration.coverage_study` or `alikely.calibration.estimate_coverage`.
     kind : {"ranks", "recovery", "coverage"}
-        What to draw.
+        Kind of plot.
     methods : sequence of str, optional
-        Methods to draw. Default: posterior, bootstrap and wald.
+        Names of the methods to draw. Default: posterior, bootstrap and wald.
     x : str, optional
-        Column of the settings along the axis. Default "n_trials".
+        Column of the settings to show on the x axis. Default "n_trials".
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure.
+        Axes to draw on. Default: a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        A single axes for ``"coverage"``, otherwise one for each quantity.
+        One axes for ``"coverage"``; otherwise, one axes per quantity.
 
     Raises
     ------
     ValueError
-        If the kind is unknown, or the table is empty or lacks a column or method.
+        If the kind is unknown, or if the table is empty or lacks a column or a method.
     TypeError
-        If an argument is not used by the kind.
+        If an argument is given that this kind of plot does not use.
 
     References
     ----------

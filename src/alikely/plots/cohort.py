@@ -31,22 +31,21 @@ def plot_cohort(
 
     - ``"fit"``: proportion correct of models against the proportion of humans who are correct, with
       95% predictive bands (`rng`)
-    - ``"groups"``: copy probability of each group with its 95% interval, at the mean accuracy of
-      the cohort (`covariate`). Small circles show the members of the group, each at its own
-      accuracy
+    - ``"groups"``: copy probability of each group, with its 95% interval, at the mean accuracy of
+      the cohort (`covariate`). Small circles show the members of a group, each at its own accuracy
 
     Parameters
     ----------
     tree : xarray.DataTree
         As returned by `alikely.fit_cohort`.
     kind : {"fit", "groups"}
-        What to draw.
+        Kind of plot.
     covariate : str, optional
         As in `alikely.benchmark.cohorts.cohort_effects`; required for ``"groups"``.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness for the replicated data.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure.
+        Axes to draw on. Default: a new figure.
 
     Returns
     -------
@@ -56,10 +55,11 @@ def plot_cohort(
     Raises
     ------
     ValueError
-        If the kind is unknown or the covariate describes humans. Other conditions are those of
+        If the kind is unknown, or the covariate describes humans. Also as in
         `alikely.benchmark.cohort_check` and `alikely.benchmark.cohorts.cohort_effects`.
     TypeError
-        If an argument is not used by the kind, or one that it needs is missing.
+        If an argument is given that this kind of plot does not use, or a required argument is
+        missing.
 
     Examples
     --------

@@ -42,11 +42,11 @@ def plot_errors(
 ) -> Any:
     """Draw the errors that observers make, by class.
 
-    The kinds draw different objects and use these arguments:
+    Each kind draws a different result and uses these arguments:
 
-    - ``"classes"``: divergence between a pair's incorrect responses for each true class, from a
-      result of `alikely.error_similarity` (`pair`). Colors show whether a common distribution or
-      separate distributions are more likely; numbers of errors are shown on the right
+    - ``"classes"``: divergence between the incorrect responses of two observers for each true
+      class, from a result of `alikely.error_similarity` (`pair`). Colors show whether a common
+      distribution or separate distributions are more likely; numbers of errors are on the right
     - ``"confusions"``: proportions of responses for each true class, from the matrices of
       `alikely.estimates.confusion_matrices`; rows sum to 1. At most 6 groups are
       drawn, 3 in a one-column figure
@@ -54,26 +54,26 @@ def plot_errors(
     Parameters
     ----------
     data : Result or xarray.DataArray
-        Object to draw.
+        Result or table to draw.
     kind : {"classes", "confusions"}
-        What to draw.
+        Kind of plot.
     pair : str, optional
         Label of an entry, from ``data.table["pair"]``; required for ``"classes"``.
     ax : matplotlib.axes.Axes, optional
-        Where to draw ``"classes"``. Default: a new figure.
+        Axes to draw on, only for ``"classes"``. Default: a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        An axes for each group of ``"confusions"``, otherwise a single one.
+        For ``"confusions"``, one axes per group; otherwise, a single axes.
 
     Raises
     ------
     ValueError
-        If the kind or pair is unknown, or there are more classes or groups than fit.
+        If the kind or the pair is unknown, or if there are too many classes or groups.
     TypeError
-        If an argument is not used by the kind, one that it needs is missing, or `data` has the
-        wrong type.
+        If an argument is given that this kind of plot does not use. If a required argument is
+        missing, or `data` has the wrong type.
 
     Examples
     --------

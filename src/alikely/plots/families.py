@@ -53,7 +53,7 @@ def plot_families(
     *,
     by: Mapping[str, str] | None = None,
 ) -> NDArray[np.object_]:
-    """Draw a tree of observers, with support for its branches, above the matrix of all pairs.
+    """Draw a tree of observers, with the support of each branch, above the matrix of all pairs.
 
     Parameters
     ----------
@@ -62,19 +62,19 @@ def plot_families(
     matrix : Result
         The matrix from which the tree was computed.
     by : mapping of str to str, optional
-        Group of every observer, such as its model family, drawn as a strip of colors between tree
-        and matrix.
+        Group of each observer, such as its model family. Groups are drawn as a color strip between
+        the tree and the matrix.
 
     Returns
     -------
     ndarray of matplotlib.axes.Axes
-        Axes of the tree, the strip (if groups are given), and the matrix.
+        Axes of the tree, of the color strip (if groups are given) and of the matrix.
 
     Raises
     ------
     ValueError
-        If tree and matrix have different observers, an observer has no group, or there are more
-        than 20 groups.
+        If the tree and the matrix have different observers. If an observer has no group, or there
+        are more than 20 groups.
 
     Examples
     --------

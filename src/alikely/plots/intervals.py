@@ -37,17 +37,17 @@ def plot_intervals(
     result : Result
         Result to draw.
     intervals : sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to draw, among those that the result has and that are valid for its metric. If none
-        of them is available, the first method of the result is drawn.
+        Methods to draw. Methods that the result does not have, or that are invalid for its metric,
+        are skipped. If no method remains, the first method of the result is drawn.
     which : sequence of str, optional
         Labels of the entries to draw, from top to bottom. Default: all.
     sort : {"estimate", "label"}, optional
-        Whether to sort by decreasing estimate (undefined estimates last) or by label. Default: the
-        order of the result.
+        Whether to sort entries by decreasing estimate (undefined estimates last) or by label.
+        Default: the order of the result.
     top : int, optional
-        Number of entries to draw after sorting; the title gives the total. Default: all.
+        Number of entries to draw after sorting; the title states the total number. Default: all.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure.
+        Axes to draw on. Default: a new figure.
 
     Returns
     -------
@@ -57,13 +57,13 @@ def plot_intervals(
     Raises
     ------
     ValueError
-        If a label or an option is unknown. If there are more than 60 rows, or more than fit on a
-        page within `column`.
+        If a label or an option is unknown. If there are more than 60 rows, or more rows than fit on
+        a page within `column`.
 
     Notes
     -----
-    The dot shows the median for the posterior and the point estimate for other methods. A cross at
-    the left edge marks an undefined estimate, for which the posterior is still defined.
+    The dot shows the posterior median for the posterior and the estimate for other methods. A cross
+    at the left edge marks an undefined estimate; the posterior is defined even then.
 
     Examples
     --------

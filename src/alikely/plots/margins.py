@@ -45,13 +45,13 @@ def plot_margins(
 ) -> Any:
     """Draw decision-margin consistency, or checks of the generative model for margins.
 
-    The kinds draw different objects and use these arguments:
+    Each kind draws a different result and uses these arguments:
 
     - ``"checks"``: proportions correct against margins, residuals by class, and margins against
       normal quantiles, from a result of `alikely.decision_margin_consistency` (`pair`,
       `n_alternatives`). If means of items with similar margins lie outside the band, the relation
       is not linear. Residuals far from 0 indicate differences between classes. Quantiles outside
-      the band indicate heavy tails
+      the band indicate heavy tails.
     - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_,
       from a table of `alikely.estimates.consistency_table`. Open points show noise-corrected
       medians. For one condition, lines with bands show the group, the mean over models, and
@@ -60,30 +60,30 @@ def plot_margins(
     Parameters
     ----------
     data : Result or pandas.DataFrame
-        Object to draw.
+        Result or table to draw.
     kind : {"consistency", "checks"}
-        What to draw.
+        Kind of plot.
     pair : int or str, optional
-        Position or label of the comparison of a model with a group of observers. Default 0.
+        Position or label of a comparison between a model and a group of observers. Default 0.
     n_alternatives : int, optional
         Number of alternatives of the task. Default: as in the analysis.
     ax : matplotlib.axes.Axes, or two for ``"consistency"`` and three for ``"checks"``, optional
-        Where to draw. Default: a new figure.
+        Axes to draw on. Default: a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        Two axes for ``"consistency"``, three for ``"checks"``. The legend gives the number of
+        Two axes for ``"consistency"``, three for ``"checks"``. The legend states the number of
         undefined values.
 
     Raises
     ------
     ValueError
-        If the kind or pair is unknown. If the result is for another metric or lacks required
+        If the kind or the pair is unknown. If the result is for another metric or lacks required
         values, or a table lacks a column.
     TypeError
-        If an argument is not used by the kind, `data` has the wrong type, or `ax` has the wrong
-        number of axes.
+        If an argument is given that this kind of plot does not use. If `data` has the wrong type,
+        or `ax` has the wrong number of axes.
 
     References
     ----------

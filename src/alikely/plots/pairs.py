@@ -49,12 +49,12 @@ def plot_matrix(
     Parameters
     ----------
     result : Result
-        Result for any metric. If a pair has several entries, such as conditions, their unweighted
-        mean is drawn.
+        Result for any metric. If a pair has several entries, for example one per condition, their
+        unweighted mean is drawn.
     observer_kinds : mapping or Trials, optional
         Kind or family of each observer, or the trials of the analysis.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure.
+        Axes to draw on. Default: a new figure.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def plot_matrix(
     Raises
     ------
     ValueError
-        If entries describe all readers jointly, or an observer has no kind.
+        If entries describe all readers together, or an observer has no kind.
     TypeError
         If `observer_kinds` is neither a mapping nor trials.
 
@@ -71,8 +71,8 @@ def plot_matrix(
     -----
     For asymmetric metrics, such as the copy probability, the row is the reference and the column is
     the other observer. Means are over the defined entries of each pair, so pairs from different
-    data sets have means over different data sets. Metrics with 0 inside their range have a
-    diverging color scale that is white at 0. Class-level error similarity has a sequential color
+    data sets have means over different data sets. Metrics that can be positive or negative have a
+    diverging color scale, with white at 0. Class-level error similarity has a sequential color
     scale.
 
     Examples
@@ -169,7 +169,7 @@ def plot_metrics(
     observer_kinds: Kinds | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw one metric against another for the same pairs, similar to Figure 4 of [X25]_.
+    """Draw one metric against another for the same pairs, as in Figure 4 of [X25]_.
 
     Parameters
     ----------
@@ -180,20 +180,20 @@ def plot_metrics(
     observer_kinds : mapping or Trials, optional
         Kind of each observer, or the trials of the analysis. Colors show kinds.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure.
+        Axes to draw on. Default: a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes. The size of a point shows the mean accuracy of both observers on their common
-        trials. The title gives Spearman's rank correlation over the entries drawn. Points are not
+        The axes. The size of a point shows the mean accuracy of the two observers on their common
+        trials. The title states Spearman's rank correlation over the entries shown. Points are not
         independent, because pairs share observers.
 
     Raises
     ------
     ValueError
         If a name is unknown, or the results have different entries. If fewer than two entries are
-        defined for both metrics. If an observer has no kind, or there are too many kinds for
+        defined for both metrics. If an observer has no kind, or there are more kinds than
         distinguishable colors.
     TypeError
         If `observer_kinds` is neither a mapping nor trials.

@@ -49,7 +49,7 @@ def plot_plan(
 ) -> Any:
     """Draw the widths, power, designs or chosen images of a planned study.
 
-    The kinds draw different objects and use these arguments:
+    Each kind draws a different result and uses these arguments:
 
     - ``"width"``: width of intervals, from a table of `alikely.planning.interval_width`, as in
       Figures 3 and 6 of [K25]_ (`x`, `hue`, `references`)
@@ -58,39 +58,40 @@ def plot_plan(
     - ``"design"``: contours of the standard error over observers and images, from a grid of
       `alikely.planning.expected_errors` for one system (`designs`)
     - ``"images"``: images by size and stratum, and precision against the number of images, for the
-      first condition of a plan from `alikely.planning.choose_images`
+      first condition of a plan returned by `alikely.planning.choose_images`
 
     Parameters
     ----------
     data : pandas.DataFrame or StimulusPlan
-        Object to draw. Simulated widths and powers have open markers.
+        Table or plan to draw. Simulated widths and powers have open markers.
     kind : {"width", "power", "design", "images"}
-        What to draw.
+        Kind of plot.
     x, hue : str, optional
-        Columns for the axis and for separate lines. Default "n_trials", and "accuracy_a" for
-        ``"width"`` or "ec" for ``"power"``.
+        Columns to show on the x axis and as separate lines. Default for `x`: "n_trials". Default
+        for `hue`: "accuracy_a" for ``"width"``, "ec" for ``"power"``.
     references : mapping of str to float, optional
-        Values of `x` to mark with dashed lines, by label, such as ``{"one condition": 160}``.
+        Mapping from labels to values of `x` that are marked with dashed lines, such as ``{"one
+        condition": 160}``.
     designs : pandas.DataFrame, optional
-        As returned by `alikely.planning.best_design`. Designs within the budget are drawn, with a
-        star at the best one.
+        As returned by `alikely.planning.best_design`. Designs within the budget are drawn; a star
+        marks the best design.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure. ``"images"`` always needs a new figure.
+        Axes to draw on. Default: a new figure. ``"images"`` always needs a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        Two axes for ``"images"``, otherwise one. The first of the two shows all images of the pool,
-        with filled markers if humans see them. The second shows the expected standard error for one
-        observer with random and with chosen images.
+        Two axes for ``"images"``, otherwise one. The first shows all images of the pool, with
+        filled markers for images in the plan. The second shows the expected standard error for one
+        observer, with random images and with chosen images.
 
     Raises
     ------
     ValueError
-        If the kind is unknown, a table is empty or lacks a column, or standard errors are not on a
-        grid.
+        If the kind is unknown, if a table is empty or lacks a column, or if standard errors do not
+        form a grid.
     TypeError
-        If an argument is not used by the kind, or `data` has the wrong type.
+        If an argument is given that this kind of plot does not use, or `data` has the wrong type.
 
     References
     ----------

@@ -58,24 +58,25 @@ def plot_spectrum(
     spectrum : xarray.Dataset
         As returned by `alikely.difficulty_spectrum`.
     found : xarray.Dataset, optional
-        As returned by `alikely.regimes`. Regimes determine the colors of dots and background.
+        As returned by `alikely.regimes`. Regimes determine the colors of the dots and of the
+        background.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure.
+        Axes to draw on. Default: a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes, with one row per data set, one dot per condition, and diamonds for the reference.
-        Levels are labeled where space allows. The legend gives the number of conditions without a
-        delta.
+        Axes with one row per data set, one dot per condition, and diamonds for the reference.
+        Levels are labeled where there is space. The legend states the number of conditions without
+        a delta.
 
     Raises
     ------
     TypeError
         If `spectrum` is not a Dataset.
     ValueError
-        If `spectrum` or `found` lacks a variable, their conditions differ, or no condition has a
-        delta.
+        If `spectrum` or `found` lacks a variable, if their conditions differ, or if no condition
+        has a delta.
 
     Examples
     --------
@@ -168,10 +169,9 @@ def plot_alignment(
 
     - ``"distortions"``: conditions as dots with intervals, one row per data set, as in Figure 3A of
       [X26]_ (`metric`). Rows with five or more conditions have a violin, which shows the density of
-      the dots and not their uncertainty
-    - ``"levels"``: all models across the conditions of one data set, with regimes in the
-      background; a thick line with a band shows human-human agreement (`dataset`, `metric`,
-      `families`)
+      the dots rather than their uncertainty
+    - ``"levels"``: all models across the conditions of one data set, with regimes as background
+      colors; a thick line with a band shows human-human agreement (`dataset`, `metric`, `families`)
 
     Parameters
     ----------
@@ -179,29 +179,29 @@ def plot_alignment(
         As returned by `alikely.spectrum.alignment_table`. If the table has labels, regimes
         determine colors; ``"levels"`` requires labels.
     kind : {"distortions", "levels"}
-        What to draw.
+        Kind of plot.
     dataset : str, optional
         Data set to draw, with conditions in the order of the table. Required for ``"levels"``.
     metric : str, optional
         Metric to draw. Default "error_consistency".
     families : mapping, pandas.Series or xarray.DataArray, optional
-        Family of each model, for the colors of lines.
+        Family of each model, which determines the colors of lines.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure.
+        Axes to draw on. Default: a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes. The legend gives the number of undefined values.
+        The axes. The legend states the number of undefined values.
 
     Raises
     ------
     ValueError
-        If the kind, data set or metric is unknown. If the table is empty or lacks a column, or all
-        values are undefined. If a model has no family, or there are more than 32 data sets.
+        If the kind, the data set or the metric is unknown. If the table is empty or lacks a column,
+        or all values are undefined. If a model has no family, or there are more than 32 data sets.
     TypeError
-        If an argument is not used by the kind, one that it needs is missing, or families have no
-        names.
+        If an argument is given that this kind of plot does not use. If a required argument is
+        missing, or families have no names.
 
     References
     ----------
@@ -346,22 +346,24 @@ def plot_regimes(
     families: Groups | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the ranks of models in each regime, with rank 1 at the top, and confidence sets.
+    """Draw the ranks of models in each regime, with rank 1 at the top, and their confidence sets.
 
-    Lines connect the ranks of a model, and light bars show simultaneous confidence sets. Without
-    families and with more than 12 models, only the 8 models whose ranks change most have a color
-    and confidence sets. With more than 50 models, only these 8 are labeled.
+    Lines connect the ranks of a model, and light bars show simultaneous confidence sets. If there
+    are more than 12 models and no families, only the 8 models whose ranks change most have a color
+    and confidence sets. If there are more than 50 models, only these 8 are labeled.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        As returned by `alikely.spectrum.regime_alignment`; regimes are drawn in its order.
+        As returned by `alikely.spectrum.regime_alignment`. Regimes are drawn in the order of the
+        table.
     metric : str
         Metric to draw.
     families : mapping, pandas.Series or xarray.DataArray, optional
-        Family of each model, for the colors of lines. Default: one color for each model.
+        Family of each model, which determines the colors of lines. Default: one color for each
+        model.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure.
+        Axes to draw on. Default: a new figure.
 
     Returns
     -------
@@ -373,8 +375,8 @@ def plot_regimes(
     TypeError
         If `table` is not a DataFrame, or families have no names.
     ValueError
-        If the metric is unknown or the table is empty or lacks a column. If no model has a rank, or
-        a model has no family.
+        If the metric is unknown, or the table is empty or lacks a column. If no model has a rank,
+        or a model has no family.
 
     Examples
     --------

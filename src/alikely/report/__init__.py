@@ -1,4 +1,4 @@
-"""Reports: one page of HTML with tables, figures, sentences and methods."""
+"""Reports: self-contained HTML pages with tables, figures, sentences and methods."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ HEIGHT = 640
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Report:
-    """Self-contained HTML page, which notebooks display.
+    """Self-contained HTML page, which is displayed in notebooks.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Report:
         The page.
     title : str
     failures : tuple of str
-        Figures and tables that are missing, and why.
+        Figures and tables that could not be created, with the reason.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Report:
     failures: tuple[str, ...] = ()
 
     def save(self, path: str | Path) -> None:
-        """Write the page.
+        """Write the page to a file.
 
         Parameters
         ----------
@@ -103,15 +103,16 @@ def make_report(
     title: str | None = None,
     remarks: Sequence[str] = (),
 ) -> Report:
-    """Report results on one page of HTML.
+    """Create an HTML report of results.
 
     Parameters
     ----------
     *results : Result
-        Results of one analysis, such as the pairs and the scores of the same trials. A report with
-        scores contains no differences between pairs.
+        Results of one analysis, such as the pairs and the scores of the same trials. If a report
+        contains scores, differences between pairs are omitted.
     trials : Trials, optional
-        The trials that were analyzed. Default: the counts and kinds that the results contain.
+        The trials that were analyzed. By default, the report uses the counts and kinds in the
+        results.
     title : str, optional
     remarks : sequence of str
         Paragraphs below the title.
@@ -119,13 +120,13 @@ def make_report(
     Returns
     -------
     Report
-        Findings with the main figure, notes, methods, the data as read, estimates, tests, ranks,
-        differences, ceilings, and references.
+        Report with the findings, the main figure, notes, methods, the data as read, estimates,
+        tests, ranks, differences, ceilings and references.
 
     Raises
     ------
     TypeError
-        If an argument is of the wrong type.
+        If an argument has the wrong type.
     ValueError
         If there is no result, or an observer in a result is not in `trials`.
 

@@ -1,4 +1,4 @@
-"""Simulate count tables, whole experiments, and conditions of known difficulty."""
+"""Simulate count tables, complete experiments, and conditions of known difficulty."""
 
 from __future__ import annotations
 

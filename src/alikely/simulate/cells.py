@@ -76,7 +76,7 @@ def cell_probabilities(
     Raises
     ------
     ValueError
-        If the combination is impossible; the message gives the feasible range.
+        If the combination is impossible. The message states the feasible range.
 
     Examples
     --------

@@ -28,19 +28,20 @@ def leaderboard(
 ) -> Trials:
     """Simulate models from several families that answer multiple-choice questions.
 
-    A model knows the answer if its ability for the question exceeds the question's difficulty. This
-    ability is the sum of a random part shared by the family and a random part specific to the
-    model. Otherwise, the model guesses. Guesses depend on attractive incorrect options of the
-    question and on the letters that the model prefers.
+    A model knows the answer if its ability for the question exceeds the question's difficulty;
+    otherwise, the model guesses. The ability is the sum of a random part that the family shares and
+    a random part specific to the model. Guesses depend on how attractive each incorrect option is,
+    and on the option letters that the model prefers.
 
     Parameters
     ----------
     n_models, n_families, n_questions : int
-        Numbers of models, families and questions. Families are of about equal size.
+        Numbers of models, families and questions. Families have approximately equal sizes.
     n_options : int
         Number of options, from 2 to 10.
     shared : float
-        Fraction of the model-specific variance that is common to a family, in [0, 1].
+        Fraction of the variance of the random parts that is due to the part shared by the family,
+        in [0, 1].
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 

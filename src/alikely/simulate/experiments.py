@@ -41,8 +41,8 @@ def cohort(
     Parameters
     ----------
     copy_probability : array_like, shape (model,) or (model, condition)
-        Probability that a model copies a random human, in [-1, 1]. If negative, the model inverts
-        the human's response.
+        Probability that a model copies a random human, in [-1, 1]. If this value is negative, the
+        model inverts the human's response with its absolute value as probability.
     own_accuracy : array_like, as `copy_probability`
         Probability of a correct response without copying, in [0, 1].
     human_accuracy : array_like, scalar or shape (condition,)
@@ -50,15 +50,15 @@ def cohort(
     human_consistency : array_like, as `human_accuracy`
         Human-human error consistency, in (0, 1).
     n_humans, n_trials : int
-        Numbers of humans and of trials in each condition, at least 1.
+        Number of humans, and number of trials in each condition; each at least 1.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     Trials
-        Responses in conditions ``condition_1, ..`` of observers ``human_1, ..`` and ``model_1,
-        ..``.
+        Responses of the observers ``human_1, ..`` and ``model_1, ..`` in the conditions
+        ``condition_1, ..``.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def observers(
     Parameters
     ----------
     n_humans, n_models : int
-        Number of observers of each kind.
+        Number of humans and number of models.
     n_items : int
         Number of items in each condition. Every observer sees each item once.
     conditions : mapping of str to float, optional
@@ -142,9 +142,10 @@ def observers(
     spread : float
         Standard deviation of the items' easiness in probits.
     abilities : sequence of float, optional
-        Ability of each observer in probits, humans first. Default: normal with SD 0.2.
+        Ability of each observer in probits, humans first. Default: draws from a normal distribution
+        with SD 0.2.
     families : sequence of str, optional
-        Label ``family`` of each observer. Default: the observer's kind.
+        Family of each observer, stored as the label ``family``. Default: the observer's kind.
     no_response : float
         Proportion of trials to which a human does not respond, in [0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -256,19 +257,21 @@ def detection_experiment(
     Parameters
     ----------
     n_observers, n_items, n_repeats : int
-        Numbers of observers, items and repeats; at least 1, 5 and 1.
+        Numbers of observers, items and repeats; at least 1, 5 and 1, respectively.
     n_alternatives : int
         Number of alternatives, at least 2.
     rho : mapping of str to float, optional
-        Correlation of each model's margins with the shared strengths, by the model's name.
+        Mapping from the name of each model to the correlation between its margins and the shared
+        strengths.
     strength_mean, strength_sd : float
         Mean and standard deviation of the shared strengths of items, in units of the noise of one
         alternative.
     ability_sd, log_gain_sd : float
-        Standard deviations over observers of ability and of the log gain applied to the strengths.
+        Standard deviations, over observers, of the ability and of the log gain that scales the
+        strengths.
     stable_sd : float
-        Standard deviation of observers' stable deviations, which are the same in all repeats of an
-        item.
+        Standard deviation of the stable deviations of observers, which are the same in all repeats
+        of an item.
     n_lists : int
         Number of lists of items, at least 1. Each observer sees one list; lists are assigned to
         observers in rotation. Items are assigned to lists at random within classes, with strengths
@@ -282,8 +285,8 @@ def detection_experiment(
         Responses of observers ``human_1, ...`` of kind human. Each response is the alternative for
         which the normally distributed evidence is largest.
     margins : pandas.DataFrame
-        Margins, from a standard normal distribution, with columns
-        ``observer, dataset, condition, item, margin``.
+        Margins drawn from a standard normal distribution, with columns ``observer, dataset,
+        condition, item, margin``.
 
     Raises
     ------
@@ -383,19 +386,19 @@ def difficulty(
     """Simulate humans in conditions whose logit accuracies come from a mixture of regimes.
 
     The first condition of each data set, ``reference``, comes from the easiest regime; the regimes
-    of other conditions are random. Each data set has separate humans.
+    of other conditions are random. Each data set has different humans.
 
     Parameters
     ----------
     n_levels, n_datasets : int
-        Number of conditions in each data set, including the reference, and number of data sets.
+        Number of conditions in each data set (including the reference), and number of data sets.
     n_humans, n_items : int
-        Numbers of humans in each data set and of trials in each condition.
+        Number of humans in each data set, and number of trials in each condition.
     means, sds, weights : sequence of float
         Means, standard deviations and weights of the regimes on the logit scale, from most to least
         difficult. Weights are scaled to sum to 1.
     ability_sd : float
-        Standard deviation of the humans' ability, in logits.
+        Standard deviation of the ability of humans, in logits.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -410,8 +413,8 @@ def difficulty(
     Raises
     ------
     ValueError
-        If a number is below 1 or means do not increase. If regimes do not have one non-negative
-        standard deviation and one positive weight each.
+        If a number is below 1, or means do not increase. If a regime does not have one non-negative
+        standard deviation and one positive weight.
 
     Examples
     --------

@@ -30,20 +30,20 @@ def reader_study(
 ) -> tuple[Trials, tuple[float, float]]:
     """Simulate a fully crossed reader study with two modalities.
 
-    All readers and an AI read every case in both modalities. Readers differ in accuracy and in the
-    correlation of their evidence with the AI's evidence.
+    All readers and an AI read every case in both modalities. Readers differ in accuracy and in how
+    strongly their evidence correlates with the AI's evidence.
 
     Parameters
     ----------
     n_readers, n_cases : int
-        Numbers of readers and of cases, at least 1.
+        Number of readers and number of cases, each at least 1.
     correlation : (float, float)
-        Correlation of the average reader's evidence with the AI's evidence in each modality, in
+        Correlation between the evidence of the average reader and of the AI in each modality, in
         (-1, 1).
     spread : float
-        Standard deviation over readers of two quantities: Fisher's z of the correlation, and the
-        response criterion, in standard deviations of the evidence. Half of the variance of z is
-        common to both modalities. 0 makes readers identical.
+        Standard deviation, over readers, of Fisher's z of the correlation and of the response
+        criterion (in standard deviations of the evidence). Half of the variance of z is common to
+        both modalities. If the spread is 0, readers have identical parameters.
     accuracy : float
         Accuracy of the average reader and of the AI, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -52,10 +52,10 @@ def reader_study(
     Returns
     -------
     trials : Trials
-        Responses in conditions ``A`` and ``B`` of readers ``reader_0, ...`` of kind human, and of
-        ``AI`` of kind model.
+        Responses of the readers ``reader_0, ...`` (kind human) and of ``AI`` (kind model) in the
+        conditions ``A`` and ``B``.
     error_consistency : (float, float)
-        Mean error consistency of the population of readers in each modality.
+        Mean error consistency in the population of readers, for each modality.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def repeated_answers(
 
     Each observer has normally distributed evidence for every item, which is correlated between
     observers. Independent noise is added for every response. A response is correct if the sum is
-    below a criterion, which is set by the accuracy.
+    below a criterion, which is determined by the accuracy.
 
     Parameters
     ----------
@@ -149,19 +149,19 @@ def repeated_answers(
     accuracy : (float, float)
         Accuracy of each observer, in (0, 1).
     correlation : float
-        Correlation of the observers' evidence, in [-1, 1].
+        Correlation between the evidence of the two observers, in [-1, 1].
     within : float
-        Fraction of the variance of a response that is due to the item, in [0, 1]. With 1, an
-        observer always gives the same response to an item. With 0, responses do not depend on the
-        item.
+        Fraction of the variance of a response that is due to the item, in [0, 1]. If this is 1, an
+        observer always gives the same response to an item. If this is 0, responses do not depend on
+        the item.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     trials : Trials
-        Responses of observers ``a`` and ``b``. If one observer responded more often, the additional
-        responses are trials that the other was not shown.
+        Responses of observers ``a`` and ``b``. If one observer responded more often than the other,
+        the additional responses are trials that the other observer was not shown.
     error_consistency : float
         Error consistency between single responses of the two observers, in the population of items.
 

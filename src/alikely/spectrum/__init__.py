@@ -1,4 +1,4 @@
-"""Difficulty of conditions on one human scale, its regimes, and alignment along it."""
+"""Human difficulty of conditions, regimes of difficulty, and alignment across difficulties."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def condition_alignment(
     n_resamples: int = 1000,
     rng: RandomState = None,
 ) -> xr.Dataset:
-    """Compute the alignment between errors of models and humans in every condition.
+    """Compute the alignment between the errors of models and humans in each condition.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ def condition_alignment(
     models, humans : str
         Kinds of the observers.
     metrics : str, Metric, or sequence of these
-        Any metrics of trials, see `alikely.metrics.metrics`; some require classes. For directed
-        metrics, humans are the reference for models, and the human-human mean averages both
-        directions.
+        Any metrics for trials, as listed by `alikely.metrics.metrics`; some require class labels.
+        For directed metrics, humans are the reference for models, and the human-human mean averages
+        both directions.
     no_response : {"error", "drop"}
         As in `alikely.data.joint_correctness`.
     n_resamples : int
@@ -91,39 +91,40 @@ def condition_alignment(
         - ``estimate``: mean over humans of the metric between model and human, or mean over pairs
           of humans
         - ``se``, ``df``: standard error for new images and new humans, and degrees of freedom
-        - ``interval_center``: center of the Student t interval, which is the estimate with a
-          pseudocount in the cells of each pair (as in `alikely.benchmark_scores`)
+        - ``interval_center``: center of the Student t interval, which is the estimate after adding
+          a pseudocount to the cells of each pair (as in `alikely.benchmark_scores`)
         - ``undefined``: number of undefined pairs, which are excluded from the mean
         - ``replicates``: bootstrap replicates with the dimension ``resample``, as float32
 
-        Coordinates are ``metric_min``, ``metric_max`` (range of each metric), ``dataset``,
-        ``level``, ``n_humans``, ``n_images`` (by condition) and the observer labels (by system).
-        Attributes are ``models``, ``humans``, ``no_response``, ``missing_note`` and ``seed``.
+        Coordinates are ``metric_min`` and ``metric_max`` (range of each metric); ``dataset``,
+        ``level``, ``n_humans`` and ``n_images`` (of each condition); and labels of observers (of
+        each system). Attributes are ``models``, ``humans``, ``no_response``, ``missing_note`` and
+        ``seed``.
 
     Raises
     ------
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If a metric is unknown, a condition has fewer than two humans, or as in
+        If a metric is unknown, or a condition has fewer than two humans. Also as in
         `alikely.data.joint_correctness`.
 
     Notes
     -----
     Each replicate resamples the images of each condition, in the same way for all pairs and
-    metrics. It also resamples the humans of each data set, in the same way for all its conditions.
-    Pairs of a human with a duplicate of the same human are excluded. A sample that contains only
-    one human has no human-human value. This occurs in 1 of 64 samples of 4 humans, and in 1 of 2
-    samples of 2 humans.
+    metrics. The humans of each data set are also resampled, in the same way for all conditions of
+    the data set. Pairs of a human with a duplicate of the same human are excluded. A sample that
+    contains only one human has no human-human value. This occurs in 1 of 64 samples of 4 humans,
+    and in 1 of 2 samples of 2 humans.
 
-    Resampling images and humans counts the trial-level noise more than once [O07]_. In contrast,
-    samples of n humans have only ``(n - 1) / n`` of the variance between humans. In single
-    conditions, the first effect is larger. For error consistency in the model-vs-human data (4 to 7
-    humans), the standard deviation of replicates is 1.1 times `se` for models, and 1.3 times `se`
-    for human-human values. In means over the 8 conditions of a data set, the factor is 1.1 for
-    models and their differences, and 0.9 to 1.5 for human-human values. `se` is computed as in
-    `alikely.benchmark_scores`, with a condition in place of a data set, and is NaN with fewer than
-    3 humans. Replicates are not corrected for these two effects.
+    If both images and humans are resampled, trial-level noise is counted more than once [O07]_. In
+    contrast, resampling n humans reproduces only ``(n - 1) / n`` of the variance between humans. In
+    single conditions, the first effect is larger. For error consistency in the model-vs-human data
+    (4 to 7 humans), the standard deviation of replicates is 1.1 times `se` for models, and 1.3
+    times `se` for human-human values. In means over the 8 conditions of a data set, the factor is
+    1.1 for models and their differences, and 0.9 to 1.5 for human-human values. `se` is computed as
+    in `alikely.benchmark_scores`, with a condition in place of a data set, and is NaN with fewer
+    than 3 humans. Replicates are not corrected for these two effects.
 
     Examples
     --------
@@ -289,19 +290,19 @@ def alignment_table(
     Returns
     -------
     pandas.DataFrame
-        One row per metric, condition and system that has responses, with columns
+        One row per metric, condition and system with responses, with columns
 
         - ``metric``, ``condition``, ``dataset``, ``level``, ``regime`` (with `labels`), ``system``
         - ``estimate``
         - ``interval_center``, ``se``, ``df`` and bounds of the analytic interval, such as
           ``analytic_ci95_lb``
         - bounds of the bootstrap interval, such as ``bootstrap_eti95_lb``
-        - ``ratio``: estimate divided by the human-human value, not clipped; NaN if that value is
-          not above 0
-        - bounds of the ratio, such as ``ratio_eti95_lb``, from the ratio in each replicate;
-          infinite if the interval of ``human-human`` includes 0
-        - ``undefined_replicates``: fraction of replicates without a ratio (for ``human-human``:
-          without a value), excluded from the bounds
+        - ``ratio``: estimate divided by the human-human value, not clipped; NaN if the human-human
+          value is not above 0
+        - bounds of the ratio, such as ``ratio_eti95_lb``, computed from the ratio in each
+          replicate; infinite if the interval of ``human-human`` includes 0
+        - ``undefined_replicates``: fraction of replicates in which the ratio (for ``human-human``:
+          the value) is undefined, which are excluded from the bounds
         - ``note``
 
     Raises
@@ -309,7 +310,7 @@ def alignment_table(
     TypeError
         If `alignment` has the wrong type.
     ValueError
-        If a condition has no label, `ci_prob` is not in (0, 1), or `ci_kind` is unknown.
+        If a condition has no label, if `ci_prob` is not in (0, 1), or if `ci_kind` is unknown.
 
     Examples
     --------

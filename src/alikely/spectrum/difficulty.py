@@ -58,19 +58,19 @@ def difficulty_spectrum(
     ----------
     trials : Trials
         Responses of humans; observers of other kinds are ignored. If items are repeated, all
-        responses of an observer to an item count as one, the proportion correct.
+        responses of an observer to an item count as one response, the proportion correct.
     reference : str or sequence of str
-        Conditions without distortion, as ``dataset:condition``. The name of a condition or a data
-        set alone is enough if it identifies one condition.
+        Conditions without distortion, named ``dataset:condition``. The name of a condition or of a
+        data set alone is sufficient if it identifies a single condition.
     chance : float, optional
-        Accuracy expected from guessing, in (0, 1). Default: one over the number of classes.
+        Accuracy expected from guessing, in (0, 1). Default: 1 divided by the number of classes.
     kind : str
         Kind of the observers that define difficulty.
     no_response : {"error", "drop"}
-        Count a missing response as an error, or exclude the trial for that observer.
+        Whether to count a missing response as an error, or to exclude the trial for that observer.
     correction : float
-        Number added to the counts of correct and of incorrect responses before taking the logit.
-        With 0.5 [A56]_, the logit is finite at accuracies of 0 and 1.
+        Number added to the counts of correct and of incorrect responses before the logit is
+        computed. With 0.5 [A56]_, the logit is finite even for accuracies of 0 and 1.
 
     Returns
     -------
@@ -89,13 +89,15 @@ def difficulty_spectrum(
         - ``delta``: Glass's delta [G76]_, the difference from the mean of the reference in units of
           the reference's standard deviation (ddof 1); negative values indicate more difficult
           conditions
-        - ``mann_whitney_p``: p-value of the comparison with the reference values [MW47]_ (normal
-          approximation with corrections for ties and continuity)
-        - ``binomial_p``: p-value of the one-sided test of pooled responses against chance
-        - ``mann_whitney_p_bh``, ``binomial_p_bh``: p-values adjusted by Benjamini and Hochberg's
-          method over all conditions except the reference
-        - ``above_chance``: whether the adjusted binomial p is below 0.05; true for the reference
-        - ``reason``: why a delta is undefined
+        - ``mann_whitney_p``: p-value of the Mann-Whitney test against the reference values [MW47]_
+          (normal approximation with corrections for ties and continuity)
+        - ``binomial_p``: p-value of the one-sided binomial test of the pooled responses against
+          chance
+        - ``mann_whitney_p_bh``, ``binomial_p_bh``: p-values adjusted over all conditions except the
+          reference (Benjamini-Hochberg)
+        - ``above_chance``: whether the adjusted binomial p-value is below 0.05; true for the
+          reference
+        - ``reason``: the reason if a delta is undefined
 
         Attributes are ``reference_mean``, ``reference_sd``, ``n_reference``, ``chance``, ``kind``,
         ``no_response``, ``correction``, ``repeats`` (``"crossed"`` if items are repeated, else
@@ -104,19 +106,18 @@ def difficulty_spectrum(
     Raises
     ------
     ValueError
-        If a reference condition does not exist or is ambiguous.
-        If there are fewer than 3 reference values, one is infinite, or all are equal.
-        If a condition has fewer than two observers of that kind.
-        If `chance` is not in (0, 1), or unknown.
+        If a reference condition does not exist or is ambiguous. If there are fewer than 3 reference
+        values, if a reference value is infinite, or if all are equal. If a condition has fewer than
+        two observers of that kind. If `chance` is not in (0, 1), or is not known.
 
     Notes
     -----
     The binomial test assumes independent responses, but responses of several humans to one image
     are correlated. Sums of proportions are rounded down for this test.
 
-    The standard deviation of the reference includes the binomial noise of its values. Therefore
-    delta depends on the number of trials, even for the same humans. `alikely.fit_spectrum`
-    separates difficulty from this noise, but needs one response per item.
+    The standard deviation of the reference includes binomial noise. Therefore, delta depends on the
+    number of trials, even for the same humans. `alikely.fit_spectrum` separates difficulty from
+    this noise, but requires a single response per item.
 
     Examples
     --------
@@ -205,7 +206,7 @@ def reference_values(spectrum: xr.Dataset) -> NDArray[np.float64]:
 
 
 def normality_checks(spectrum: xr.Dataset) -> pd.DataFrame:
-    """Test whether reference values are normally distributed, as accuracies and as logits.
+    """Test whether reference accuracies, and their logits, are normally distributed.
 
     Parameters
     ----------
@@ -221,7 +222,8 @@ def normality_checks(spectrum: xr.Dataset) -> pd.DataFrame:
         - ``test``: Shapiro-Wilk [SW65]_, D'Agostino-Pearson [DP73]_, or Lilliefors [L67]_ with a
           p-value from 99,999 simulated samples
         - ``n``, ``statistic``, ``p_value``: NaN if there are too few values for a test, or all are
-          equal. A small p-value is evidence against normality; a large one is not evidence for it
+          equal. A small p-value is evidence against normality; a large p-value is not evidence of
+          normality
         - ``note``
 
     Examples

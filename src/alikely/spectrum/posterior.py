@@ -55,13 +55,13 @@ def fit_spectrum(
     rng: RandomState = None,
     include: Sequence[str] = (),
 ) -> xr.DataTree:
-    """Fit the difficulty of conditions, the reference and the regimes jointly.
+    """Fit a joint model of the difficulty of conditions, the reference and the regimes.
 
     Parameters
     ----------
     spectrum : xarray.Dataset
         As returned by `alikely.difficulty_spectrum`; only its counts are used. Observers in
-        different data sets are treated as different persons, even if they have the same name.
+        different data sets are treated as different people, even if they have the same name.
     k : int
         Number of regimes, at least 1.
     covariates : mapping of str to table, optional
@@ -71,9 +71,10 @@ def fit_spectrum(
     priors : mapping, optional
         Priors of the model's variables by name, as in `alikely.models.spectrum`.
     model : "spectrum" or pymc.Model
-        The default, `alikely.models.spectrum`, or a custom generative model of these counts, such
-        as an extension of the default. A custom model needs the variables ``delta, logit_accuracy``
-        (condition) and ``regime_weight, regime_mean, regime_sd`` (regime, `k` of them).
+        Generative model of these counts: `alikely.models.spectrum` (the default) or a custom model,
+        such as an extension of the default. A custom model must define the variables ``delta,
+        logit_accuracy`` (condition) and ``regime_weight, regime_mean, regime_sd`` (regime, `k` of
+        them).
     n_draws : int
         Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -86,16 +87,15 @@ def fit_spectrum(
     xarray.DataTree
         As returned by `alikely.inference.nuts`, with names of conditions and persons
         (``dataset:observer``). ``constant_data`` also contains ``dataset, level`` (condition). With
-        covariates, the group ``covariates`` contains their columns, by condition or by person. The
-        attribute ``k`` is the number of regimes.
+        covariates, the group ``covariates`` has one variable per covariate (over conditions or
+        persons). The attribute ``k`` is the number of regimes.
 
     Raises
     ------
     ValueError
         As in `alikely.models.spectrum`.
-        If a custom model lacks a variable, has one with the wrong shape, or is combined with
-        priors.
-        If items are repeated, because responses to the same item are not independent.
+        If a custom model lacks a variable or has a variable of the wrong shape, or if priors are
+        also given. If items are repeated, because responses to the same item are not independent.
 
     Warns
     -----
@@ -172,7 +172,7 @@ def _entries(tree: xr.DataTree) -> xr.Dataset:
 def regime_probabilities(
     tree: xr.DataTree, *, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
-    """Compute the posterior of each condition's delta, and the probability of each regime.
+    """Compute each condition's posterior mean of delta and its probability of each regime.
 
     Parameters
     ----------
@@ -191,8 +191,8 @@ def regime_probabilities(
         - ``condition``, ``dataset``, ``level``, ``is_reference``
         - ``delta``: posterior mean, with bounds such as ``posterior_eti95_lb``
         - ``regime``: the most probable regime
-        - ``p_...``: probability of each regime, hardest first, computed as the mean over draws of
-          `alikely.models._mixtures.neighbour_probabilities`
+        - ``p_...``: probability of each regime, starting with the hardest, computed as the mean
+          over draws of `alikely.models._mixtures.neighbour_probabilities`
 
     Raises
     ------

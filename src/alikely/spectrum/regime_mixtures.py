@@ -65,17 +65,17 @@ def regimes(
     n_resamples: int = 200,
     rng: RandomState = None,
 ) -> xr.Dataset:
-    """Group conditions into regimes of difficulty, using a normal mixture for Glass's deltas.
+    """Group conditions into regimes of difficulty by a normal mixture model of Glass's deltas.
 
     Parameters
     ----------
     spectrum : xarray.Dataset
         As returned by `alikely.difficulty_spectrum`, with all deltas defined.
     k : int or "auto"
-        Number of regimes. ``"auto"`` chooses the number from 1 to 6 with the lowest BIC [S78]_.
+        Number of regimes. ``"auto"`` selects the number between 1 and 6 with the lowest BIC [S78]_.
     n_starts : int
-        Number of runs of k-means, each from random conditions. EM starts from each of the resulting
-        groupings (at most the 100 best), and the best mixture is kept.
+        Number of k-means runs, each started from randomly selected conditions. EM is started from
+        each of the resulting groupings (at most the 100 best), and the best mixture is kept.
     n_resamples : int
         Number of bootstrap replicates, in which the humans of each data set are resampled. 0
         disables them.
@@ -88,13 +88,13 @@ def regimes(
         Variables by ``condition``:
 
         - ``delta``
-        - ``label``: name of the regime, see `alikely.models._mixtures.regime_names`
-        - ``probability``: probability of each regime (condition, regime), from
+        - ``label``: name of the regime (`alikely.models._mixtures.regime_names`)
+        - ``probability``: probability of each regime (condition, regime), computed by
           `neighbour_probabilities`
         - ``resampled``: proportion of replicates with each label (condition, regime)
-        - ``stability``: proportion of replicates with the same label as the data
+        - ``stability``: proportion of replicates with the same label as in the data
 
-        Variables by ``regime``, hardest first:
+        Variables by ``regime``, starting with the hardest:
 
         - ``weight``, ``mean``, ``sd``, ``size``
         - ``position``: boundary between neighboring regimes (dimension ``boundary``)
@@ -102,30 +102,30 @@ def regimes(
         Variables by ``n_regimes``, 1 to 6:
 
         - ``bic``, ``aicc`` [HT89]_
-        - ``converged_bic``: BIC of the best solution if EM runs to convergence
+        - ``converged_bic``: BIC of the best solution if EM is run to convergence
         - ``resampled_best``: proportion of replicates in which this number has the lowest BIC
 
         Attributes are ``k``, ``ties`` (numbers of regimes with a BIC within 2 of the lowest
         [R95]_), and ``n_resamples``, the number of replicates with a delta for every condition.
-        Replicates in which the reference has no variance, or a condition has no human, are
+        Replicates in which the reference has no variance, or a condition has no humans, are
         excluded.
 
     Raises
     ------
     ValueError
         If `k` is below 1 or above the number of different deltas.
-        If a delta is undefined, there is only one condition, or a number is out of range.
+        If a delta is undefined, if there is only one condition, or if a number is out of range.
 
     Notes
     -----
-    As in scikit-learn, EM stops when a step gains less than 1e-3; ``bic`` refers to this solution.
-    The likelihood may have a higher maximum elsewhere. We add ``0.05**2`` to each variance, because
-    the likelihood is otherwise unbounded: a component can collapse onto a single condition. If
-    ``converged_bic`` is much lower than ``bic``, several groupings describe the scale similarly
-    well.
+    As in scikit-learn, EM stops when a step increases the log likelihood by less than 1e-3; ``bic``
+    refers to this solution. The likelihood may have a higher maximum elsewhere. We add ``0.05**2``
+    to each variance, because the likelihood is otherwise unbounded if a component collapses onto a
+    single condition. If ``converged_bic`` is much lower than ``bic``, several groupings describe
+    the scale similarly well.
 
-    In each replicate, EM starts from the mixture of the data. ``stability`` therefore describes the
-    stability of these regimes, not of the search for them.
+    In each replicate, EM starts from the mixture that was fitted to the data. ``stability``
+    therefore describes the stability of these regimes, not of the search for regimes.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def regime_alignment(
     ci_kind: CiKind | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Compute the alignment and the rank of every model within regimes of difficulty.
+    """Compute the alignment and the rank of each model within regimes of difficulty.
 
     Parameters
     ----------
@@ -52,20 +52,20 @@ def regime_alignment(
     labels : mapping, pandas.Series or xarray.DataArray
         Regime of each condition, such as ``alikely.regimes(spectrum)["label"]``.
     conditions : {"all", "representative"}
-        Whether to use all conditions of a regime, or one per data set
+        Whether to use all conditions of a regime, or one condition per data set
         (`representative_conditions`).
     delta : mapping, pandas.Series, xarray.DataArray or xarray.Dataset, optional
         Difficulty of each condition, or a spectrum. Required for ``"representative"``.
     metrics : sequence of str, optional
-        Metrics of the alignment to average in each condition, separately for models and humans. For
-        error consistency and misclassification agreement, ``mean_ratio`` is the ratio that [X26]_
-        use for ranks (their equation 2). Default: every metric separately.
+        Metrics of the alignment that are averaged in each condition, separately for models and
+        humans. With error consistency and misclassification agreement, ``mean_ratio`` is the ratio
+        on which [X26]_ base ranks (their equation 2). Default: every metric is analyzed separately.
     ci_prob : float
         Probability level of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
         Kind of the bootstrap interval: equal-tailed or highest-density.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness of the rank sets.
+        Source of randomness for the rank sets.
 
     Returns
     -------
@@ -75,25 +75,24 @@ def regime_alignment(
         - ``metric``, ``regime``, ``system``, ``n_conditions``
         - ``estimate``, ``ceiling``: means over conditions of model-human and human-human values
         - ``ratio_of_means``: ``estimate`` divided by ``ceiling``, not clipped
-        - ``mean_ratio``: mean of the ratios of the conditions with a human-human value above 0, not
+        - ``mean_ratio``: mean of the ratios in conditions with a human-human value above 0, not
           clipped
         - bounds of each of these quantities from joint replicates, such as ``bootstrap_eti95_lb``
           (of the estimate) and ``ceiling_eti95_lb``. Bounds of a ratio are infinite if the interval
-          of the human-human value (for ``mean_ratio``: in any condition) includes 0
-        - ``rank``: rank of the estimate within metric and regime, which is also that of
+          of the human-human value includes 0 (for ``mean_ratio``: in any condition)
+        - ``rank``: rank of the estimate within metric and regime, which equals the rank of
           ``ratio_of_means``
-        - ``rank_lb``, ``rank_ub``: joint confidence set, as in `rank_sets`
-        - ``undefined_replicates``: fraction of replicates, over conditions, in which the model's
-          value or the human-human value is undefined
+        - ``rank_lb``, ``rank_ub``: limits of the simultaneous confidence set, as in `rank_sets`
+        - ``undefined_replicates``: fraction of replicates of conditions in which the model's value
+          or the human-human value is undefined
         - ``note``: excluded conditions, with the reason
 
     Raises
     ------
     TypeError, ValueError
-        If a condition has no label, or a model lacks a condition that others have.
-        If there are no replicates, or `delta` is missing.
-        If `metrics` does not name at least two metrics of the alignment, or an option is out of
-        range.
+        If a condition has no label, or a model lacks a condition that other models have. If there
+        are no replicates, or `delta` is missing. If `metrics` does not name at least two metrics of
+        the alignment, or if an option is out of range.
 
     Notes
     -----
@@ -101,12 +100,12 @@ def regime_alignment(
     for all models, so that all models are compared on the same conditions. Uncertainty in the
     labels is not propagated into the intervals.
 
-    If some conditions are undefined in a replicate (only one human, no joint error), the change in
-    the mean is the mean change in the other conditions, see
-    `alikely.spectrum.regime_scores.mean_draws`.
+    The value in a condition can be undefined in a replicate (only one human, or no joint error).
+    The change in the mean is then the mean change in the other conditions
+    (`alikely.spectrum.regime_scores.mean_draws`).
 
-    A few hard conditions with little human-human agreement dominate `mean_ratio`. Its variance is
-    infinite if a human-human value may be 0.
+    A few hard conditions with little human-human agreement dominate `mean_ratio`. The variance of
+    `mean_ratio` is infinite if a human-human value can be 0.
 
     Examples
     --------
