@@ -225,8 +225,8 @@ def agreement_regression(
     Notes
     -----
     Priors are scaled by the standard deviation s of the estimates: ``b ~ N(0, 2.5 s / sd(x))``, and
-    ``tau`` and ``sigma`` are half-normal with scale s. The scale of ``omega`` is s, or the standard
-    deviation of the pairs within families if that is larger.
+    ``tau`` and ``sigma`` are half-normal with scale s. The scale of ``omega`` is s or the standard
+    deviation of the estimates for pairs within families, whichever is larger.
 
     Error consistency depends on the two accuracies, especially on their difference. We simulated
     families that differ in accuracy but have no excess agreement (`docs/validation`). A regression

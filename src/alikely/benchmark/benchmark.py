@@ -266,9 +266,9 @@ def differences(
         - ``system``, ``other``, ``difference``, ``se``
         - ``interval_center``, ``df``: center of the interval and its degrees of freedom
         - limits of the ``pointwise`` interval, and ``p_value``
-        - limits of the ``simultaneous`` interval, and ``p_value_simultaneous``. Both use the
-          studentized range. With posterior draws, the limits use the largest standardized
-          difference instead, and there is no p-value
+        - limits of the ``simultaneous`` interval, and ``p_value_simultaneous``. The limits and the
+          p-value use the studentized range. With posterior draws, the limits use the largest
+          standardized difference instead, and there is no p-value
         - ``p_value_bh``: p-value adjusted by the Benjamini-Hochberg method
         - ``prob_positive``: probability that the difference is above 0
         - ``note``

@@ -225,7 +225,7 @@ def rank_by_metric(
     trials : Trials
         Aligned responses.
     metrics : sequence of str or Metric
-        At least two metrics of trials.
+        At least two metrics for trials.
     generalize_to : {"images", "observers", "both"}
         Population to which rank sets generalize: new images, new humans, or both.
     ci_prob : float

@@ -94,9 +94,10 @@ def fit_cohort(
         depend on data, priors or covariates.
 
         - ``"drawn"``: a sample from a population whose members differ in accuracy and in the images
-          that they find difficult. Scores are given for a new human and for these humans. This is
-          the default because real humans differ. In simulated benchmarks of heterogeneous humans,
-          coverage was 0.93 to 0.97 (nominal 0.95). Covariates are not supported.
+          that they find difficult. Scores are given for a new human and for these humans.
+          ``"drawn"`` is the default because real humans differ. In simulated benchmarks of
+          heterogeneous humans, coverage was 0.93 to 0.97 (nominal 0.95). Covariates are not
+          supported.
         - ``False``: exchangeable humans; the fastest option. `cohort_scores` adds a note if
           Cochran's Q test rejects exchangeability (`alikely.benchmark.test_equal_accuracy`, all
           conditions, p below 0.01).
@@ -122,8 +123,8 @@ def fit_cohort(
     -------
     xarray.DataTree
         As returned by `alikely.inference.nuts`. With covariates, the tree also has the group
-        ``covariates``, with one variable per covariate (over models or conditions). Its attributes
-        include ``human_effects`` (0 or ``"drawn"``) and ``note``.
+        ``covariates``, with one variable per covariate (over models or conditions). The attributes
+        of the tree include ``human_effects`` (0 or ``"drawn"``) and ``note``.
 
     Raises
     ------

@@ -60,8 +60,8 @@ def judge_agreement(
         candidates.
     scores : mapping of str to (mapping of str to float), or pandas.DataFrame
         Each judge's scores for the candidates, on any scale: a mapping by judge, or a table with a
-        column per judge and a row per candidate. They must come from questions other than those of
-        the matrix, because scores for the same responses share their noise, which biases the
+        column per judge and a row per candidate. Scores must come from questions other than those
+        of the matrix. Scores for the same responses would share their noise, which would bias the
         correction. Scores that judges give themselves are excluded, and a note is added.
     ci_prob : float, optional
         Probability level of the intervals, in (0, 1). Default: as in the analysis.

@@ -198,7 +198,8 @@ def kendall_tau(estimates: ArrayLike, draws: ArrayLike) -> NDArray[np.float64]:
     estimates : array_like, shape (system,)
         Scores that define the ranking.
     draws : array_like, shape (draw, system)
-        Bootstrap replicates or posterior draws. Those with an undefined score are excluded.
+        Bootstrap replicates or posterior draws. Replicates and draws with an undefined score are
+        excluded.
 
     Returns
     -------
@@ -230,8 +231,8 @@ def kendall_tau(estimates: ArrayLike, draws: ArrayLike) -> NDArray[np.float64]:
 def percentile_ranks(draws: ArrayLike, ci_prob: float | None = None) -> NDArray[np.float64]:
     """Compute percentiles of bootstrap ranks, a common practice, for comparison only.
 
-    These are not confidence sets for ranks. They cannot represent ties, because every replicate
-    breaks them. Use `rank_sets` instead.
+    Percentiles of bootstrap ranks are not confidence sets for ranks. They cannot represent ties,
+    because every replicate breaks all ties. Use `rank_sets` instead.
 
     Parameters
     ----------

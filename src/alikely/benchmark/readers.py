@@ -91,8 +91,8 @@ def reader_study(
     trials : Trials
         Responses of one data set.
     ai : str, optional
-        Name of the observer with which readers are compared. Default: readers are compared with one
-        another.
+        Name of the observer with which readers are compared. By default, readers are compared with
+        one another.
     metric : str or Metric
         A metric for trials, as in `alikely.compare`. Without `ai`, the metric must be symmetric.
     readers : str
@@ -138,11 +138,11 @@ def reader_study(
     Notes
     -----
     The variance accounts for clustering by readers and by cases [CGM11]_:
-    ``V_readers + V_cases - V_both``, where ``V_both`` is the variance of single ratings. It is at
-    least ``V_cases``, the variance for fixed readers. ``V_readers`` is the jackknife variance over
-    readers [ES81]_. For a mean over pairs, each step leaves out all pairs that include one reader.
-    Satterthwaite degrees of freedom [H07]_ combine ``R - 1`` for R readers with the degrees of
-    freedom for cases.
+    ``V_readers + V_cases - V_both``, where ``V_both`` is the variance of single ratings. The
+    variance is at least ``V_cases``, the variance for fixed readers. ``V_readers`` is the jackknife
+    variance over readers [ES81]_. For a mean over pairs, each step leaves out all pairs that
+    include one reader. Satterthwaite degrees of freedom [H07]_ combine ``R - 1`` for R readers with
+    the degrees of freedom for cases.
 
     Examples
     --------

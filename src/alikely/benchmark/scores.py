@@ -140,9 +140,10 @@ def benchmark_scores(
         If `trials` is not a `Trials` object. To score a result, use
         `alikely.benchmark.scores_from_result`.
     ValueError
-        If the metric is unknown or is computed from margins, or `human_ids` is required. If a data
-        set has fewer than two humans, or lacks a model although it has others. If a model, a data
-        set or a label has a reserved name. Also as in `alikely.data.joint_correctness`.
+        If the metric is unknown or is computed from margins, or `human_ids` is required but not
+        given. If a data set has fewer than two humans, or lacks a model although it has others. If
+        a model, a data set or a label has a reserved name. Also as in
+        `alikely.data.joint_correctness`.
 
     Notes
     -----
@@ -161,8 +162,8 @@ def benchmark_scores(
     (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block and four humans and 0.1
     for a mean over many blocks. A mean of the centers of levels therefore differs from the center
     of the level ``overall``. For metrics of labels, chance agreement in the center is computed over
-    pairs of different joint errors. For other metrics, the center is the estimate, and influences
-    are increased if errors are few.
+    pairs of different joint errors. For other metrics, intervals are centered on the estimate, and
+    the influence of each trial is scaled up if errors are few.
 
     The bootstrap and the posterior resample each human and each image, as identified by `human_ids`
     and `item_scope`, once for all its occurrences. The posterior for errors by class cannot do this

@@ -244,8 +244,8 @@ def estimate_coverage(
         - probabilities of options: ``n_items, n_options``, ``sharing`` (correlation of the logits
           of the two systems) and ``sharpness`` of the softmax
     n_datasets, n_draws : int
-        Number of data sets in each setting, at least 10; number of draws or replicates for each, at
-        least 100.
+        Number of data sets in each setting, at least 10, and number of draws or replicates for each
+        data set, at least 100.
     ci_probs : sequence of float
         Probability levels of the intervals, in (0, 1).
     cache_dir, rng
@@ -336,7 +336,8 @@ def coverage_summary(study: pd.DataFrame, ci_prob: float | None = None) -> pd.Da
     study : pandas.DataFrame
         As returned by `coverage_study`.
     ci_prob : float
-        Probability level of the intervals to summarize. It must be one of those in the study.
+        Probability level of the intervals to summarize, which must be one of the levels in the
+        study.
 
     Returns
     -------

@@ -114,8 +114,8 @@ class Trials:
         labels : sequence of str
             Further columns that describe observers, such as a model family.
         item_columns : sequence of str
-            Further columns that describe items, such as a patient, a template or a video. Each can
-            define the clusters of an analysis, for example ``cluster="patient"``.
+            Further columns that describe items, such as a patient, a template or a video. Each of
+            these columns can define the clusters of an analysis, for example ``cluster="patient"``.
         classes : sequence or "seen", optional
             All admissible responses; ``"seen"`` admits every response that occurs. Default: the
             classes that occur as true classes. Other responses are added, with a note, if they make
@@ -133,8 +133,8 @@ class Trials:
         ValueError
             If a column is missing, mixes types or lacks a value. If an observer has two rows for
             the same trial. If rows for the same trial have different true classes. If a response is
-            not one of the classes, or correctness is not 0 or 1. If a label has a name that
-            `Trials` reserves. The error message names the row.
+            not one of the classes, or correctness is not 0 or 1. If a label has a reserved name.
+            The error message names the row.
         """
         columns = {
             "observer": observer, "item": item, "response": response, "truth": truth,
@@ -304,11 +304,11 @@ class Trials:
         truth : array_like, shape (trial,)
             True class labels.
         observers, kind : sequence of str, optional
-            One per observer.
+            One value per observer.
         classes : sequence or "seen", optional
             As in `from_table`.
         condition, item, dataset, repeat : sequence, optional
-            One per trial.
+            One value per trial.
         labels : mapping of str to sequence, optional
             Further descriptions of the observers.
         item_columns : mapping of str to sequence, optional
@@ -367,9 +367,9 @@ class Trials:
             1 if correct, 0 if incorrect, NaN if no response was given, and masked (`numpy.ma`)
             where the trial was not shown.
         observers, kind : sequence of str, optional
-            One per observer.
+            One value per observer.
         condition, item, dataset, repeat : sequence, optional
-            One per trial.
+            One value per trial.
         labels : mapping of str to sequence, optional
             Further descriptions of the observers.
         item_columns : mapping of str to sequence, optional

@@ -50,7 +50,7 @@ def load_example() -> Trials:
     -------
     Trials
         The experiment has 4 humans and 6 models from two families, and 160 items in each of 3
-        conditions. It is simulated by `alikely.simulate.experiments.example`.
+        conditions. All responses are simulated by `alikely.simulate.experiments.example`.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def model_vs_human(
     cache_dir : str or path, optional
         Path of a local copy of the public toolbox, or of its ``raw-data`` folder, which has one
         folder of csv files per data set. Alternatively, a table of trials, or a folder that
-        contains a file ``trials.parquet``. Default: the public release is downloaded once.
+        contains a file ``trials.parquet``. By default, the public release is downloaded once.
     datasets : str or sequence of str, optional
         Data sets to load, such as ``"sketch"``. Default: all.
     cache : str or path, optional
@@ -218,7 +218,7 @@ def sixteen_categories(
     ----------
     path : str or path, optional
         Path of a local copy: a file with lines such as ``knife = [n03041632]``, or the folder of
-        the public code. Default: the public file is downloaded once.
+        the public code. By default, the public file is downloaded once.
     cache : str or path, optional
         Folder for downloads. Default: the user's cache folder.
 

@@ -67,8 +67,8 @@ def condition_divergences(
         - ``divergence`` (condition, condition_other): at least 0; with ``mixture="mean"`` and bits,
           at most 1
         - ``expected``: expected divergence between two samples from the same distribution, with the
-          observed number of errors for each class; at least 0. It is defined only for whole numbers
-          of errors, and therefore undefined if responses to repeated items differ.
+          observed number of errors for each class; at least 0. ``expected`` is defined only for
+          whole numbers of errors, and is therefore undefined if responses to repeated items differ.
         - ``excess``: ``divergence`` minus ``expected``
         - ``undefined``: the reason if values are NaN; otherwise empty
         - ``n_errors`` (condition): number of errors; fractional for repeated items

@@ -149,9 +149,9 @@ def difference(
     Returns
     -------
     pandas.DataFrame
-        As returned by `contrast`, for ``first - second``. A matrix has only the analytic row. Its
-        estimate is the unweighted mean over the ``n_places`` conditions or data sets in which all
-        entries are defined.
+        As returned by `contrast`, for ``first - second``. For a matrix, there is only the analytic
+        row. The estimate is then the unweighted mean over the ``n_places`` conditions or data sets
+        in which all entries are defined.
 
     Raises
     ------
@@ -205,9 +205,9 @@ def mean(
     Returns
     -------
     pandas.DataFrame
-        As returned by `contrast`. A matrix has only the analytic row. Its estimate is the mean of
-        the defined pairs, averaged with equal weights over ``n_places`` conditions or data sets.
-        ``n_pairs`` is the smallest number of pairs in any of these.
+        As returned by `contrast`. For a matrix, there is only the analytic row. The estimate is
+        then the mean of the defined pairs, averaged with equal weights over ``n_places`` conditions
+        or data sets. ``n_pairs`` is the smallest number of pairs in any of these.
 
     Raises
     ------

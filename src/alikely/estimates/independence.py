@@ -309,9 +309,9 @@ def test_copy_model(result: Result) -> pd.DataFrame:
         - ``elpd_difference``: positive if copying predicts better; ``se_difference``: its standard
           error
         - ``mid_p``: exact mid-p-value (see `elpd_mid_p`)
-        - ``preferred_model``: ``"undecided"`` unless the difference is positive and ``mid_p`` is at
-          most 0.05. Then ``"anti-copy"`` if there are fewer joint errors than expected by chance,
-          else ``"copy"``
+        - ``preferred_model``: ``"copy"`` or ``"anti-copy"`` if the difference is positive and
+          ``mid_p`` is at most 0.05; otherwise ``"undecided"``. ``"anti-copy"`` means that there are
+          fewer joint errors than expected by chance
         - ``log_bf10``: log Bayes factor of association against independence
         - ``note``: why values are undefined. If an observer is always correct or always incorrect,
           ``elpd_difference`` and ``mid_p`` are NaN and ``preferred_model`` is empty.

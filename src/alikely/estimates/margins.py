@@ -216,11 +216,11 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
         - ``group_margin_consistency``: expected correlation with a similar group (split-half
           reliability; its interval generalizes to new observers and items)
         - ``margin_ceiling``: square root of the product of the reliabilities of both systems (1 for
-          a model; negative values count as 0). This is the expected correlation if the
+          a model; negative values count as 0). The ceiling is the expected correlation if the
           noise-corrected correlation is 1.
 
-        Means over all rows of the data set and condition with the same ``n_models``. Their analytic
-        intervals generalize to new items with these models and observers:
+        Means over all rows of the data set and condition with the same ``n_models``. The analytic
+        intervals of these means generalize to new items with these models and observers:
 
         - ``mean_error_consistency`` and ``mean_margin_consistency``
 

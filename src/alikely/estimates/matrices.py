@@ -108,7 +108,7 @@ def pairwise_matrix(
     TypeError
         If `trials` has the wrong type.
     MemoryError
-        If the matrix does not fit into memory. This is checked before pairs are counted.
+        If the matrix does not fit into memory. The size is checked before pairs are counted.
     ValueError
         If there are fewer than two observers, or items are repeated. If the metric has no
         implementation for matrices, or an option is invalid.

@@ -385,7 +385,8 @@ def error_similarity(
         - ``log_bayes_factor``, in nats; positive values favor the hypothesis of equal error
           distributions
         - ``p_equal``, from a permutation test of equal rows; ``p_equal_adjusted``, adjusted over
-          all pairs (Benjamini-Hochberg). Both account for the items on which both observers erred.
+          all pairs (Benjamini-Hochberg). Both p-values account for the items on which both
+          observers erred.
         - ``model_low`` and ``model_high``, limits from the posterior alone with probability level
           `ci_prob`
         - ``copy_probability``, the proportion of joint errors in which one observer copied the
@@ -409,11 +410,12 @@ def error_similarity(
     0.95). ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 74% of data sets whose rows
     differ. The summary shows these columns only on request, with the reason in the note. We
     recommend reporting ``p_equal_adjusted``. The posterior interval may lie below the estimated
-    divergence (above the similarity). This is correct for similar systems, because the estimate is
-    biased. The upper limit of similarity is exactly 1 if the data are compatible with equal rows.
+    divergence (above the similarity). Such intervals are correct for similar systems, because the
+    estimate is biased. The upper limit of similarity is exactly 1 if the data are compatible with
+    equal rows.
 
-    In each tail, the more extreme of two limits is used. One limit comes from the posterior of
-    paired error rows (`alikely.errors.pairs`). The other limit is the divergence at which the
+    In each tail, the more extreme of two limits is used. The first limit comes from the posterior
+    of paired error rows (`alikely.errors.pairs`). The second limit is the divergence at which the
     observed estimate would be improbably small or large in data sets simulated from similar
     populations (`alikely.errors.limits`). The quantiles of ``result.draws("posterior")`` are these
     limits; draws of the posterior alone are in the group ``rows``. The quantiles of averaged draws
@@ -471,7 +473,7 @@ def decision_margin_consistency(  # noqa: PLR0913
     margins : table, path or sequence of these, or Trials, optional
         Long-format tables of margins, logits or probabilities, or trials with option probabilities,
         as accepted by `alikely.margins.decision_margins`. For coarse categories, call that function
-        first. To compare only groups of observers, leave this out.
+        first. To compare only groups of observers, omit `margins`.
     pairs : str, sequence of str, or sequence of (str, str)
         Pairs of systems, in the format of `error_consistency`. Every observer with margins is a
         system. Other observers with the same label `group` are pooled into one system, which has
@@ -496,7 +498,7 @@ def decision_margin_consistency(  # noqa: PLR0913
           posterior of `alikely.models.item_margins`, computed by quadrature, allows for deviations
           from this distribution. If only correctness is known, `n_alternatives` is required.
     unmatched : {"error", "accept"}
-        What to do if less than half of a model's items match items with responses: raise an error,
+        What to do if fewer than half of a model's items match items with responses: raise an error,
         or compare the model on the matching items.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error, or to drop it.
@@ -542,13 +544,13 @@ def decision_margin_consistency(  # noqa: PLR0913
 
     Notes
     -----
-    Analytic (Fisher's z) and bootstrap intervals describe the attenuated estimate. They generalize
-    to new items, or classes of items, with these observers. The interval of ``"moments"``
-    generalizes to new items and new observers. Classes are treated as clusters if they are known
-    and there are at least 5. The quantiles of the draws equal the limits of this interval. With
-    either model, draws for different pairs are sampled jointly, based on the influence of each
-    item. The limits of ``"moments"`` lie within [-1, 1], and are -1 and 1 if the data are
-    compatible with a reliability of 0.
+    Analytic (Fisher's z) and bootstrap intervals describe the attenuated estimate. These intervals
+    generalize to new items, or classes of items, with these observers. The interval of
+    ``"moments"`` generalizes to new items and new observers. Classes are treated as clusters if
+    they are known and there are at least 5. The quantiles of the draws equal the limits of this
+    interval. With either model, draws for different pairs are sampled jointly, based on the
+    influence of each item. The limits of ``"moments"`` lie within [-1, 1], and are -1 and 1 if the
+    data are compatible with a reliability of 0.
 
     References
     ----------

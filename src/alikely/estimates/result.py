@@ -88,9 +88,9 @@ class Result:
           tests of independence), ``bootstrap`` (resample, pair), ``posterior`` (chain, draw,
           pair) and ``chains`` (see `chains`).
         - Matrix: ``estimates`` with the dimension ``pair``, the upper triangle of the matrix row by
-          row. It is preceded by ``condition`` or ``dataset`` if trials are grouped by these, and by
-          ``order`` ("a, b" and "b, a") if the metric is not symmetric. ``answers`` contains the
-          responses as bits.
+          row. The dimension ``pair`` is preceded by ``condition`` or ``dataset`` if trials are
+          grouped by these, and by ``order`` ("a, b" and "b, a") if the metric is not symmetric.
+          ``answers`` contains the responses as bits.
         - Scores: ``estimates`` (level, system), where systems are the models, ``human-human`` and
           ``ceiling`` (of the data sets with models). ``decomposition``: components of the variance
           of analytic intervals. ``bootstrap``: ``images, observers, both`` (resample, level,
@@ -228,8 +228,8 @@ class Result:
         By default, each row has one interval, by the method that is recommended for the metric. For
         pairs, this is the posterior interval if the posterior describes the same quantity and
         accounts for clusters. For scores, it is the analytic interval. Pairs have one test against
-        independent observers, ``p_null``. Its false-positive rate is closer to the nominal rate
-        than that of Fisher's exact test.
+        independent observers, ``p_null``. The false-positive rate of ``p_null`` is closer to the
+        nominal rate than that of Fisher's exact test.
 
         Parameters
         ----------

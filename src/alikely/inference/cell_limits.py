@@ -232,12 +232,12 @@ def option_limits(
     """Compute posterior quantiles of discrete `kappa_p` by a Cornish-Fisher expansion.
 
     The posterior is a Dirichlet distribution over five cells, `FIVE_CELLS`, which is equivalent to
-    four independent Beta variables. These are the accuracy of the first observer, the accuracies of
-    the second given a correct or incorrect first response, and the proportion of joint errors with
-    equal responses. The cumulants of their logits are known exactly. Gauss-Hermite nodes for each
-    logit, placed by the Cornish-Fisher expansion [CF38]_, give four moments of the Fisher z
-    transform of kappa_p, and the same expansion gives its quantiles. For pairs with a cell below 5,
-    quantiles are computed from 40,000 draws.
+    four independent Beta variables. The first three are the accuracy of the first observer, and the
+    accuracies of the second given a correct and given an incorrect first response. The fourth is
+    the proportion of joint errors with equal responses. The cumulants of their logits are known
+    exactly. Gauss-Hermite nodes for each logit, placed by the Cornish-Fisher expansion [CF38]_,
+    give four moments of the Fisher z transform of kappa_p, and the same expansion gives its
+    quantiles. For pairs with a cell below 5, quantiles are computed from 40,000 draws.
 
     Parameters
     ----------

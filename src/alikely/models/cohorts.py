@@ -148,9 +148,9 @@ def cohort(
     is the intraclass correlation of ``P``. If ``s`` of ``H`` humans are correct, ``P`` has the mean
     ``(mu phi + s)/(phi + H)`` with ``phi = 1/EC - 1``, so a model's probability of a correct
     response is linear in ``s``. The parameters are a model's accuracy and the log odds ratio
-    between its response and that of the human it might copy. These determine the joint probability
-    [P65]_. The parameters are nearly orthogonal, so MCMC chains mix well. Unlike in [K25]_, the
-    copy probability can be negative.
+    between its response and that of the human it might copy. The accuracies and the odds ratio
+    determine the joint probability [P65]_. The parameters are nearly orthogonal, so MCMC chains mix
+    well. Unlike in [K25]_, the copy probability can be negative.
 
     If humans are treated as a sample, human ``h`` responds correctly to an image of easiness
     ``z ~ Normal(0, 1)`` with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``,

@@ -62,7 +62,8 @@ def copying(
         equivalent to a Dirichlet(1/2) on the four cells. For independent observers, ``p_a`` and
         ``p_b`` are uniform by default. Instead of ``u`` and ``v``, you can specify the Beta
         parameters of ``"copy_probability": (a, b)``, with ``(1 + c)/2 ~ Beta(a, b)`` on [-1, 1],
-        and of ``"own_accuracy"`` (default ``(1, 1)``). This prior is not conjugate.
+        and of ``"own_accuracy"`` (default ``(1, 1)``). A prior on the copy probability is not
+        conjugate.
 
     Returns
     -------

@@ -100,7 +100,7 @@ def item_margins(
     ValueError
         If shapes do not match, or there are fewer than 5 items. If counts are not whole numbers
         with ``0 <= right <= shown``. If, for every item, a group's responses are all correct or all
-        incorrect. If margins are missing or constant. If `n_alternatives` is below 2, or the law is
+        incorrect. If margins are missing or constant. If `n_alternatives` is below 2, or `law` is
         unknown. If a prior is invalid, as in `alikely.models.copying`.
 
     Notes

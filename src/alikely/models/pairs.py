@@ -52,7 +52,7 @@ def paired_errors(
     *,
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Build a model of the incorrect labels that pairs of systems give to the same or other items.
+    """Build a model of the incorrect labels that pairs of systems give to items, shared or not.
 
     For each true class, each system of a pair has a row of probabilities of the incorrect labels,
     which varies around a base row. On an item that both systems get wrong, they give a common label
@@ -104,14 +104,14 @@ def paired_errors(
     -----
     Pairs have no common parameters, so a model of several pairs is equivalent to separate models.
 
-    ``error_rows`` are mixtures of copied errors and other errors. They assume that new items are
-    shared as often as the observed items. The proportion of copies among a system's errors is
-    ``copy_probability`` times the proportion of its errors on items that both got wrong.
+    ``error_rows`` are mixtures of copied errors and other errors. These mixtures assume that new
+    items are shared as often as the observed items. The proportion of copies among a system's
+    errors is ``copy_probability`` times the proportion of its errors on items that both got wrong.
     `alikely.error_similarity` also propagates the uncertainty in the latter proportion.
 
-    ``spread`` measures how much systems differ. Its half-normal prior is finite at 0 [G06]_, so
-    that the divergence of identical systems can be 0. Likelihoods are computed for single errors,
-    so they omit multinomial coefficients, which do not depend on the parameters.
+    ``spread`` measures how much systems differ. The half-normal prior for ``spread`` is finite at 0
+    [G06]_, so that the divergence between identical systems can be 0. Likelihoods are computed for
+    single errors, so they omit multinomial coefficients, which do not depend on the parameters.
 
     Examples
     --------

@@ -36,8 +36,8 @@ def external_correlations(
 ) -> pd.DataFrame:
     """Compute rank correlations of observers' scores with external variables [G20]_.
 
-    This is the analysis shown in figures SF.9 to SF.12 of [G20]_. Uncertainty in the scores is not
-    propagated into the intervals.
+    Figures SF.9 to SF.12 of [G20]_ show this analysis. Uncertainty in the scores is not propagated
+    into the intervals.
 
     Parameters
     ----------

@@ -104,8 +104,9 @@ def representation_similarity(
     Notes
     -----
     For debiased CKA, copies of an item in a bootstrap sample are not paired with each other. Plain
-    CKA has an upward bias of approximately the number of units divided by the number of items. Its
-    bootstrap replicates are biased further, because they contain fewer different items.
+    CKA has an upward bias of approximately the number of units divided by the number of items. The
+    bootstrap replicates of plain CKA are biased further, because they contain fewer different
+    items.
 
     We simulated 100 items and 50 units; the value for infinitely many items was 0.34. For plain CKA
     (mean 0.55), the coverage of both intervals was 0 (nominal 0.95; 100 data sets). For debiased

@@ -705,17 +705,17 @@ def choose_images(
         Kind of the models, or their names. The difficulty of images is estimated from all of these
         models.
     n_humans : int, optional
-        Number of participants, each of whom sees a separate list of images. This makes the mean
-        over participants more precise, but participants then have few images in common. Default:
-        one list for all participants.
+        Number of participants, each of whom sees a separate list of images. Separate lists make the
+        mean over participants more precise, but participants then have few images in common.
+        Default: one list for all participants.
     by_class : bool
         Whether to balance the true classes, as far as strata or inclusion probabilities allow.
     uniform_fraction : float, optional
         Proportion of the sample that is drawn regardless of how informative the images are, in [0,
-        1]. This adds images of typical difficulty. Default: 0.15 if images are drawn with
+        1]. These draws add images of typical difficulty. Default: 0.15 if images are drawn with
         probability proportional to size, otherwise 0.
     shown : collection of str
-        Items that participants have already seen, which are excluded.
+        Items to exclude because participants have already seen them.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same plan.
 
@@ -1141,11 +1141,11 @@ def choose_conditions(
     Notes
     -----
     The separation of a set is the variance of the models' mean scores, divided by half the mean
-    variance of their differences for new images. This is a squared signal-to-noise ratio, whose
-    expected value is 1 if there is only noise. The noise includes the variance due to the sampling
-    of images, but not of humans. A model without errors in a condition has an error consistency of
-    0 with all humans, without sampling variance. Conditions with accuracies near 1 therefore appear
-    more informative than they are.
+    variance of their differences for new images. The separation is a squared signal-to-noise ratio,
+    whose expected value is 1 if there is only noise. The noise includes the variance due to the
+    sampling of images, but not of humans. A model without errors in a condition has an error
+    consistency of 0 with all humans, without sampling variance. Conditions with accuracies near 1
+    therefore appear more informative than they are.
 
     Examples
     --------

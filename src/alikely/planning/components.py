@@ -610,8 +610,8 @@ def plan_repeats(
 
     The variance of an estimate has two sources: differences between items, and trial-by-trial
     variability of each observer. The two sources are variance components in a design with responses
-    nested in items [B01]_. They are computed from the influence of each item on the estimate
-    [H74]_.
+    nested in items [B01]_. The components are computed from the influence of each item on the
+    estimate [H74]_.
 
     Parameters
     ----------

@@ -164,7 +164,7 @@ def item_reliability(
     """Compute the reliability of item means over a group of participants, or the group size needed.
 
     The reliability of a single response is ``item_sd**2 / (item_mean * (1 - item_mean))``. The
-    Spearman-Brown formula [S10]_ gives the reliability for a group. If `n_observers` is not given,
+    Spearman-Brown formula [S10]_ gives the reliability of a group. If `n_observers` is not given,
     the function finds the smallest number of participants that reaches the `target`.
 
     Parameters
@@ -285,8 +285,8 @@ def items_for_margins(
     If `n_items` is not given, the function finds the smallest number with the given `power`. Noise
     in the group's responses attenuates `dmc` and `against` by the square root of the reliability
     [S04]_. Correlations are normally distributed on Fisher's z scale [F21]_, with variance ``1 /
-    (n_items - 3)``. This is valid for normally distributed margins, and approximately valid for
-    other margins without heavy tails.
+    (n_items - 3)``. The approximation is valid for normally distributed margins, and nearly valid
+    for other margins without heavy tails.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ def items_for_margins(
         Correlation between the model's margins and the true accuracies of items, in (-1, 1).
     n_observers, item_mean, item_sd : array_like, optional
         Group size, and mean and standard deviation of item accuracies, as in `item_reliability`.
-        Give all three or none. Default: the true accuracies are known.
+        Give all three or none. By default, the true accuracies are treated as known.
     power : float
         Power to reach, in (0, 1).
     alpha : float

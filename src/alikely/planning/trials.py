@@ -381,10 +381,10 @@ def interval_width(
         Number of trials, at least 2. These four arguments broadcast. To cross two arguments, pass
         one of them as a column.
     method : {"auto", "analytic", "simulated"}
-        Method to compute the width: from the standard error [FCE69]_, or from the central range of
-        estimates in simulated data sets. ``"auto"`` simulates if fewer than 10 trials are expected
-        in a cell of the table; otherwise, it uses the standard error, and the width is accurate to
-        within 3%.
+        Method for computing the width: from the standard error [FCE69]_, or from the central range
+        of estimates in simulated data sets. ``"auto"`` simulates if fewer than 10 trials are
+        expected in a cell of the table; otherwise, it uses the standard error, and the width is
+        accurate to within 3%.
     ci_prob : float
         Probability level of the interval, in (0, 1).
     metric : str or Metric
@@ -578,7 +578,7 @@ def trials_for_power(
     alternative : {"two-sided", "greater", "less"}
         Alternative hypothesis.
     method : {"auto", "analytic", "simulated"}
-        Method to compute power: by a normal approximation (with Yates' correction [Y34]_ for
+        Method for computing power: by a normal approximation (with Yates' correction [Y34]_ for
         Fisher's test), or from simulated data sets. ``"auto"`` simulates if fewer than 10 trials
         are expected in a cell (100 for Fisher's test).
     n_datasets, n_coverage, prior, rng
@@ -648,7 +648,7 @@ def trials_for_difference(
         Error consistency of each model with the human.
     ec_models : array_like, optional
         Error consistency of the two models with each other. Higher values reduce the number of
-        trials. Default: the models are conditionally independent given the human.
+        trials. By default, the models are conditionally independent given the human.
     power : array_like
         Target power, in (0, 1). All array arguments broadcast.
     alpha : float

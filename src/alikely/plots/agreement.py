@@ -56,7 +56,7 @@ def plot_agreement(
     Parameters
     ----------
     result : Result, optional
-        As returned by `alikely.error_consistency`. It is optional only for ``"bounds"``.
+        As returned by `alikely.error_consistency`. A result is optional only for ``"bounds"``.
     kind : {"agreement", "accuracy", "bounds"}
         Kind of plot.
     observer_kinds : mapping or Trials, optional

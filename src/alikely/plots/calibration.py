@@ -68,7 +68,7 @@ def plot_calibration(
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        One axes for ``"coverage"``; otherwise, one axes per quantity.
+        A single axes for ``"coverage"``; otherwise, an axes for each quantity.
 
     Raises
     ------

@@ -114,8 +114,8 @@ def condition_alignment(
     Each replicate resamples the images of each condition, in the same way for all pairs and
     metrics. The humans of each data set are also resampled, in the same way for all conditions of
     the data set. Pairs of a human with a duplicate of the same human are excluded. A sample that
-    contains only one human has no human-human value. This occurs in 1 of 64 samples of 4 humans,
-    and in 1 of 2 samples of 2 humans.
+    contains only one human has no human-human value. Samples with only one human occur with
+    probability 1/64 for 4 humans, and with probability 1/2 for 2 humans.
 
     If both images and humans are resampled, trial-level noise is counted more than once [O07]_. In
     contrast, resampling n humans reproduces only ``(n - 1) / n`` of the variance between humans. In

@@ -59,7 +59,8 @@ def regime_alignment(
     metrics : sequence of str, optional
         Metrics of the alignment that are averaged in each condition, separately for models and
         humans. With error consistency and misclassification agreement, ``mean_ratio`` is the ratio
-        on which [X26]_ base ranks (their equation 2). Default: every metric is analyzed separately.
+        on which [X26]_ base ranks (their equation 2). By default, every metric is analyzed
+        separately.
     ci_prob : float
         Probability level of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
