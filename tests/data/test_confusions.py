@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.data.counting import confusion_trials
+from alikely.data.tables import confusion_trials
 from alikely.errors.tables import dense, error_rows
 
 NAMES = ["cat", "dog", "owl"]

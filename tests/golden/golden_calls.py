@@ -189,7 +189,7 @@ def excluded(_: int) -> pd.DataFrame:
     return al.exclude_conditions(data.study(), {"photos": ["easy"]}).summary()
 
 
-@golden("data.joint_correctness", "data.cohort_counts", "data.joint_counts", "data.from_counts")
+@golden("data.joint_correctness", "data.cohort_counts", "data.from_counts")
 def counts(_: int) -> pd.DataFrame:
     cells = al.data.joint_correctness(data.study(), "human-model")["cells"]
     cohort = al.data.cohort_counts(data.study())

@@ -1,5 +1,4 @@
 from .cohorts import cohort_counts as cohort_counts
-from .counting import joint_counts as joint_counts
 from .tables import from_counts as from_counts
 from .tables import joint_correctness as joint_correctness
 from .trials import Trials as Trials
@@ -9,5 +8,4 @@ __all__ = [
     "cohort_counts",
     "from_counts",
     "joint_correctness",
-    "joint_counts",
 ]

@@ -9,7 +9,7 @@ posterior use it for the dependence between pairs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -21,8 +21,10 @@ from scipy import sparse
 from alikely._base.checks import entries, of_type, one_of
 from alikely._base.names import listed, nearest
 from alikely._base.size import check_memory
+from alikely._base.steps import progress_bar
 from alikely.data.blocks import LEFT_OUT, Block, blocks
 from alikely.data.columns import ELSEWHERE, ITEM_COLUMNS, NO_TRUTH, SILENT, with_silence
+from alikely.data.counting import all_cells, pack
 from alikely.data.inclusion import INCLUSION, refuse_lists, with_design
 from alikely.data.probabilities import N_OPTIONS, PROBABILITY
 from alikely.data.repeats import presented, recurring
@@ -36,6 +38,8 @@ SEPARATOR = "\n"
 
 # Floats are exact for whole numbers up to here.
 MOST_COUNT = 2**53
+# Responses of an array that are counted together.
+SLICE = 50_000_000
 MAKE = "make them with Trials.from_table"
 
 By = Literal["condition", "dataset"] | None
@@ -43,7 +47,7 @@ Repeats = Literal["paired", "crossed"]
 
 
 def joint_correctness(
-    trials: Trials,
+    trials: Trials | xr.DataArray,
     pairs: Pairs = "all",
     by: By = "condition",
     no_response: Literal["error", "drop"] = "error",
@@ -57,8 +61,11 @@ def joint_correctness(
 
     Parameters
     ----------
-    trials : Trials
+    trials : Trials or xarray.DataArray
         Aligned responses.
+        Or an array (observer, trial) of 1 (correct), 0 (incorrect) and -1 (not shown or excluded),
+        which may be chunked (dask, zarr, netCDF) and need not fit into memory. All pairs of an
+        array are counted slice by slice, and other options do not apply.
     pairs : str, sequence of str, or sequence of (str, str)
         ``"all"``, two kinds joined by a hyphen, such as ``"human-model"``, several of these, or a
         list of observer pairs. The first observer of a pair is the reference ``a``; with ``"all"``,
@@ -96,6 +103,7 @@ def joint_correctness(
         ``correct`` (observer, trial) int8 (1, 0, or -1 if excluded); ``trial_group`` (trial). A
         pair has an entry in each group in which both observers were shown at least one trial.
 
+        - For an array, only ``cells`` (pair, cell) int64 with the observers of each pair.
         - With `labels`, also ``response`` (observer, trial) and ``truth`` (trial): positions on the
           dim ``class``, with -1 for excluded responses.
         - With crossed repeats, each ``trial`` is an item, ``correct`` is the proportion correct of
@@ -110,7 +118,7 @@ def joint_correctness(
     ValueError
         If a kind, observer or option is unknown, or there are fewer than two observers. If two
         observers in a data set have no common trial. If labels are requested, but only correctness
-        is known.
+        is known. If an array has other dims or values, fewer than two observers, or no trials.
 
     Examples
     --------
@@ -119,6 +127,10 @@ def joint_correctness(
     >>> joint_correctness(trials)["cells"].values.tolist()
     [[2, 1, 1, 1]]
     """
+    if isinstance(trials, xr.DataArray):
+        if (pairs, by, no_response, labels) != ("all", "condition", "error", False):
+            raise ValueError("an array has no kinds, conditions or labels; omit other options")
+        return _cells_of_array(trials)
     one_of("repeats", repeats, ("paired", "crossed"))
     data, pairs = of_type(trials, Trials, MAKE).data, listed_pairs(pairs)
     raw = data["correct"].values
@@ -557,3 +569,97 @@ def n_entries(trials: Trials, pairs: Pairs, by: By) -> int:
     shown = data["correct"].values != NOT_SHOWN
     present = (shown[:, group == number].any(axis=1) for number in range(len(labels)))
     return sum(int(np.count_nonzero(own[first] & own[second])) for own in present)
+
+
+def _cells_of_array(correct: xr.DataArray) -> xr.Dataset:
+    """Cells of all pairs of an array, read slice by slice."""
+    if set(correct.dims) != {"observer", "trial"}:
+        raise ValueError(f"correct must have dims (observer, trial), got {correct.dims}")
+    ordered = correct.transpose("observer", "trial")
+    n_observers, n_trials = ordered.shape
+    if n_observers < 2 or n_trials < 1:
+        raise ValueError(
+            f"correct must have at least 2 observers and 1 trial, got {n_observers} and {n_trials}"
+        )
+    i, j = np.triu_indices(n_observers, k=1)
+    cells = np.zeros((len(i), len(CELLS)), dtype=np.int64)
+    step = max(1, SLICE // n_observers)
+    with progress_bar("counting trials", n_trials) as advance:
+        for start in range(0, n_trials, step):
+            part = ordered.isel(trial=slice(start, start + step)).values
+            if (odd := ~np.isin(part, (1, 0, -1))).any():
+                raise ValueError(
+                    "correct must be 1 (correct), 0 (incorrect) or -1 (left out), got "
+                    f"{part[odd][0]:g}"
+                )
+            cells += all_cells(pack(part))
+            advance(part.shape[1])
+    names = np.array([f"observer_{k}" for k in range(n_observers)], dtype=object)
+    if "observer" in ordered.coords:
+        names = ordered["observer"].values.astype(object)
+    return xr.Dataset(
+        {"cells": (("pair", "cell"), cells)},
+        coords={
+            "observer_a": ("pair", names[i]),
+            "observer_b": ("pair", names[j]),
+            "cell": list(CELLS),
+        },
+    )
+
+
+def confusion_trials(confusions: Mapping[str, ArrayLike | pd.DataFrame]) -> Trials:
+    """Make trials with these confusion matrices, with separate items for each system."""
+    if not isinstance(confusions, Mapping):
+        raise TypeError(
+            "confusions must map names of systems to their confusion matrices, such as "
+            f"{{'a': [[8, 2], [1, 9]], 'b': ...}}; got {type(confusions).__name__}"
+        )
+    if len(confusions) < 2:
+        raise ValueError(f"confusions must have at least two systems, got {len(confusions)}")
+    read = {str(name): _read(str(name), matrix) for name, matrix in confusions.items()}
+    if len(read) < len(confusions):
+        systems = [*map(str, confusions)]
+        repeated = next(name for n, name in enumerate(systems) if name in systems[:n])
+        raise ValueError(f"two systems have the name {repeated!r} (names are text); rename one")
+    (first, (_, known)), *others = read.items()
+    for name, (_, labels) in others:
+        if labels != known:
+            raise ValueError(
+                f"confusion matrices must have the same classes in the same order; {first!r} has "
+                f"{len(known)} ({listed(known)}) and {name!r} {len(labels)} ({listed(labels)}); "
+                "reindex them, with 0 for what did not occur"
+            )
+    true, answer, system = [], [], []
+    for number, (counts, _) in enumerate(read.values()):
+        told = np.where(np.eye(len(known), dtype=bool), np.minimum(counts, 1), counts)
+        cells = np.repeat(np.arange(counts.size), told.ravel())
+        true.append(cells // len(known))
+        answer.append(cells % len(known))
+        system.append(np.full(len(cells), number))
+    of_item, names = np.concatenate(system), np.array(known, dtype=object)
+    response = np.tile(names[np.concatenate(answer)], (len(read), 1))
+    unseen = of_item != np.arange(len(read))[:, None]
+    return Trials.from_arrays(
+        np.ma.array(response, mask=unseen),
+        names[np.concatenate(true)],
+        observers=list(read),
+        classes=known,
+    )
+
+
+def _read(name: str, matrix: ArrayLike | pd.DataFrame) -> tuple[NDArray[np.int64], list[str]]:
+    """Counts of a system, and its classes: numbers, unless a table names them."""
+    shape = np.shape(matrix)
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 2:
+        raise ValueError(
+            f"a confusion matrix must be square, true classes by responses; {name!r} has "
+            f"shape {shape}"
+        )
+    table = pd.DataFrame(matrix)
+    rows, columns = ([str(label) for label in labels] for labels in (table.index, table.columns))
+    if rows != columns:
+        raise ValueError(
+            f"rows and columns of the table of {name!r} must name the same classes in the same "
+            f"order, got {listed(rows)} and {listed(columns)}"
+        )
+    return whole_counts(table, f" of {name!r}"), rows

@@ -18,8 +18,7 @@ from alikely._base.names import listed
 from alikely._base.notes import note
 from alikely.data.blocks import LEFT_OUT, blocks, cluster_numbers
 from alikely.data.columns import SILENT
-from alikely.data.counting import confusion_trials
-from alikely.data.tables import pair_labels
+from alikely.data.tables import confusion_trials, pair_labels
 from alikely.errors.equal_rows import N_PERMUTATIONS, equality
 from alikely.errors.limits import UNBOUNDED, paired_row_draws
 from alikely.errors.posteriors import agreement_draws, chained
