@@ -17,8 +17,8 @@ from scipy import stats
 import alikely as al
 from alikely.data import from_counts
 from alikely.inference.cell_limits import posterior_limits
-from alikely.inference.conjugate import pairwise_draws
 from alikely.inference.null import elpd, elpd_mid_p, log_bayes_factor
+from alikely.inference.process import pairwise_draws
 from alikely.inference.resampling import joint_draws
 from alikely.metrics import cell_priors
 from alikely.metrics.cell_priors import cell_prior

@@ -21,8 +21,8 @@ from sklearn.mixture import GaussianMixture
 import alikely as al
 from alikely.data.tables import from_counts, joint_correctness
 from alikely.inference import cache, cell_limits, fisher, resampling, sampling
-from alikely.inference.conjugate import pairwise_draws
 from alikely.inference.null import null_draws
+from alikely.inference.process import pairwise_draws
 from alikely.metrics import consistency
 
 N_RESAMPLES, N_TRIALS, N_PAIRS = 10_000, 12_000, 79_800

@@ -11,7 +11,7 @@ from scipy import integrate, special, stats
 from alikely.calibration.coverage import default_grid
 from alikely.inference import cell_limits
 from alikely.inference.cell_limits import posterior_limits
-from alikely.inference.conjugate import pairwise_draws
+from alikely.inference.process import pairwise_draws
 from alikely.simulate import cell_probabilities
 
 # Promised of both limits' tail probabilities.

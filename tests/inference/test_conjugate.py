@@ -9,8 +9,7 @@ from scipy import stats
 from alikely.data.blocks import cluster_numbers
 from alikely.data.tables import from_counts, joint_correctness
 from alikely.data.trials import Trials
-from alikely.inference.conjugate import pairwise_draws
-from alikely.inference.process import process_draws
+from alikely.inference.process import pairwise_draws, process_draws
 from alikely.inference.resampling import joint_draws
 from alikely.metrics import Answers, Metric, consistency, copying
 

@@ -16,7 +16,7 @@ from scipy import stats
 
 import alikely as al
 from alikely.inference import null
-from alikely.inference.independence import independent_posterior
+from alikely.inference.null import independent_posterior
 from alikely.metrics import consistency
 from alikely.models._priors import prior_texts
 

@@ -10,7 +10,7 @@ from scipy import stats
 from alikely.data.blocks import blocks
 from alikely.data.tables import from_counts, joint_correctness
 from alikely.data.trials import Trials
-from alikely.inference import features, resampling
+from alikely.inference import evaluation, resampling
 from alikely.metrics import consistency
 
 
@@ -32,7 +32,7 @@ def test_same_indices_give_exactly_the_replicates_of_index_resampling() -> None:
     for _ in range(20):
         index = rng.integers(0, n, n)
         weights = np.bincount(index, minlength=n)[None].astype(np.float32)
-        cells = features.weighted_cells(weights, block.shares())[0]
+        cells = evaluation.weighted_cells(weights, block.shares())[0]
         values = consistency.error_consistency(cells)
         for pair, (a, b) in enumerate(zip(block.a, block.b, strict=True)):
             right_a, right_b = block.correct[a, index], block.correct[b, index]

@@ -14,7 +14,7 @@ import alikely as al
 from alikely.data.blocks import blocks
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import freedom_of
-from alikely.inference.strata import masses_of_strata, right_in_strata
+from alikely.inference.process import masses_of_strata, right_in_strata
 from alikely.inference.weighting import (
     TOSSED,
     deviations,

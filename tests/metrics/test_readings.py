@@ -13,8 +13,7 @@ from statsmodels.stats import inter_rater
 
 import alikely as al
 from alikely.data.blocks import Block
-from alikely.inference.evaluation import evaluator
-from alikely.inference.features import reading_features
+from alikely.inference.evaluation import evaluator, reading_features
 from alikely.metrics import Metric
 from alikely.metrics.ratings import Readings
 

@@ -16,7 +16,7 @@ from scipy import stats
 import alikely as al
 from alikely.data.tables import from_counts
 from alikely.inference import sampling
-from alikely.inference.conjugate import pairwise_draws
+from alikely.inference.process import pairwise_draws
 
 TABLES = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1], [158, 2, 0, 0], [160, 0, 0, 0]]
 

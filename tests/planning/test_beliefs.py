@@ -11,7 +11,7 @@ from scipy import stats
 
 import alikely as al
 from alikely import simulate
-from alikely.inference.conjugate import pairwise_draws
+from alikely.inference.process import pairwise_draws
 
 Floats = NDArray[np.float64]
 

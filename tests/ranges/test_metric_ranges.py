@@ -13,7 +13,7 @@ import alikely as al
 from alikely.data.blocks import blocks
 from alikely.errors import pairs
 from alikely.inference.cell_limits import option_limits
-from alikely.inference.features import option_features, reading_features
+from alikely.inference.evaluation import option_features, reading_features
 from alikely.metrics import (
     bounds,
     consistency,

@@ -20,7 +20,7 @@ from scipy import sparse
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
 from alikely.data.blocks import Block
-from alikely.inference.features import joint_errors_of, wrong_answers
+from alikely.inference.evaluation import joint_errors_of, wrong_answers
 from alikely.inference.process import (
     PATTERNS,
     ClusterWeights,

@@ -21,7 +21,7 @@ from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import By, answers, correctness, groups_of_trials
 from alikely.data.trials import Trials
 from alikely.errors.pairs import paired_errors, plug_in
-from alikely.inference.features import joint_errors_of
+from alikely.inference.evaluation import joint_errors_of
 from alikely.metrics import errors
 from alikely.metrics.rows import Mixture
 

@@ -31,12 +31,12 @@ from alikely.data.inclusion import refuse_inclusion
 from alikely.estimates.analysis import check_numbers
 from alikely.estimates.remarks import joined_notes
 from alikely.estimates.result import Result
-from alikely.inference.independence import independent_posterior
 from alikely.inference.intervals import interval
 from alikely.inference.null import (
     bayes_factor_prior,
     elpd,
     elpd_mid_p,
+    independent_posterior,
     log_bayes_factor,
     null_draws,
     p_value,
@@ -72,7 +72,7 @@ def independent_observers(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     sampler : {"auto", "exact", "nuts"}
-        Sampling method, as in `alikely.inference.independence.independent_posterior`.
+        Sampling method, as in `alikely.inference.null.independent_posterior`.
     priors : mapping, optional
         Priors of ``p_a`` and ``p_b``: Beta parameters such as ``(2, 1)``, or, with MCMC, any
         distribution (see `alikely.models.copying`). Default: uniform.

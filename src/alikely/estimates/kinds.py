@@ -35,13 +35,12 @@ from alikely.estimates.analysis import (
 from alikely.estimates.remarks import design_remarks
 from alikely.estimates.result import Result
 from alikely.inference import null
-from alikely.inference.features import option_features
+from alikely.inference.evaluation import option_features
 from alikely.inference.influence import estimate, of_items
 from alikely.inference.intervals import interval
 from alikely.inference.permutation import permutation_p, sign_flip_p
-from alikely.inference.process import four_chains, process_draws
+from alikely.inference.process import four_chains, process_draws, strata_draws
 from alikely.inference.sampling import posterior
-from alikely.inference.strata import strata_draws
 from alikely.metrics import Metric, consistency
 from alikely.metrics.cell_priors import CellPrior, check_prior
 from alikely.metrics.cells import divide

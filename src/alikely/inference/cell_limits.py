@@ -124,7 +124,7 @@ def _expansion(cells: Floats, f: Floats, served: NDArray[np.bool_], levels: Arra
 
     The Cornish-Fisher expansion [CF38]_ gives nodes of the logit of each share, and the quantiles.
     """
-    from alikely.inference.cell_loops import expanded
+    from alikely.inference.count_loops import expanded
 
     z = special.ndtri(np.asarray(levels, dtype=np.float64))
     limits = np.full((len(cells), len(z)), np.nan)
@@ -164,7 +164,7 @@ def _keys(tables: NDArray[np.int64], wide: bool) -> NDArray[np.generic]:
 
 def _integrated(tables: Floats, levels: Floats) -> Floats:
     """Limits of Dirichlet tables with any parameters."""
-    from alikely.inference.cell_loops import solved
+    from alikely.inference.count_loops import solved
 
     n11, n10, n01, n00 = tables.T
     z_p, z_u = (np.linspace(-REACH, REACH, n) for n in (OF_P, OF_U))

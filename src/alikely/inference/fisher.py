@@ -73,7 +73,7 @@ def _rests(flat: NDArray[np.integer]) -> Floats:
 
 def _log_p(flat: NDArray[np.integer], rest: Floats, side: int) -> Floats:
     """Natural logarithms of p-values."""
-    from alikely.inference.fisher_loops import log_tails
+    from alikely.inference.count_loops import log_tails
 
     out = np.empty(len(flat))
     log_tails(np.ascontiguousarray(flat, dtype=np.int64), rest, side, out)

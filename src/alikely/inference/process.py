@@ -1,40 +1,56 @@
-"""Exact posterior draws of any metric by a Dirichlet process over trials or clusters.
+"""Exact posterior draws without MCMC: pair by pair, of all pairs, and by strata of a pool.
 
-Trials or clusters have exponential weights. The prior has the weight of a number of trials, spread
-over response patterns drawn from it. A metric with these weights is a draw.
+The posterior of all pairs is a Dirichlet process over trials or clusters, which have exponential
+weights. The prior has the weight of a number of trials, spread over response patterns drawn from
+it. A metric with these weights is a draw.
 
 References
 ----------
-.. [BM73] Blackwell, MacQueen (1973). Ferguson distributions via Polya urn schemes.
-   doi:10.1214/aos/1176342372
 .. [F73] Ferguson (1973). A Bayesian analysis of some nonparametric problems.
    doi:10.1214/aos/1176342360
 .. [S94] Sethuraman (1994). A constructive definition of Dirichlet priors. Statistica Sinica 4,
    639-650.
+.. [BM73] Blackwell, MacQueen (1973). Ferguson distributions via Polya urn schemes.
+   doi:10.1214/aos/1176342372
+.. [E69] Ericson (1969). Subjective Bayesian models in sampling finite populations.
+   doi:10.1111/j.2517-6161.1969.tb00782.x
+.. [L88] Lo (1988). A Bayesian bootstrap for a finite population. doi:10.1214/aos/1176351061
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import ROUNDING, Floats, within
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import resolve
 from alikely._base.size import check_array
 from alikely.data.blocks import Block, blocks, cluster_numbers
-from alikely.inference.evaluation import evaluator
-from alikely.inference.features import shares_of_options
-from alikely.metrics import Metric
-from alikely.metrics.cell_priors import PatternPrior, Prior, cell_prior
+from alikely.data.tables import check_counts
+from alikely.inference.evaluation import evaluator, shares_of_options, weighted_cells
+from alikely.inference.weighting import Population
+from alikely.metrics import ERROR_CONSISTENCY, Metric
+from alikely.metrics.cell_priors import (
+    CellPrior,
+    PatternPrior,
+    Prior,
+    cell_prior,
+    check_accuracy_priors,
+)
+from alikely.metrics.copying import COPY_PROBABILITY
 
 FEWER = "choose fewer pairs or a smaller n_draws"
+
+# What the copy model is about: both are functions of the same cells.
+COPY_MODEL = (ERROR_CONSISTENCY, COPY_PROBABILITY)
 # Numbers held at a time by one worker.
 CHUNK = 8_000_000
 # Chains of a posterior, as all results have.
@@ -45,6 +61,75 @@ PATTERNS = 256
 ENDLESS = 1e9
 # Two readings of an item of the default prior are equal so often.
 EQUAL = 2 / 3
+# Pieces of the prior's mass in a stratum: the last has 2e-4 of it on average.
+PIECES = 12
+
+
+def pairwise_draws(
+    cells: ArrayLike,
+    prior: Prior | None = None,
+    n_draws: int | None = None,
+    metrics: Sequence[Metric] = COPY_MODEL,
+    rng: RandomState = None,
+) -> dict[str, NDArray[np.float32]]:
+    """Draw exactly from the posterior of each pair under the copy model."""
+    n_draws = resolve("n_draws", n_draws)
+    own = cell_prior(prior)
+    _check_number(n_draws)
+    counts = np.atleast_2d(check_counts(cells))
+    step = max(1, CHUNK // (8 * n_draws))
+    starts = range(0, len(counts), step)
+    seeds = seed_sequence(rng).spawn(len(starts))
+    jobs = [
+        (counts[start : start + step], own, n_draws, metrics, seed)
+        for start, seed in zip(starts, seeds, strict=True)
+    ]
+    check_array(n_draws, len(metrics) * len(counts), "draws", FEWER)
+    out = {m.name: np.empty((n_draws, len(counts)), dtype=np.float32) for m in metrics}
+    for start, drawn in zip(starts, in_parallel(_pairwise_chunk, jobs), strict=True):
+        for name, values in drawn.items():
+            out[name][:, start : start + step] = values
+    return out
+
+
+def _pairwise_chunk(
+    counts: NDArray[np.int64],
+    prior: CellPrior,
+    n_draws: int,
+    metrics: Sequence[Metric],
+    seed: np.random.SeedSequence,
+) -> dict[str, NDArray[np.float32]]:
+    rng = np.random.default_rng(seed)
+    n11, n10, n01, n00 = counts.T
+    size = (n_draws, len(counts))
+    p_a = rng.beta(prior.p_a[0] + n11 + n10, prior.p_a[1] + n01 + n00, size)
+    u = rng.beta(prior.u[0] + n11, prior.u[1] + n10, size)
+    v = rng.beta(prior.v[0] + n01, prior.v[1] + n00, size)
+    cells = np.empty((*size, 4))
+    cells[..., 0] = p_a * u
+    cells[..., 1] = p_a - cells[..., 0]
+    cells[..., 2] = (1 - p_a) * v
+    cells[..., 3] = (1 - p_a) - cells[..., 2]
+    return {metric.name: metric.value(cells).astype(np.float32) for metric in metrics}
+
+
+def independence_draws(
+    cells: ArrayLike,
+    n_draws: int = 4_000,
+    rng: RandomState = None,
+    priors: Mapping[str, Any] | None = None,
+) -> dict[str, NDArray[np.float64]]:
+    """Exact draws of both accuracies of independent observers."""
+    beta = check_accuracy_priors(priors)
+    counts = np.atleast_2d(check_counts(cells))
+    n11, n10, n01, n00 = counts.T
+    generator = np.random.default_rng(seed_sequence(rng))
+    size = (n_draws, len(counts))
+    (a, b), (c, d) = beta["p_a"], beta["p_b"]
+    return {
+        "p_a": generator.beta(a + n11 + n10, b + n01 + n00, size),
+        "p_b": generator.beta(c + n11 + n01, d + n10 + n00, size),
+    }
 
 
 class ClusterWeights(NamedTuple):
@@ -122,10 +207,14 @@ def drawn_by_block(
     return out
 
 
-def four_chains(n_draws: int) -> int:
-    """Round a number of draws up to four chains of equal length."""
+def _check_number(n_draws: int) -> None:
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
+
+
+def four_chains(n_draws: int) -> int:
+    """Round a number of draws up to four chains of equal length."""
+    _check_number(n_draws)
     return CHAINS * -(-n_draws // CHAINS)
 
 
@@ -254,3 +343,131 @@ def _probabilities(block: Block, response: NDArray[np.intp], n_options: NDArray[
     taken = (response[..., None] == option) - 1 / n_options[:, None]
     found = 1 / n_options[:, None] + sharp[:, None, None] * taken
     return np.where(option < n_options[:, None], found, 0.0)
+
+
+def strata_draws(
+    table: xr.Dataset, n_draws: int, metrics: Sequence[Metric], rng: RandomState = None
+) -> dict[str, NDArray[np.float32]]:
+    """Posterior draws of all pairs from images that a plan sampled by strata."""
+    groups = list(blocks(table))
+    out = {m.name: np.full((n_draws, table.sizes["pair"]), np.nan, np.float32) for m in metrics}
+    settled = np.isin(table["observer"].values, table.attrs["settled"])
+    names, held_of = table["stratum"].values, table["stratum_images"].values
+    ends = np.stack([table["first"].values, table["second"].values])
+    for block, seed in zip(groups, seed_sequence(rng).spawn(len(groups)), strict=True):
+        generator = np.random.default_rng(seed)
+        _, at, number = np.unique(
+            names[block.trials].astype(str), return_index=True, return_inverse=True
+        )
+        held = held_of[block.trials][at]
+        known = settled[np.unique(ends[:, block.rows])]
+        step = max(1, CHUNK // (len(number) + 12 * PIECES * len(held) * len(block.a)))
+        for start in range(0, n_draws, step):
+            size = min(step, n_draws - start)
+            cells = cells_of_strata(block, number, held, known, size, generator)
+            for metric in metrics:
+                out[metric.name][start : start + size, block.rows] = metric.value(cells)
+    return out
+
+
+def cells_of_strata(
+    block: Block,
+    number: NDArray[np.intp],
+    held: NDArray[np.intp],
+    settled: NDArray[np.bool_],
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Draws of the cells of all pairs: (draw, pair, 4)."""
+    generalize_to: Population = "pool" if block.generalize_to == "pool" else "images"
+    # Shares of the strata among what is asked about.
+    share = np.broadcast_to(held / held.sum(), (n_draws, len(held)))
+    if generalize_to == "images":
+        share = rng.dirichlet(held.astype(float), size=n_draws)
+    # Shares of correct answers in strata of one person are known exactly, without pieces.
+    people, alone = np.flatnonzero(~settled), (~settled).sum() == 1
+    size = (n_draws, len(block.correct), len(held), 1 if alone else PIECES)
+    tosses = np.zeros(size) if alone else _prior().correct(rng, size)
+    for g in range(len(held)):
+        tosses[:, settled, g] = block.correct[settled][:, number == g][:, :1]
+    shares, shown = block.shares(), block.shown()
+    out = np.full((n_draws, len(block.a), 4), np.nan)
+    # People who saw lists of their own tell of the pool independently.
+    for mask in np.unique(shown, axis=0):
+        rows = np.flatnonzero((shown == mask).all(axis=1))
+        at = np.flatnonzero(mask)
+        if len(np.unique(number[at])) < len(held):
+            continue
+        if alone:
+            answers = np.maximum(block.correct[people[0], at], 0)
+            tosses[:, people[0], :, 0] = right_in_strata(
+                number[at], answers, held, generalize_to, rng, n_draws
+            )
+            cells, pieces = np.zeros((n_draws, len(rows), 4)), np.asarray(share[..., None])
+        else:
+            atoms, pieces = masses_of_strata(number[at], held, share, generalize_to, rng)
+            cells = np.asarray(weighted_cells(atoms, shares[rows][:, :, at]))
+        right, other = tosses[:, block.a[rows]], tosses[:, block.b[rows]]
+        both = np.einsum("dpgk,dpgk,dgk->dp", right, other, pieces)
+        first, second = (np.einsum("dpgk,dgk->dp", side, pieces) for side in (right, other))
+        total = pieces.sum(axis=(1, 2))[:, None]
+        out[:, rows] = cells_of_sums(both, first, second, total, cells)
+    return out
+
+
+def cells_of_sums(
+    both: Floats, first: Floats, second: Floats, total: Floats, more: Floats | float = 0.0
+) -> Floats:
+    """Cells n11, n10, n01, n00 of sums of both, either and all, and others that are added."""
+    parts = [both, first - both, second - both, total - first - second + both]
+    cells = more + np.stack(parts, axis=-1)
+    # Differences of sums of the same pieces can fall a few ulp below 0.
+    return within(cells, high=np.inf, slack=ROUNDING * cells.sum(axis=-1, keepdims=True))
+
+
+def _prior() -> PatternPrior:
+    """Prior in each stratum: that of `b` where `a` is correct, by default."""
+    right, wrong = cell_prior(None).u
+    return PatternPrior(right + wrong, right / (right + wrong), 0.0)
+
+
+def right_in_strata(
+    number: NDArray[np.intp],
+    correct: NDArray[np.number],
+    held: NDArray[np.intp],
+    generalize_to: Population,
+    rng: np.random.Generator,
+    n_draws: int,
+) -> Floats:
+    """Posterior of one human's proportions correct in strata."""
+    shown, right = np.bincount(number), np.bincount(number, correct)
+    a, b = cell_prior(None).u
+    theta = rng.beta(right + a, shown - right + b, size=(n_draws, len(held)))
+    if generalize_to == "images":
+        return theta
+    return np.asarray((right + rng.binomial(held - shown, theta)) / held)
+
+
+def masses_of_strata(
+    number: NDArray[np.intp],
+    held: NDArray[np.intp],
+    share: Floats,
+    generalize_to: Population,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Masses of images shown, and of the pieces of the prior in each stratum."""
+    n_draws, mass = len(share), _prior().mass
+    atoms, pieces = np.zeros((n_draws, len(number))), np.zeros((n_draws, len(held), PIECES))
+    for g, count in enumerate(held):
+        own = np.flatnonzero(number == g)
+        masses = rng.standard_exponential((n_draws, len(own)))
+        every = np.hstack([masses, prior_pieces(rng, n_draws, mass, PIECES)])
+        every /= every.sum(axis=1, keepdims=True)
+        if generalize_to == "pool":
+            unseen = rng.multinomial(count - len(own), every)
+            every = unseen.astype(np.float64)
+            every[:, : len(own)] += 1
+            every /= count
+        every *= share[:, g : g + 1]
+        atoms[:, own], pieces[:, g] = every[:, : len(own)], every[:, len(own) :]
+    return atoms, pieces

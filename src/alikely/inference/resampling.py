@@ -18,17 +18,14 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from alikely._base.arrays import ROUNDING, within
 from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_array
 from alikely.data.blocks import Block, blocks, cluster_numbers, linked
 from alikely.data.inclusion import refuse_inclusion
-from alikely.inference.conjugate import COPY_MODEL
-from alikely.inference.evaluation import evaluator
-from alikely.inference.features import weighted_cells
-from alikely.inference.process import n_pieces, prior_pieces
+from alikely.inference.evaluation import evaluator, weighted_cells
+from alikely.inference.process import COPY_MODEL, cells_of_sums, n_pieces, prior_pieces
 from alikely.inference.weighting import multiplicities
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import PatternPrior, Prior, cell_prior
@@ -174,12 +171,8 @@ def _prior_cells(
     right = prior.correct(rng, shape).astype(np.float64)
     both = (right * pieces[:, None, :]) @ right.transpose(0, 2, 1)
     alone = np.diagonal(both, axis1=1, axis2=2)
-    n11 = both[:, a, b]
-    right_a, right_b = alone[:, a], alone[:, b]
     total = pieces.sum(axis=1, keepdims=True)
-    cells = np.stack([n11, right_a - n11, right_b - n11, total - right_a - right_b + n11], axis=-1)
-    # Differences of sums of the same pieces can fall a few ulp below 0.
-    return within(cells, high=np.inf, slack=ROUNDING * total[..., None])
+    return cells_of_sums(both[:, a, b], alone[:, a], alone[:, b], total)
 
 
 def units_of_trials(

@@ -21,8 +21,8 @@ from alikely._base.settings import resolve
 from alikely.data.blocks import cluster_numbers
 from alikely.data.tables import CELLS
 from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
-from alikely.inference.conjugate import COPY_MODEL, pairwise_draws
 from alikely.inference.fits import check_include, extended, labeled
+from alikely.inference.process import COPY_MODEL, pairwise_draws
 from alikely.inference.resampling import joint_draws
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import Prior, cell_prior, check_prior

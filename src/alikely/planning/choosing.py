@@ -49,7 +49,7 @@ from alikely.data.trials import Trials
 from alikely.estimates.analysis import check_numbers
 from alikely.inference.evaluation import evaluator
 from alikely.inference.intervals import interval, mean_of_defined
-from alikely.inference.strata import cells_of_strata
+from alikely.inference.process import cells_of_strata
 from alikely.inference.weighting import (
     FEWEST_EFFECTIVE,
     Population,

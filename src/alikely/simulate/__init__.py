@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from alikely.simulate.cells import cell_probabilities
-from alikely.simulate.errors import leaderboard
-from alikely.simulate.experiments import cohort, detection_experiment, difficulty, observers
+from alikely.simulate.experiments import (
+    cohort,
+    detection_experiment,
+    difficulty,
+    leaderboard,
+    observers,
+)
 from alikely.simulate.readers import reader_study, repeated_answers
 
 __all__ = [
