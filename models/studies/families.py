@@ -12,11 +12,11 @@ from scipy import special
 from scipy.cluster import hierarchy
 
 from alikely._base.arrays import Floats
-from alikely.benchmark import Families, agreement_regression, families, judge_agreement
+from alikely.benchmark import agreement_regression, families, judge_agreement
 from alikely.benchmark.judges import partial_correlation
+from alikely.benchmark.trees import branch_members, branches
 from alikely.data.trials import Trials
 from alikely.estimates import pairwise_matrix
-from alikely.metrics import ERROR_CONSISTENCY
 from studies.harness import Rows, Study, checked, of_claims
 from studies.simulators.trees import random_tree, tree_answers, true_consistency
 
@@ -44,15 +44,12 @@ def _branches(design: TreeDesign, numbers: range, seed: Any, n_resamples: int) -
     n_trials = design.n_trials[number % len(design.n_trials)]
     correct = tree_answers(correlation, accuracies, n_trials, answers)
     found = families(_pairs(correct), n_resamples=n_resamples, rng=resampling)
-    truth = Families(
-        hierarchy.linkage(1 - true_consistency(correlation, accuracies), "average"),
-        found.observers, found.support, ERROR_CONSISTENCY, 0,
-    )  # fmt: skip
-    real = {frozenset(members) for members in truth.branches["members"]}
+    truth = hierarchy.linkage(1 - true_consistency(correlation, accuracies), "average")
+    real = {frozenset(found.observers[k] for k in members) for members in branch_members(truth)}
     return [
         {"set": number, "n_observers": n, "n_trials": n_trials, "size": branch.n}
         | {"claimed": branch.support, "right": float(frozenset(branch.members) in real)}
-        for branch in found.branches.rename(columns={"size": "n"}).itertuples()
+        for branch in branches(found).rename(columns={"size": "n"}).itertuples()
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import arviz as az
 import numpy as np
@@ -43,7 +44,7 @@ def family(board: al.Trials) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def found(matrix: al.Result, family: dict[str, str]) -> al.benchmark.AgreementRegression:
+def found(matrix: al.Result, family: dict[str, str]) -> al.Result:
     return al.benchmark.agreement_regression(matrix, labels=family, n_draws=1_000, rng=1)
 
 
@@ -82,16 +83,27 @@ def in_pymc(pairs: pd.DataFrame) -> pm.Model:
     return model
 
 
-def test_a_family_that_shares_is_more_alike(found: al.benchmark.AgreementRegression) -> None:
-    summary = found.summary()
+def test_a_family_that_shares_is_more_alike(found: al.Result) -> None:
+    summary = found.summary().set_index("parameter")
     assert summary.index.tolist() == [
         "intercept", "same_family", *agreement.ACCURACIES, "tau", "sigma", "omega_family",
     ]  # fmt: skip
     row = summary.loc["same_family"]
     assert 0 < row["eti95_lb"] < row["estimate"] < row["eti95_ub"]
     assert (summary["note"] == "").all()
-    wide, narrow = (found.summary(ci_prob=p).loc["same_family"] for p in (0.95, 0.5))
+    wide, narrow = (found.summary(ci_prob=p).loc[1] for p in (0.95, 0.5))
     assert wide["eti95_ub"] > narrow["eti50_ub"]
+    draws = found.draws("posterior")
+    np.testing.assert_allclose(draws.mean(axis=0), summary["estimate"])
+
+
+def test_a_saved_regression_is_the_same(found: al.Result, tmp_path: Path) -> None:
+    found.save(tmp_path / "regression.nc")
+    again = al.Result.load(tmp_path / "regression.nc")
+    pd.testing.assert_frame_equal(again.summary(), found.summary())
+    assert (repr(again), again.sentence()) == (repr(found), found.sentence())
+    assert "same\\_family" in again.to_latex()
+    assert again.report().failures == ()
 
 
 def test_errors_that_pairs_share_are_summed_by_influence(
@@ -99,7 +111,7 @@ def test_errors_that_pairs_share_are_summed_by_influence(
 ) -> None:
     """Against the covariance of all pairs with all, written out."""
     part = matrix.sel(observer=matrix.observers[::3])
-    pairs = al.benchmark.agreement_table(part)
+    pairs = agreement._pairs(part)
     names = part.observers
     design, _ = agreement._regression(pairs, {n: family[n] for n in names}, ["accuracy_gap"])
     scales = np.array([0.05, 0.02, 0.03])
@@ -127,6 +139,7 @@ def test_errors_that_pairs_share_are_summed_by_influence(
 def test_few_families_have_a_note(board: al.Trials, matrix: al.Result) -> None:
     size = dict(zip(board.observers, board.data["size"].values.tolist(), strict=True))
     summary = al.benchmark.agreement_regression(matrix, size, n_draws=100, rng=1).summary()
+    summary = summary.set_index("parameter")
     for name in ("same_family", "omega_family"):
         assert "only 3 groups" in summary.loc[name, "note"]
     assert "only" not in summary.loc["tau", "note"]
@@ -135,7 +148,7 @@ def test_few_families_have_a_note(board: al.Trials, matrix: al.Result) -> None:
 def test_conditions_are_averaged() -> None:
     trials = al.load_example().select(condition=["noise", "blur"])
     matrix = al.pairwise_matrix(trials)
-    pairs = al.benchmark.agreement_table(matrix)
+    pairs = agreement._pairs(matrix)
     value = matrix.estimates["estimate"].values
     np.testing.assert_allclose(pairs["estimate"], value.mean(axis=0))
     variance = (matrix.estimates["se"].values ** 2).sum(axis=0) / 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import alikely as al
 from alikely.benchmark import judges
@@ -46,8 +47,8 @@ def _without(trials: al.Trials, metric: str) -> np.ndarray:
 @pytest.mark.parametrize("metric", METRICS)
 def test_support_is_that_of_questions_drawn_anew(trials: al.Trials, metric: str) -> None:
     matrix = al.pairwise_matrix(trials, metric)
-    tree = al.benchmark.families(matrix, n_resamples=40, rng=1)
-    groups = tree.groups(3)
+    tree = al.benchmark.families(matrix, 3, n_resamples=40, rng=1)
+    groups = tree.summary().set_index("observer")
     assert groups.groupby("family").groups.keys() == {1, 2, 3}
     assert all(
         len({trials.observers.index(str(name)) // 3 for name in members}) == 1
@@ -55,13 +56,13 @@ def test_support_is_that_of_questions_drawn_anew(trials: al.Trials, metric: str)
     )
     # Families stand apart by many standard errors; who is next to whom within them does not.
     assert (groups["support"] > 0.9).all()
-    assert tree.branches["support"].min() < 0.9
+    assert tree.estimates["support"].values.min() < 0.9
     again = al.benchmark.families(matrix, n_resamples=40, rng=1)
-    np.testing.assert_array_equal(tree.support, again.support)
+    xr.testing.assert_identical(tree.estimates, again.estimates)
     matrix = al.Result(matrix.data)
     with pytest.raises(ValueError, match="with_trials"):
         al.benchmark.families(matrix, n_resamples=5)
-    assert np.isnan(al.benchmark.families(matrix, n_resamples=0).support).all()
+    assert np.isnan(al.benchmark.families(matrix, n_resamples=0).estimates["support"]).all()
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -91,7 +92,7 @@ def test_everything_of_a_leaderboard_takes_probabilities(trials: al.Trials) -> N
     within = blocks["group_a"] == blocks["group_b"]
     assert blocks[within]["estimate"].min() > blocks[~within]["estimate"].max()
     found = al.benchmark.agreement_regression(matrix, labels=family, n_draws=500, rng=1)
-    assert found.summary().loc["same_family", "estimate"] > 0
+    assert found.summary().loc[1, "estimate"] > 0
     scores = {name: float(k) for k, name in enumerate(names[1:])}
     table = al.benchmark.judge_agreement(matrix, {names[0]: scores})
     expected = np.corrcoef(

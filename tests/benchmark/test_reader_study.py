@@ -99,7 +99,7 @@ def test_readers_among_themselves_are_pairs_by_jackknife() -> None:
         without.append(means["A"] - means["B"])
     jackknife = 4 / 5 * np.square(np.array(without) - np.mean(without)).sum()
     assert row["se_readers"] ** 2 == pytest.approx(jackknife)
-    own = al.benchmark.reader_means(study).set_index(["modality", "reader"])["estimate"]
+    own = study.estimates["reader_mean"].to_series()
     of_first = pairs[(pairs[["observer_a", "observer_b"]] == names[0]).any(axis=1)]
     assert own["A", names[0]] == pytest.approx(
         of_first.loc[of_first["condition"] == "A", "estimate"].mean()

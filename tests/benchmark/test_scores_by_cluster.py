@@ -205,7 +205,7 @@ def test_groups_families_and_judges_draw_clusters() -> None:
     assert width[1] >= width[0]
     squares = [al.pairwise_matrix(trials, cluster=cluster) for cluster in (None, "template")]
     support = [
-        al.benchmark.families(square, n_resamples=200, rng=1).support[:-1].mean()
+        al.benchmark.families(square, n_resamples=200, rng=1).estimates["support"][:-1].mean()
         for square in squares
     ]
     assert support[1] < support[0]

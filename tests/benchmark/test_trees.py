@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.cluster import hierarchy
 from scipy.stats import pointbiserialr
 from sklearn.metrics import adjusted_rand_score
 
 import alikely as al
-from alikely.benchmark import Families
-from alikely.benchmark.trees import _adjusted_rand
+from alikely.benchmark.trees import _adjusted_rand, branches, members
 
 
 @pytest.fixture(scope="module")
@@ -24,25 +26,23 @@ def matrix(board: al.Trials) -> al.Result:
 
 
 @pytest.fixture(scope="module")
-def tree(matrix: al.Result) -> Families:
-    return al.benchmark.families(matrix, n_resamples=60, rng=3)
+def tree(matrix: al.Result) -> al.Result:
+    return al.benchmark.families(matrix, 3, n_resamples=60, rng=3)
 
 
-def test_families_that_are_there_are_found(board: al.Trials, tree: Families) -> None:
+def test_families_that_are_there_are_found(board: al.Trials, tree: al.Result) -> None:
     true = dict(zip(board.observers, board.data["family"].values.tolist(), strict=True))
-    found = tree.groups(3)
-    assert found.index.tolist() == tree.order
-    pairs = {(family, true[name]) for name, family in found["family"].items()}
-    assert len(pairs) == 3
+    found = tree.summary()
+    assert len(set(zip(found["family"], found["observer"].map(true), strict=True))) == 3
     assert (found["support"] > 0.95).all()
     assert found["family"].tolist() == sorted(found["family"])
 
 
-def test_the_tree_is_that_of_scipy(matrix: al.Result, tree: Families) -> None:
+def test_the_tree_is_that_of_scipy(matrix: al.Result, tree: al.Result) -> None:
     square = 1 - al.estimates.square_matrix(matrix, "estimate").values
     expected = hierarchy.linkage(square[np.triu_indices(18, k=1)], "average")
-    np.testing.assert_allclose(tree.linkage[:, 2], expected[:, 2])
-    assert set(tree.branches["size"]) == set(expected[:-1, 3])
+    np.testing.assert_allclose(tree.estimates["linkage"][:, 2], expected[:, 2])
+    assert set(branches(tree)["size"]) == set(expected[:-1, 3])
 
 
 def test_support_does_not_depend_on_the_order_of_observers(matrix: al.Result) -> None:
@@ -50,10 +50,8 @@ def test_support_does_not_depend_on_the_order_of_observers(matrix: al.Result) ->
     found = []
     for order in (1, -1):
         part = matrix.sel(observer=matrix.observers[::order])
-        branches = al.benchmark.families(part, n_resamples=20, rng=5).branches
-        found.append(
-            dict(zip(branches["members"].map(frozenset), branches["support"], strict=True))
-        )
+        table = branches(al.benchmark.families(part, n_resamples=20, rng=5))
+        found.append(dict(zip(table["members"].map(frozenset), table["support"], strict=True)))
     one, other = found
     assert one == other
 
@@ -63,7 +61,7 @@ def test_conditions_are_drawn_apart_and_averaged() -> None:
     tree = al.benchmark.families(matrix, n_resamples=30, rng=1)
     value = al.estimates.square_matrix(matrix, "estimate").mean("condition").values
     expected = hierarchy.linkage(1 - value[np.triu_indices(10, k=1)], "average")
-    np.testing.assert_allclose(tree.linkage[:, 2], expected[:, 2])
+    np.testing.assert_allclose(tree.estimates["linkage"][:, 2], expected[:, 2])
 
 
 def test_equal_observers_have_no_order() -> None:
@@ -72,7 +70,7 @@ def test_equal_observers_have_no_order() -> None:
     tree = al.benchmark.families(
         al.pairwise_matrix(al.Trials.from_correct(same)), n_resamples=20, rng=1
     )
-    top = tree.branches.iloc[0]
+    top = branches(tree).iloc[0]
     assert (top["size"], top["support"]) == (3, 1.0)
 
 
@@ -99,25 +97,27 @@ def test_block_means_are_means_of_the_matrix(matrix: al.Result, board: al.Trials
     assert table.loc[("family02", "family02"), "n_pairs"] == 15
 
 
-def _rand(tree: Families, board: al.Trials, n: int | None = None) -> float:
-    true = dict(zip(board.observers, board.data["family"].values.tolist(), strict=True))
-    found = tree.groups(n)["family"]
-    return float(adjusted_rand_score([true[name] for name in found.index], found))
+def _rand(tree: al.Result, board: al.Trials) -> float:
+    found = tree.summary().set_index("observer")["family"]
+    true = board.data["family"].to_series()
+    return float(adjusted_rand_score(true[found.index], found))
 
 
 @pytest.mark.slow
 def test_the_advised_cut_finds_families_where_their_number_does_not() -> None:
     board = al.simulate.leaderboard(300, 10, 1_500, shared=0.2, rng=1)
-    tree = al.benchmark.families(al.pairwise_matrix(board, tests=False), n_resamples=3, rng=1)
+    matrix = al.pairwise_matrix(board, tests=False)
+    ten = al.benchmark.families(matrix, 10, n_resamples=0)
     # Ten groups are some outliers and one of 113 models; nine families in ten pairs are joined.
-    assert _rand(tree, board, 10) < 0.6
-    assert tree.groups(10)["size"].max() > 100
+    assert _rand(ten, board) < 0.6
+    assert ten.summary()["size"].max() > 100
+    tree = al.benchmark.families(matrix, n_resamples=3, rng=1)
     assert _rand(tree, board) > 0.85
-    found = tree.members()
+    found = members(tree)
     assert found["size"].is_monotonic_decreasing
     assert (found["size"] >= 20).sum() == 10
-    assert tree.advised > 10
-    assert f"of {tree.advised} groups" in tree.note
+    assert tree.data.attrs["n_groups"] > 10
+    assert f"of {tree.data.attrs['n_groups']} groups" in tree.sentence()
 
 
 @pytest.mark.slow
@@ -126,11 +126,9 @@ def test_without_families_none_are_advised(n_models: int, n_families: int) -> No
     shared = 0.0 if n_families == 1 else 0.3
     board = al.simulate.leaderboard(n_models, n_families, 1_000, shared=shared, rng=4)
     tree = al.benchmark.families(al.pairwise_matrix(board, tests=False), n_resamples=8, rng=1)
-    assert tree.reproducibility < 0.5
-    assert tree.advised == 1
-    assert tree.note.startswith("no families that replicate")
-    assert tree.groups()["family"].unique().tolist() == [1]
-    assert tree.members()["size"].tolist() == [n_models]
+    assert tree.data.attrs["reproducibility"] < 0.5
+    assert tree.summary()["note"].str.startswith("no families that replicate").all()
+    assert members(tree)["size"].tolist() == [n_models]
 
 
 def test_the_advised_number_has_the_largest_correlation(matrix: al.Result) -> None:
@@ -140,9 +138,9 @@ def test_the_advised_number_has_the_largest_correlation(matrix: al.Result) -> No
     value = al.estimates.square_matrix(matrix, "estimate").values[upper]
     of_cut = []
     for n in range(2, 13):
-        group = hierarchy.cut_tree(tree.linkage, n_clusters=n)[:, 0]
+        group = hierarchy.cut_tree(tree.estimates["linkage"].values, n_clusters=n)[:, 0]
         of_cut.append(pointbiserialr(group[upper[0]] == group[upper[1]], value).statistic)
-    assert tree.advised == 2 + int(np.argmax(of_cut))
+    assert tree.data.attrs["n_groups"] == 2 + int(np.argmax(of_cut))
 
 
 def test_outliers_are_no_family() -> None:
@@ -153,8 +151,22 @@ def test_outliers_are_no_family() -> None:
     tree = al.benchmark.families(
         al.pairwise_matrix(al.Trials.from_correct(answers)), n_resamples=20, rng=1
     )
-    assert tree.advised == 1
-    assert tree.note == "no families: all groups but one have a single member"
+    assert tree.data.attrs["n_groups"] == 1
+    assert (tree.summary()["note"] == "no families: all groups but one have a single member").all()
+
+
+def test_a_saved_tree_is_the_same(tree: al.Result, tmp_path: Path) -> None:
+    tree.save(tmp_path / "tree.nc")
+    again = al.Result.load(tmp_path / "tree.nc")
+    pd.testing.assert_frame_equal(again.summary(), tree.summary())
+    assert (repr(again), again.sentence()) == (repr(tree), tree.sentence())
+    assert again.to_latex().count("family0") == 18
+    assert "3 groups" in repr(again)
+    assert again.report().failures == ()
+    with pytest.raises(ValueError, match="no intervals"):
+        tree.summary(intervals=["analytic"])
+    with pytest.raises(ValueError, match="from 1 to 10"):
+        al.benchmark.families(al.pairwise_matrix(al.load_example(), by=None), 0)
 
 
 def test_agreement_of_groupings_is_that_of_scikit_learn() -> None:

@@ -21,6 +21,7 @@ import pandas as pd
 from golden_tables import Call
 
 import alikely as al
+from alikely.benchmark.trees import branches
 from alikely.cli import main
 from alikely.margins import strengths
 from alikely.models._priors import prior_texts
@@ -523,12 +524,13 @@ def matrix_of_labels(_: int) -> pd.DataFrame:
 
 @golden("benchmark.families", "benchmark.block_means")
 def families(rng: int) -> pd.DataFrame:
-    tree = al.benchmark.families(pairwise_matrix(), n_resamples=100, rng=rng)
+    tree = al.benchmark.families(pairwise_matrix(), 4, n_resamples=100, rng=rng)
     # By what is not random: supports decide the order of the table.
-    branches = tree.branches.sort_values(["size", "estimate"], ignore_index=True)
+    found = branches(tree).sort_values(["size", "estimate"], ignore_index=True)
+    groups = tree.summary()[["observer", "family", "size", "support"]]
     return stacked(
-        groups=frame(tree.groups(4)).sort_values("observer", ignore_index=True),
-        branches=branches[["size", "estimate", "support"]],
+        groups=groups.sort_values("observer", ignore_index=True),
+        branches=found[["size", "estimate", "support"]],
         blocks=frame(al.benchmark.block_means(pairwise_matrix(), data.families_of_board())),
     )
 
@@ -541,15 +543,15 @@ def judge_agreement(_: int) -> pd.DataFrame:
     return frame(al.benchmark.judge_agreement(pairwise_matrix(), given))
 
 
-@golden("benchmark.agreement_regression", "benchmark.agreement_table")
+@golden("benchmark.agreement_regression")
 def agreement_regression(rng: int) -> pd.DataFrame:
     labels = data.families_of_board()
     found = al.benchmark.agreement_regression(
         pairwise_matrix(), labels=labels, n_draws=800, rng=rng
     )
     return stacked(
-        coefficients=frame(found.summary()),
-        table=frame(al.benchmark.agreement_table(pairwise_matrix())).head(12),
+        coefficients=found.summary(),
+        table=found.estimates.to_dataframe().head(12).reset_index(drop=True),
     )
 
 
@@ -659,7 +661,7 @@ def group_scores(rng: int) -> pd.DataFrame:
     )
 
 
-@golden("benchmark.reader_study", "benchmark.reader_means")
+@golden("benchmark.reader_study")
 def reader_study(_: int) -> pd.DataFrame:
     found = study_of_readers()
     among = al.benchmark.reader_study(data.reading())

@@ -206,10 +206,10 @@ TYPE => al.benchmark.agreement_regression(1, {})
 no observer is of kind 'robot' => al.fit_cohort(t(), models='robot')
 copy_probability must lie in => al.simulate.cohort([1.5], [0.5], 0.5, 0.5)
 TYPE => al.benchmark.agreement_regression(w.matrix(), None)
-directed; use error_consistency => al.benchmark.agreement_table(al.pairwise_matrix(t(),
-    'copy_probability'))
-undefined in some condition: c x d => al.benchmark.agreement_table(al.pairwise_matrix(
-    C([[1, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]], observers=list('abcd'))))
+directed; use error_consistency => al.benchmark.agreement_regression(al.pairwise_matrix(t(),
+    'copy_probability'), {})
+undefined in some condition: c x d => al.benchmark.agreement_regression(al.pairwise_matrix(
+    C([[1, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]], observers=list('abcd'))), {})
 scores have 'ben' twice => al.benchmark.judge_agreement(w.matrix(), {'anna': pd.Series([1, 2],
     index=['ben', 'ben'])})
 scores have 'anna' twice => al.benchmark.judge_agreement(w.matrix(), pd.DataFrame([[1, 2]],

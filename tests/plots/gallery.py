@@ -268,7 +268,7 @@ def family(n: int) -> dict[str, str]:
 
 
 @functools.cache
-def tree(n: int) -> tuple[al.benchmark.Families, al.Result]:
+def tree(n: int) -> tuple[al.Result, al.Result]:
     """A tree of n observers, and the matrix behind it."""
     board = al.simulate.leaderboard(n, {2: 1, 30: 4, 300: 12}[n], 300, shared=0.6, rng=1)
     found = al.pairwise_matrix(board)

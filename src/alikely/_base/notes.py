@@ -471,9 +471,9 @@ NOTES: dict[str, Note] = {
     ),
     "reader-groups": Note(
         "Readers form two groups ({most} and {least}): the mean depends on the sizes of the "
-        "groups. Report reader_means",
+        "groups. Report the mean of each reader",
         "readers form two strongly different groups",
-        "Report `reader_means`.",
+        "Report `reader_mean` in `estimates` of the result.",
     ),
     "one-observer": Note(
         "The group has only one observer: agreement within the group is undefined",

@@ -1,6 +1,4 @@
-from .agreement import AgreementRegression as AgreementRegression
 from .agreement import agreement_regression as agreement_regression
-from .agreement import agreement_table as agreement_table
 from .benchmark import ceilings as ceilings
 from .benchmark import differences as differences
 from .benchmark import ranks as ranks
@@ -23,18 +21,13 @@ from .judges import judge_agreement as judge_agreement
 from .layout import exclude_conditions as exclude_conditions
 from .ranking import kendall_tau as kendall_tau
 from .ranking import percentile_ranks as percentile_ranks
-from .readers import reader_means as reader_means
 from .readers import reader_study as reader_study
 from .scores import benchmark_scores as benchmark_scores
-from .trees import Families as Families
 from .trees import block_means as block_means
 from .trees import families as families
 
 __all__ = [
-    "AgreementRegression",
-    "Families",
     "agreement_regression",
-    "agreement_table",
     "benchmark_scores",
     "block_means",
     "ceilings",
@@ -54,7 +47,6 @@ __all__ = [
     "percentile_ranks",
     "rank_by_metric",
     "ranks",
-    "reader_means",
     "reader_study",
     "score_correlations",
     "scores_from_result",

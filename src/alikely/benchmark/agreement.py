@@ -11,7 +11,6 @@ References
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,13 +20,19 @@ import xarray as xr
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely._base.frames import groups_of
-from alikely._base.intervals import bound_columns, check_interval
-from alikely._base.names import counted, listed
+from alikely._base.frames import Columns, groups_of, with_columns
+from alikely._base.intervals import (
+    Intervals,
+    bound_columns,
+    bound_names,
+    chosen_methods,
+    percent,
+)
+from alikely._base.names import counted, listed, number, span
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely._base.steps import step
-from alikely.benchmark.trees import complete_estimates
+from alikely.benchmark.trees import complete_estimates, of_matrix
 from alikely.estimates.matrix_result import influences, packed_answers, place_names
 from alikely.estimates.result import Result
 from alikely.inference.intervals import interval
@@ -35,104 +40,53 @@ from alikely.inference.regression import PairRegression
 
 # Predictors from the accuracies of both observers.
 ACCURACIES = ("accuracy", "accuracy_squared", "accuracy_gap")
+# Standard deviations in the summary, and their names in the posterior.
+SPREADS = {"tau": "tau", "sigma": "sigma", "omega_family": "omega"}
 # Worst k-hat and fewest effective draws without a note.
 WORST_K, FEWEST_POINTS = 0.7, 100
 # With fewer groups that have pairs, the prior determines the spread between groups.
 FEWEST_GROUPS = 5
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
-class AgreementRegression:
-    """Posterior of a regression model for the agreement between pairs of observers.
+def agreement_regression(
+    matrix: Result,
+    labels: Mapping[str, Any],
+    *,
+    n_draws: int | None = None,
+    rng: RandomState = None,
+) -> Result:
+    """Test whether members of a family agree in their errors more than their accuracies predict.
 
-    Attributes
-    ----------
-    data : xarray.DataTree
-        Groups in the format of ArviZ:
-
-        - ``posterior``: coefficients ``b`` (chain, draw, predictor), effects of observers ``u``
-          (.., observer) and of families ``v`` (.., group), and their standard deviations ``tau``,
-          ``sigma`` (residual) and ``omega``
-        - ``constant_data``: the predictors ``x`` (pair, predictor), ``se``, and the observers
-        - ``observed_data``: ``estimate``
-    """
-
-    data: xr.DataTree
-
-    def __repr__(self) -> str:
-        posterior, attrs = self.data["posterior"].to_dataset(), self.data.attrs
-        n_pairs = self.data["observed_data"].sizes["pair"]
-        return (
-            f"<AgreementRegression of {attrs['metric_label']}: {posterior.sizes['observer']:,} "
-            f"observers, {n_pairs:,} pairs, {listed(posterior['predictor'].values.tolist())}>"
-        )
-
-    def summary(self, *, ci_prob: float | None = None) -> pd.DataFrame:
-        """Tabulate the posterior means and intervals of all coefficients and standard deviations.
-
-        Parameters
-        ----------
-        ci_prob : float
-            Probability level of the equal-tailed intervals, in (0, 1).
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per parameter, indexed by ``name``: the coefficients and the standard deviations
-            ``tau`` (observers), ``sigma`` (residual) and ``omega_family`` (families). Columns:
-
-            - ``estimate``, ``sd``: posterior mean and standard deviation
-            - limits of the interval
-            - ``prob_positive``: posterior probability that the parameter is above 0
-            - ``note``
-
-        Raises
-        ------
-        ValueError
-            If `ci_prob` is out of range.
-        """
-        ci_prob = resolve("ci_prob", ci_prob)
-        check_interval(ci_prob, "eti")
-        posterior = self.data["posterior"].to_dataset()
-        spreads = {"tau": "tau", "sigma": "sigma", "omega_family": "omega"}
-        names = pd.Index([*posterior["predictor"].values, *spreads], name="name")
-        table = np.column_stack(
-            [posterior["b"].values[0], *(posterior[name].values[0] for name in spreads.values())]
-        )
-        n_effective, pareto_k = (self.data.attrs[name] for name in ("n_effective", "pareto_k"))
-        poor = bool(pareto_k > WORST_K or n_effective < FEWEST_POINTS)
-        rest = f"only {n_effective:.0f} effective draws (k-hat {pareto_k:.2f}): increase n_draws"
-        n = posterior.sizes["group"]
-        few = f"only {counted(n, 'group')} with pairs: the family effect depends on its prior"
-        of_families = names.isin(["same_family", "omega_family"]) & (n < FEWEST_GROUPS)
-        return pd.DataFrame(
-            {
-                "estimate": table.mean(axis=0),
-                "sd": table.std(axis=0, ddof=1),
-                **bound_columns("", "eti", ci_prob, interval(table, ci_prob, "eti")),
-                "prob_positive": (table > 0).mean(axis=0),
-                "note": [
-                    "; ".join(filter(None, [few * own, rest * poor]))
-                    for own in of_families.tolist()
-                ],
-            },
-            index=names,
-        )
-
-
-def agreement_table(matrix: Result) -> pd.DataFrame:
-    """Tabulate the pairs of a matrix with predictors computed from their accuracies.
+    The agreement of a pair is modeled as ``y = b x + u_i + u_j + v + e``, with coefficients for its
+    predictors, an effect for each observer [BFB01]_, and one for their common family. The effects
+    and the residual are ``u ~ N(0, tau)``, ``v ~ N(0, omega)`` and
+    ``e ~ N(0, sqrt(se^2 + sigma^2))``. Families are treated as a random sample, so the coefficient
+    ``same_family`` generalizes to other families of the same population.
 
     Parameters
     ----------
     matrix : Result
-        As returned by `alikely.pairwise_matrix`, for a symmetric metric. Estimates are averaged
-        over conditions.
+        As returned by `alikely.pairwise_matrix`, for a symmetric metric.
+    labels : mapping of str to str
+        Family of each observer.
+    n_draws : int
+        Number of posterior draws.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
 
     Returns
     -------
-    pandas.DataFrame
-        One row per pair, with columns
+    Result
+        ``summary()`` has one row per parameter, named in the column ``parameter``: the
+        coefficients and the standard deviations ``tau`` (observers), ``sigma`` (residual) and
+        ``omega_family`` (families). Columns:
+
+        - ``estimate``, ``sd``: posterior mean and standard deviation
+        - limits of the equal-tailed interval
+        - ``prob_positive``: posterior probability that the parameter is above 0
+        - ``note``
+
+        ``draws("posterior")`` has the same parameters. ``estimates`` has one entry per pair:
 
         - ``observer_a``, ``observer_b``, ``estimate``
         - ``se``: standard error for a typical pair with the same number of trials (see Notes)
@@ -140,26 +94,165 @@ def agreement_table(matrix: Result) -> pd.DataFrame:
         - ``accuracy_squared``: the square of ``accuracy``
         - ``accuracy_gap``: absolute difference of the two logits
 
-        Before logits are computed, 0.5 is added to the numbers of correct and incorrect responses.
+        ``posterior`` has the format of ArviZ: coefficients ``b`` (chain, draw, predictor), effects
+        of observers ``u`` and of families ``v``, and the standard deviations.
 
     Raises
     ------
+    TypeError
+        If `matrix` or `labels` has the wrong type.
     ValueError
-        If the metric is directed, or some pairs are undefined.
+        If the metric is directed.
+        If an observer has no family.
+        If some pairs are undefined, or all estimates are equal.
+        If all pairs share a family or none does, or all accuracies are equal.
 
     Notes
     -----
-    If the two accuracies differ strongly, error consistency is close to 0, and so is its standard
-    error. Weighting by each pair's standard error would let such pairs dominate. Therefore, all
-    pairs with the same number of trials are given the same standard error.
+    Priors are scaled by the standard deviation s of the estimates: ``b ~ N(0, 2.5 s / sd(x))``, and
+    ``tau`` and ``sigma`` are half-normal with scale s. The scale of ``omega`` is s, or the standard
+    deviation of the pairs within families if that is larger.
+
+    Before logits are computed, 0.5 is added to the numbers of correct and incorrect responses. If
+    two accuracies differ strongly, error consistency is close to 0, and so is its standard error.
+    Weighting by each pair's standard error would let such pairs dominate. Therefore, all pairs with
+    the same number of trials are given the same standard error.
+
+    Error consistency depends on the two accuracies, especially on their difference. We simulated
+    families that differ in accuracy but have no excess agreement (`docs/validation`). A regression
+    without accuracies overestimated the family effect by 0.03 to 0.05. The bias was 0.007 to 0.02
+    with the mean accuracy and its square as predictors, and below 0.0005 when the accuracy gap was
+    added.
+
+    All pairs of a matrix are based on the same questions, so the sampling errors of their estimates
+    are correlated. The resulting variance of the coefficients is estimated from the influence of
+    each question [H74]_ and added to the variance of the draws.
+
+    Standard deviations are drawn by importance sampling. If the importance weights are too uneven
+    [V24]_, the result has a note.
 
     Examples
     --------
     >>> import alikely as al
-    >>> table = al.benchmark.agreement_table(al.pairwise_matrix(al.load_example(), by=None))
-    >>> table[["observer_a", "observer_b", "estimate"]].round(3).head(1).values.tolist()
-    [['human_1', 'human_2', 0.442]]
+    >>> board = al.simulate.leaderboard(30, 6, 1_000, shared=0.6, rng=1)
+    >>> family = dict(zip(board.observers, board.data["family"].values.tolist()))
+    >>> found = al.benchmark.agreement_regression(al.pairwise_matrix(board), labels=family, rng=1)
+    >>> found
+    <Result error_consistency: regression of 435 pairs of 30 observers, 6 families, 4000 draws>
     """
+    n_draws = resolve("n_draws", n_draws)
+    if n_draws < 2:
+        raise ValueError(f"n_draws must be at least 2, got {n_draws}")
+    table, names = _pairs(matrix), matrix.observers
+    labels = dict(zip(names, groups_of(names, labels, "family"), strict=True))
+    regression, coords = _regression(table, labels, ACCURACIES)
+    generator = np.random.default_rng(seed_sequence(rng))
+    with step(f"regression of {len(table):,} pairs"):
+        posterior = regression.draws(n_draws, generator)
+    with step("errors that pairs share"):
+        extra = _shared_errors(matrix, regression, posterior)
+    posterior["b"] += generator.standard_normal(posterior["b"].shape) @ extra.T
+    # There is one kind of group, so its standard deviation is one number.
+    posterior = posterior.isel(label=0, drop=True)
+    posterior = posterior.assign_coords(coords | {"draw": np.arange(n_draws)})
+    parts = {
+        "estimates": table.rename_axis("pair").to_xarray().drop_vars("pair"),
+        "posterior": posterior.drop_attrs().expand_dims(chain=[0]),
+    }
+    return of_matrix(matrix, "regression", parts, **posterior.attrs)
+
+
+# Functions that every kind of result has
+
+
+def schema(_: xr.DataTree) -> Any:
+    """Return the groups and variables that a file must have."""
+    own: dict[str, tuple[str, ...]] = dict.fromkeys(SPREADS.values(), ("chain", "draw"))
+    own["b"] = ("chain", "draw", "predictor")
+    return {"estimates": {"estimate": ("pair",), "se": ("pair",)}, "posterior": own}
+
+
+def observers(result: Result) -> list[str]:
+    """Names of the observers."""
+    return [str(name) for name in result.data["posterior"].to_dataset()["observer"].values]
+
+
+def draws(result: Result, *, method: str) -> Floats:
+    """Return draws of the parameters, in the order of the summary."""
+    if method != "posterior":
+        raise ValueError(f"a regression has posterior draws, got method={method!r}")
+    posterior = result.data["posterior"].to_dataset().isel(chain=0)
+    return np.column_stack([posterior[name].values for name in ("b", *SPREADS.values())])
+
+
+def summary(
+    result: Result, *, ci_prob: float, intervals: Intervals, columns: Columns
+) -> pd.DataFrame:
+    """Tabulate coefficients and standard deviations."""
+    chosen_methods(intervals, ("posterior",), ("posterior",), "posterior")
+    posterior, table = result.data["posterior"].to_dataset(), draws(result, method="posterior")
+    names = np.array([*posterior["predictor"].values, *SPREADS], dtype=object)
+    n_effective, pareto_k = (result.data.attrs[name] for name in ("n_effective", "pareto_k"))
+    poor = bool(pareto_k > WORST_K or n_effective < FEWEST_POINTS)
+    rest = f"only {n_effective:.0f} effective draws (k-hat {pareto_k:.2f}): increase n_draws"
+    n = posterior.sizes["group"]
+    few = f"only {counted(n, 'group')} with pairs: the family effect depends on its prior"
+    of_families = np.isin(names, ["same_family", "omega_family"]) & (n < FEWEST_GROUPS)
+    frame = pd.DataFrame(
+        {
+            "parameter": names,
+            "estimate": table.mean(axis=0),
+            "sd": table.std(axis=0, ddof=1),
+            **bound_columns("", "eti", ci_prob, interval(table, ci_prob, "eti")),
+            "prob_positive": (table > 0).mean(axis=0),
+            "note": [
+                "; ".join(filter(None, [few * own, rest * poor])) for own in of_families.tolist()
+            ],
+        }
+    )
+    return with_columns(frame, list(frame), columns)
+
+
+def sentence(result: Result, *, ci_prob: float, digits: int) -> str:
+    """Report the effect of a common family."""
+    row = result.summary(ci_prob=ci_prob).set_index("parameter").loc["same_family"]
+    lower, upper = bound_names("", "eti", ci_prob)
+    return (
+        f"The {result.metric.label} of pairs of one family minus that expected from their "
+        f"accuracies was {number(row['estimate'], digits)}, {percent(ci_prob)} CrI "
+        f"{span(row[lower], row[upper], digits)} (posterior; {len(result.observers):,} observers). "
+        "The interval generalizes to new families."
+    )
+
+
+def method(_: Result, interval: str | None = None) -> str:
+    """Choose the method whose interval a page shows."""
+    return interval or "posterior"
+
+
+def page_columns(result: Result, frame: pd.DataFrame, _: Sequence[str]) -> list[str]:
+    """Choose the columns of a summary that a page shows."""
+    return [name for name in frame if name != "note"]
+
+
+def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
+    """Return the first rows, and the number of rows."""
+    frame = result.summary(intervals=methods)
+    return frame, len(frame), {}
+
+
+def describe(result: Result) -> str:
+    """Describe the size of the result in one line."""
+    sizes = result.data["posterior"].sizes
+    families = counted(sizes["group"], "family", "families")
+    return (
+        f"regression of {result.estimates.sizes['pair']} pairs of {sizes['observer']} observers, "
+        f"{families}, {sizes['draw']} draws"
+    )
+
+
+def _pairs(matrix: Result) -> pd.DataFrame:
+    """Pairs of a matrix, with predictors computed from their accuracies."""
     value = complete_estimates(matrix, "a regression")
     names, estimates = np.array(matrix.observers, dtype=object), matrix.estimates
     se = estimates["se"].values.reshape(value.shape)
@@ -182,103 +275,6 @@ def agreement_table(matrix: Result) -> pd.DataFrame:
             "accuracy_gap": np.abs(logit[i] - logit[j]),
         }
     )
-
-
-def agreement_regression(
-    matrix: Result,
-    labels: Mapping[str, Any],
-    *,
-    n_draws: int | None = None,
-    rng: RandomState = None,
-) -> AgreementRegression:
-    """Test whether members of a family agree in their errors more than their accuracies predict.
-
-    The agreement of a pair is modeled as ``y = b x + u_i + u_j + v + e``, with coefficients for its
-    predictors (`agreement_table`), an effect for each observer [BFB01]_, and one for their common
-    family. The effects and the residual are ``u ~ N(0, tau)``, ``v ~ N(0, omega)`` and
-    ``e ~ N(0, sqrt(se^2 + sigma^2))``. Families are treated as a random sample, so the coefficient
-    ``same_family`` generalizes to other families of the same population.
-
-    Parameters
-    ----------
-    matrix : Result
-        As returned by `alikely.pairwise_matrix`, for a symmetric metric.
-    labels : mapping of str to str
-        Family of each observer.
-    n_draws : int
-        Number of posterior draws.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    AgreementRegression
-
-    Raises
-    ------
-    TypeError
-        If `matrix` or `labels` has the wrong type.
-    ValueError
-        If an observer has no family. If some pairs are undefined, or all estimates are equal. If
-        all pairs belong to one family, or no pair has a common family. If all accuracies are equal.
-
-    Notes
-    -----
-    Priors are scaled by the standard deviation s of the estimates: ``b ~ N(0, 2.5 s / sd(x))``, and
-    ``tau`` and ``sigma`` are half-normal with scale s. The scale of ``omega`` is s or the standard
-    deviation of the estimates for pairs within families, whichever is larger.
-
-    Error consistency depends on the two accuracies, especially on their difference. We simulated
-    families that differ in accuracy but have no excess agreement (`docs/validation`). A regression
-    without accuracies overestimated the family effect by 0.03 to 0.05. The bias was 0.007 to 0.02
-    with the mean accuracy and its square as predictors, and below 0.0005 when the accuracy gap was
-    added.
-
-    All pairs of a matrix are based on the same questions, so the sampling errors of their estimates
-    are correlated. The resulting variance of the coefficients is estimated from the influence of
-    each question [H74]_ and added to the variance of the draws.
-
-    Standard deviations are drawn by importance sampling. If the importance weights are too uneven
-    [V24]_, the result has a note.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> board = al.simulate.leaderboard(30, 6, 1_000, shared=0.6, rng=1)
-    >>> family = dict(zip(board.observers, board.data["family"].values.tolist()))
-    >>> found = al.benchmark.agreement_regression(al.pairwise_matrix(board), labels=family, rng=1)
-    >>> found
-    <AgreementRegression of error consistency: 30 observers, 435 pairs, intercept, same_family, ...>
-    """
-    n_draws = resolve("n_draws", n_draws)
-    if n_draws < 2:
-        raise ValueError(f"n_draws must be at least 2, got {n_draws}")
-    table, names = agreement_table(matrix), matrix.observers
-    labels = dict(zip(names, groups_of(names, labels, "family"), strict=True))
-    regression, coords = _regression(table, labels, ACCURACIES)
-    generator = np.random.default_rng(seed_sequence(rng))
-    with step(f"regression of {len(table):,} pairs"):
-        posterior = regression.draws(n_draws, generator)
-    with step("errors that pairs share"):
-        extra = _shared_errors(matrix, regression, posterior)
-    posterior["b"] += generator.standard_normal(posterior["b"].shape) @ extra.T
-    # There is one kind of group, so its standard deviation is one number.
-    posterior = posterior.isel(label=0, drop=True)
-    posterior = posterior.assign_coords(coords | {"draw": np.arange(n_draws)})
-    constant = {"se": regression.se, "first": regression.first, "second": regression.second}
-    tree = xr.DataTree.from_dict(
-        {
-            "posterior": posterior.drop_attrs().expand_dims(chain=[0]),
-            "constant_data": xr.Dataset(
-                {"x": (("pair", "predictor"), regression.columns)}
-                | {name: ("pair", values) for name, values in constant.items()},
-                coords={"predictor": coords["predictor"]},
-            ),
-            "observed_data": xr.Dataset({"estimate": ("pair", regression.value)}),
-        }
-    )
-    tree.attrs = {"metric_label": matrix.metric.label, **posterior.attrs}
-    return AgreementRegression(tree)
 
 
 def _regression(

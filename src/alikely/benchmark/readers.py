@@ -48,7 +48,7 @@ from alikely.data.summaries import missing_note_of
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.estimates.remarks import few_clusters, require_clusters
-from alikely.estimates.result import Result, of_kind
+from alikely.estimates.result import Result
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import cluster_influence, most_freedom
 from alikely.metrics import Metric
@@ -123,8 +123,8 @@ def reader_study(
         - ``n_readers``, ``n_cases``, ``note``
 
         `alikely.benchmark.differences` returns the differences between modalities, with
-        ``p_value``, and `alikely.benchmark.reader_means` the mean and the number of cases of each
-        reader.
+        ``p_value``. ``estimates`` has ``reader_mean`` (agreement of each reader with the AI, or
+        mean agreement with the other readers) and ``reader_cases`` (number of cases).
 
     Raises
     ------
@@ -197,7 +197,7 @@ def reader_study(
 
 def schema(_: xr.DataTree) -> Any:
     """Return the groups and variables that a file must have."""
-    return {"estimates": {"estimate": ("modality",), "own": ("modality", "reader")}}
+    return {"estimates": {"estimate": ("modality",), "reader_mean": ("modality", "reader")}}
 
 
 def observers(result: Result) -> list[str]:
@@ -227,31 +227,6 @@ def differences(
     t = frame["estimate"] / frame["se"].where(frame["se"] > 0)
     frame["p_value"] = 2 * special.stdtr(frame["df"], -t.abs())
     return with_columns(frame, list(frame), columns)
-
-
-def reader_means(result: Result) -> pd.DataFrame:
-    """Tabulate the mean agreement of each reader in each modality.
-
-    Parameters
-    ----------
-    result : Result
-        As returned by `reader_study`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per modality and reader: ``estimate`` (agreement with the AI, or mean agreement with
-        the other readers) and ``n_cases``.
-
-    Raises
-    ------
-    TypeError
-        If `result` is not such a result.
-    """
-    means = of_kind(result, "reader").estimates
-    frame = means[["own", "read"]].to_dataframe().dropna().reset_index()
-    frame = frame.rename(columns={"own": "estimate", "read": "n_cases"})
-    return frame.astype({"n_cases": int})
 
 
 def sentence(result: Result, *, ci_prob: float, digits: int) -> str:
@@ -380,8 +355,8 @@ def _means(table: xr.Dataset, metric: Metric, cluster: str | None, ai: str | Non
             "n_readers": ((), n),
             "n_undefined": ((), int((~known).sum())),
             "there": ("reader", there),
-            "own": ("reader", of_reader),
-            "read": ("reader", (shown > 0).sum(axis=1)),
+            "reader_mean": ("reader", of_reader),
+            "reader_cases": ("reader", (shown > 0).sum(axis=1)),
             "of_reader": ("reader", shift @ (value - value.mean())),
             "of_case": ("case", of_case.mean(axis=0)),
             "used_case": ("case", of_case.any(axis=0)),

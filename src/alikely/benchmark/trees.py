@@ -13,7 +13,6 @@ References
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,14 +24,15 @@ from scipy.cluster import hierarchy
 from scipy.special import comb
 
 from alikely._base.arrays import Floats
-from alikely._base.frames import groups_of
-from alikely._base.intervals import bound_names
-from alikely._base.names import listed
+from alikely._base.frames import ROWS, Columns, groups_of, with_columns
+from alikely._base.intervals import Intervals, bound_names
+from alikely._base.names import counted, listed, number
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_total
 from alikely._base.steps import step
 from alikely.data.counting import Packed, all_cells, pack
+from alikely.data.summaries import DATA_SUMMARY
 from alikely.estimates.contrasts import mean
 from alikely.estimates.matrix_result import (
     cluster_column,
@@ -54,170 +54,13 @@ MOST_LOST = 0.05
 REPRODUCED = 0.5
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
-class Families:
-    """Tree of observers from average linkage, with bootstrap support for its branches.
-
-    Attributes
-    ----------
-    linkage : ndarray, shape (n_observers - 1, 4)
-        As returned by `scipy.cluster.hierarchy.linkage`. The height of a branch is the maximum
-        possible value minus the mean estimate between its two parts.
-    observers : list of str
-        Names of the observers, in the order of the matrix.
-    support : ndarray, shape (n_observers - 1,)
-        Proportion of bootstrap replicates in which the same observers form a branch, in [0, 1].
-    metric : Metric
-        Metric of the matrix.
-    n_resamples : int
-        Number of replicates.
-    reproducibility : float
-        Mean adjusted Rand index [HA85]_ between the groups in the data and the groups in each
-        bootstrap replicate, both with their recommended number of groups. The maximum is 1, the
-        value expected by chance is about 0, and the value is NaN without replicates.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> result = al.pairwise_matrix(al.load_example(), by=None)
-    >>> tree = al.benchmark.families(result, n_resamples=200, rng=1)
-    >>> tree
-    <Families of 10 observers by error consistency: 200 replicates>
-    """
-
-    linkage: Floats
-    observers: list[str]
-    support: Floats
-    metric: Metric
-    n_resamples: int
-    reproducibility: float = np.nan
-
-    def __repr__(self) -> str:
-        return (
-            f"<Families of {len(self.observers)} observers by {self.metric.label}: "
-            f"{self.n_resamples} replicates>"
-        )
-
-    @property
-    def order(self) -> list[str]:
-        """Names in the order of the leaves."""
-        return [self.observers[k] for k in hierarchy.leaves_list(self.linkage)]
-
-    @property
-    def branches(self) -> pd.DataFrame:
-        """Table of all branches below the root, the best supported first.
-
-        Columns ``size``, ``estimate`` (mean between its two parts), ``support`` and ``members``
-        (names, in the order of leaves).
-        """
-        rank = {name: k for k, name in enumerate(self.order)}
-        names = [[self.observers[k] for k in own] for own in self._members()]
-        frame = pd.DataFrame(
-            {
-                "size": [len(own) for own in names],
-                "estimate": self.metric.bounds[1] - self.linkage[:, 2],
-                "support": self.support,
-                "members": [tuple(sorted(own, key=rank.__getitem__)) for own in names],
-            }
-        )
-        return frame[:-1].sort_values(
-            ["support", "size"], ascending=False, kind="stable", ignore_index=True
-        )
-
-    @property
-    def advised(self) -> int:
-        """Advised number of groups; 1 if groups do not replicate.
-
-        It maximizes the point-biserial correlation between estimates and membership in the same
-        group [M81]_. Observers that resemble no others form groups of one, so there are usually
-        more groups than families.
-        """
-        n, families = self._advised()
-        return n if families > 1 and not self.reproducibility < REPRODUCED else 1
-
-    @property
-    def note(self) -> str:
-        """How well the advised groups replicate, or why there are none."""
-        n, families = self._advised()
-        if families < 2:
-            return "no families: all groups but one have a single member"
-        if self.reproducibility < REPRODUCED:
-            return (
-                "no families that replicate: the adjusted Rand index between bootstrap replicates "
-                f"is {self.reproducibility:.2f} (below {REPRODUCED:.2f}); more trials may show some"
-            )
-        if np.isnan(self.reproducibility):
-            return "no bootstrap replicates: these groups may be due to chance"
-        return (
-            f"{families} of {n} groups have at least two members; the adjusted Rand index between "
-            f"bootstrap replicates is {self.reproducibility:.2f}"
-        )
-
-    def groups(self, n: int | None = None) -> pd.DataFrame:
-        """Cut the tree into families.
-
-        Parameters
-        ----------
-        n : int, optional
-            Number of groups. Default: `advised`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per observer, in the order of leaves, with columns
-
-            - ``family``: number of the family, from 1 in the order of leaves
-            - ``size``, ``support``: size and support of the family's branch; support is NaN for a
-              family with one member
-
-        Raises
-        ------
-        ValueError
-            If `n` is not between 1 and the number of observers.
-        """
-        n = self.advised if n is None else n
-        if not 1 <= n <= len(self.observers):
-            raise ValueError(f"n must be from 1 to {len(self.observers)} observers, got {n}")
-        leaves = hierarchy.leaves_list(self.linkage)
-        family = pd.factorize(_cut(self.linkage, n)[leaves])[0] + 1
-        known = dict(zip(map(frozenset, self._members()), self.support, strict=True))
-        parts = {f: frozenset(leaves[family == f].tolist()) for f in np.unique(family)}
-        return pd.DataFrame(
-            {
-                "family": family,
-                "size": [len(parts[f]) for f in family],
-                "support": [known.get(parts[f], np.nan) for f in family],
-            },
-            index=pd.Index(np.array(self.observers, dtype=object)[leaves], name="observer"),
-        )
-
-    def members(self) -> pd.DataFrame:
-        """Tabulate the recommended families with at least two members, largest first.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``family`` (as numbered by `groups`), ``size``, ``support``, ``members`` (names).
-        """
-        found = self.groups().query("size > 1").reset_index()
-        table = found.groupby(["family", "size", "support"], dropna=False)["observer"].agg(tuple)
-        table = table.rename("members").reset_index()
-        return table.sort_values("size", ascending=False, kind="stable", ignore_index=True)
-
-    def _advised(self) -> tuple[int, int]:
-        """Advised number of groups, whether or not they replicate, and the number of families."""
-        n = _advised(self.linkage)
-        return n, int((np.bincount(_cut(self.linkage, n)) > 1).sum())
-
-    def _members(self) -> list[list[int]]:
-        """Positions of the observers of every branch."""
-        found: list[list[int]] = [[k] for k in range(len(self.observers))]
-        for a, b in self.linkage[:, :2].astype(int):
-            found.append(found[a] + found[b])
-        return found[len(self.observers) :]
-
-
-def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = None) -> Families:
+def families(
+    matrix: Result,
+    n_groups: int | None = None,
+    *,
+    n_resamples: int = 1_000,
+    rng: RandomState = None,
+) -> Result:
     """Cluster observers by agreement, with bootstrap support for each branch.
 
     The estimates are clustered by average linkage [SM58]_. The bootstrap resamples trials within
@@ -228,6 +71,9 @@ def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = Non
     matrix : Result
         As returned by `alikely.pairwise_matrix`, for a symmetric metric. Estimates are averaged
         over conditions.
+    n_groups : int, optional
+        Number of groups. Default: the number that maximizes the point-biserial correlation between
+        estimates and membership in the same group [M81]_, or 1 if these groups do not replicate.
     n_resamples : int
         Number of bootstrap replicates. 0 gives a tree without support.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -235,12 +81,33 @@ def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = Non
 
     Returns
     -------
-    Families
+    Result
+        ``summary()`` has one row per observer, in the order of leaves, with columns
+
+        - ``observer``
+        - ``family``: number of the family, from 1 in the order of leaves
+        - ``size``, ``support``: size and support of the family's branch; support is NaN for a
+          family with one member
+        - ``note``
+
+        ``sentence()`` reports how well the groups replicate. ``estimates`` has one entry per
+        ``branch``:
+
+        - ``linkage``: as returned by `scipy.cluster.hierarchy.linkage`; the height of a
+          branch is the maximum possible value minus ``estimate``
+        - ``estimate``: mean between the two parts of the branch
+        - ``support``: proportion of bootstrap replicates in which the same observers form a branch
+
+        ``data.attrs`` has ``n_groups``, ``n_resamples`` and ``reproducibility``. The last is the
+        mean adjusted Rand index [HA85]_ between the groups in the data and the groups in each
+        bootstrap replicate, both with their recommended number of groups. The maximum is 1, the
+        value expected by chance is about 0, and the value is NaN without replicates.
 
     Raises
     ------
     ValueError
         If the metric is directed, or some pairs are undefined.
+        If `n_groups` is not between 1 and the number of observers.
         If more than 5% of replicates have undefined pairs.
         If a matrix of labels or probabilities was read from a file and lacks its trials
         (`alikely.estimates.with_trials`).
@@ -251,33 +118,196 @@ def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = Non
     simulated trees of 10 to 30 observers (`docs/validation`), branches with support above 0.95 were
     correct in nearly all cases. If all pairs of observers agree equally well, their branches are
     arbitrary and have little support. Support requires identical members, so large families have
-    low support even if most of their members stay together. `Families.advised` is the recommended
-    number of groups, and `Families.note` reports whether these groups replicate.
+    low support even if most of their members stay together. Observers that resemble no others form
+    groups of one, so there are usually more groups than families.
 
     Examples
     --------
     >>> import alikely as al
     >>> matrix = al.pairwise_matrix(al.load_example(), by=None)
     >>> tree = al.benchmark.families(matrix, n_resamples=200, rng=1)
-    >>> tree.advised, tree.members()["size"].tolist()
-    (4, [4, 4])
+    >>> tree
+    <Result error_consistency: tree of 10 observers, 4 groups, 200 bootstrap replicates>
+    >>> tree.summary()["family"].value_counts(sort=False).tolist()
+    [4, 1, 4, 1]
     """
     if n_resamples < 0:
         raise ValueError(f"n_resamples must be 0 or more, got {n_resamples}")
     check_total({"n_resamples": n_resamples})
     value = complete_estimates(matrix, "a tree").mean(axis=0)
     metric, names = matrix.metric, matrix.observers
-    linkage = hierarchy.linkage(_distances(metric, value), "average")
-    if len(names) <= MOST_ORDERED:
-        linkage = hierarchy.optimal_leaf_ordering(linkage, _distances(metric, value))
-    if not n_resamples:
-        return Families(linkage, names, np.full(len(linkage), np.nan), metric, 0)
+    if n_groups is not None and not 1 <= n_groups <= len(names):
+        raise ValueError(f"n_groups must be from 1 to {len(names)} observers, got {n_groups}")
+    ordered = len(names) <= MOST_ORDERED
+    linkage = hierarchy.linkage(metric.bounds[1] - value, "average", optimal_ordering=ordered)
+    support, reproducibility, n_kept = np.full(len(linkage), np.nan), np.nan, 0
+    if n_resamples:
+        support, reproducibility, n_kept = _replicated(matrix, linkage, n_resamples, rng)
+    advised = _advised(linkage)
+    n_families = int((np.bincount(_cut(linkage, advised)) > 1).sum())
+    replicate = n_families > 1 and not reproducibility < REPRODUCED
+    estimates = xr.Dataset(
+        {
+            "linkage": (("branch", "column"), linkage),
+            "estimate": ("branch", metric.bounds[1] - linkage[:, 2]),
+            "support": ("branch", support),
+        },
+        coords={"observer": np.array(names, dtype=object)},
+    )
+    return of_matrix(
+        matrix, "tree", {"estimates": estimates}, n_advised=advised, n_families=n_families,
+        n_groups=n_groups or (advised if replicate else 1), n_resamples=n_kept,
+        reproducibility=reproducibility,
+    )  # fmt: skip
+
+
+def of_matrix(
+    matrix: Result, kind: str, parts: Mapping[str, xr.Dataset], **attrs: object
+) -> Result:
+    """Result of another kind, with the attributes and the summary of the data of a matrix."""
+    kept = [name for name in (DATA_SUMMARY,) if name in matrix.data.children]
+    tree = xr.DataTree.from_dict(
+        {**parts, **{name: matrix.data[name].to_dataset() for name in kept}}
+    )
+    tree.attrs = {**matrix.data.attrs, "kind": kind, **attrs}
+    return Result(tree)
+
+
+# Functions that every kind of result has
+
+
+def schema(_: xr.DataTree) -> Any:
+    """Return the groups and variables that a file must have."""
+    branch = ("branch",)
+    known = {"linkage": ("branch", "column"), "estimate": branch, "support": branch}
+    return {"estimates": known}
+
+
+def observers(tree: Result) -> list[str]:
+    """Names of the observers, in the order of the matrix."""
+    return [str(name) for name in tree.estimates["observer"].values]
+
+
+def summary(tree: Result, *, intervals: Intervals, columns: Columns) -> pd.DataFrame:
+    """Tabulate the group of each observer."""
+    if intervals and intervals != "all":
+        raise ValueError(f"a tree has no intervals, got intervals={intervals!r}; leave it out")
+    linkage, names = tree.estimates["linkage"].values, np.array(tree.observers, dtype=object)
+    leaves = hierarchy.leaves_list(linkage)
+    family = pd.factorize(_cut(linkage, int(tree.data.attrs["n_groups"]))[leaves])[0] + 1
+    support = tree.estimates["support"].values
+    known = dict(zip(map(frozenset, branch_members(linkage)), support, strict=True))
+    parts = {f: frozenset(leaves[family == f].tolist()) for f in np.unique(family)}
+    frame = pd.DataFrame(
+        {
+            "observer": names[leaves],
+            "family": family,
+            "size": [len(parts[f]) for f in family],
+            "support": [known.get(parts[f], np.nan) for f in family],
+            "note": _note(tree)[1],
+        }
+    )
+    return with_columns(frame, list(frame), columns)
+
+
+def sentence(tree: Result, *, digits: int) -> str:
+    """Report how well the recommended groups replicate, or why there are none."""
+    return f"Families of similar observers: {_note(tree, digits)[0]}."
+
+
+def method(_: Result, interval: str | None = None) -> str:
+    """Choose the method whose interval a page shows: none."""
+    return interval or ""
+
+
+def page_columns(_: Result, __: pd.DataFrame, ___: Sequence[str]) -> list[str]:
+    """Choose the columns of a summary that a page shows."""
+    return ["observer", "family", "size", "support"]
+
+
+def preview(tree: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
+    """Return the first rows, and the number of rows."""
+    frame = tree.summary(intervals=methods)
+    return frame.head(ROWS), len(frame), {}
+
+
+def describe(tree: Result) -> str:
+    """Describe the size of the result in one line."""
+    n, attrs = len(tree.observers), tree.data.attrs
+    groups = counted(int(attrs["n_groups"]), "group")
+    return f"tree of {n} observers, {groups}, {attrs['n_resamples']} bootstrap replicates"
+
+
+def branches(tree: Result) -> pd.DataFrame:
+    """Tabulate all branches below the root, the best supported first.
+
+    Columns ``size``, ``estimate``, ``support`` and ``members`` (names, in the order of leaves).
+    """
+    at, names = tree.estimates, tree.observers
+    rank = np.argsort(hierarchy.leaves_list(at["linkage"].values))
+    members = branch_members(at["linkage"].values)
+    frame = at[["estimate", "support"]].to_dataframe()
+    frame.insert(0, "size", [len(own) for own in members])
+    frame["members"] = [
+        tuple(names[k] for k in sorted(own, key=rank.__getitem__)) for own in members
+    ]
+    return frame[:-1].sort_values(
+        ["support", "size"], ascending=False, kind="stable", ignore_index=True
+    )
+
+
+def members(tree: Result) -> pd.DataFrame:
+    """Tabulate the groups with at least two members, largest first.
+
+    Columns ``family``, ``size``, ``support`` and ``members`` (names).
+    """
+    found = tree.summary().query("size > 1")
+    table = found.groupby(["family", "size", "support"], dropna=False)["observer"].agg(tuple)
+    table = table.rename("members").reset_index()
+    return table.sort_values("size", ascending=False, kind="stable", ignore_index=True)
+
+
+def _note(tree: Result, digits: int = 2) -> tuple[str, str]:
+    """How well the recommended groups replicate, and the same if they do not."""
+    n, n_families, rand = (
+        tree.data.attrs[name] for name in ("n_advised", "n_families", "reproducibility")
+    )
+    if n_families > 1 and rand >= REPRODUCED:
+        return (
+            f"{n_families} of {n} groups have at least two members; the adjusted Rand index "
+            f"between bootstrap replicates is {number(rand, digits)}"
+        ), ""
+    if n_families < 2:
+        said = "no families: all groups but one have a single member"
+    elif np.isnan(rand):
+        said = "no bootstrap replicates: these groups may be due to chance"
+    else:
+        said = (
+            "no families that replicate: the adjusted Rand index between bootstrap replicates is "
+            f"{number(rand, digits)} (below {REPRODUCED:.2f}); more trials may show some"
+        )
+    return said, said
+
+
+def branch_members(linkage: Floats) -> list[list[int]]:
+    """Positions of the observers of every branch."""
+    found: list[list[int]] = [[k] for k in range(len(linkage) + 1)]
+    for a, b in linkage[:, :2].astype(int):
+        found.append(found[a] + found[b])
+    return found[len(linkage) + 1 :]
+
+
+def _replicated(
+    matrix: Result, linkage: Floats, n_resamples: int, rng: RandomState
+) -> tuple[Floats, float, int]:
+    """Support of branches, reproducibility of groups, and number of replicates with a tree."""
+    metric, n = matrix.metric, len(matrix.observers)
     answers: Sequence[Any] = (
         packed_answers(matrix) if metric.all_pairs is None else responses_by(matrix)
     )
     seed = seed_sequence(rng)
     keys = np.random.default_rng(seed.spawn(1)[0]).integers(
-        0, np.iinfo(np.int64).max, len(names), dtype=np.uint64
+        0, np.iinfo(np.int64).max, n, dtype=np.uint64
     )
     own = _marks(linkage, keys), _cut(linkage, _advised(linkage))
     starts = range(0, n_resamples, REPLICATES)
@@ -288,14 +318,14 @@ def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = Non
     ]
     with step(f"{n_resamples:,} trees"):
         found = np.sum(list(in_parallel(_found, jobs)), axis=0)
-    n_lost, agreed, times = int(found[-1]), found[-2], found[:-2]
+    n_lost = int(found[-1])
     if n_lost > MOST_LOST * n_resamples:
         raise ValueError(
             f"{n_lost} of {n_resamples} replicates have undefined pairs, because some observers "
             "make almost no or only errors; leave these observers out with sel"
         )
     n_kept = n_resamples - n_lost
-    return Families(linkage, names, times / n_kept, metric, n_kept, float(agreed / n_kept))
+    return found[:-2] / n_kept, float(found[-2] / n_kept), n_kept
 
 
 def require_symmetric(matrix: Result, what: str) -> None:
@@ -378,10 +408,6 @@ def block_means(
     return pd.DataFrame(rows).astype({"n_pairs": int, "n_places": int})
 
 
-def _distances(metric: Metric, value: Floats) -> Floats:
-    return metric.bounds[1] - value
-
-
 def _advised(linkage: Floats) -> int:
     """Number of groups with the largest point-biserial correlation."""
     n = len(linkage) + 1
@@ -443,7 +469,7 @@ def _found(
         if np.isnan(value).any():
             found[-1] += 1
             continue
-        tree = hierarchy.linkage(_distances(metric, value), "average")
+        tree = hierarchy.linkage(metric.bounds[1] - value, "average")
         found[:-2] += np.isin(marks, _marks(tree, keys))
         found[-2] += _adjusted_rand(groups, _cut(tree, _advised(tree)))
     return found

@@ -9,6 +9,8 @@ from alikely._base.checks import one_of
 from alikely._base.intervals import percent
 from alikely._base.names import listed
 from alikely._base.steps import step
+from alikely.benchmark.trees import branches as branches_of
+from alikely.benchmark.trees import members
 from alikely.cli._app import Options, subcommand
 from alikely.cli._output import interval_of, kinds_of, say, show
 
@@ -59,10 +61,10 @@ def matrix(o: Options, *, by_family: str | None = None, top: int = 10) -> None:
         say("", f"No tree of families: {error}")
     else:
         _show_families(tree)
-        branches = tree.branches
+        branches = branches_of(tree)
         branches["members"] = branches["members"].map(" ".join)
         o.table("branches", branches)
-        o.table("families", tree.groups(), index=True)
+        o.table("families", tree.summary().drop(columns="note"))
         o.plot("families", lambda: _draw(tree, result, groups))
 
 
@@ -113,19 +115,19 @@ def _show_blocks(blocks: pd.DataFrame, ci_prob: float, result: al.Result) -> Non
         show(most, columns, "", "between groups, the highest and the lowest")
 
 
-def _show_families(tree: al.benchmark.Families) -> None:
+def _show_families(tree: al.Result) -> None:
     """Print the largest supported branches, and the families of the recommended cut."""
-    branches, found = tree.branches, tree.members()
+    branches, found = branches_of(tree), members(tree)
     sure = branches[branches["support"] >= 0.95].sort_values("size", ascending=False)
     said = f"a tree of {len(branches)} branches, without support (--n-resamples 0)"
-    if tree.n_resamples:
+    if tree.data.attrs["n_resamples"]:
         said = f"{len(sure)} of {len(branches)} branches of the tree have support of 0.95 or more"
     say("", said)
     for _, row in sure.head(10).iterrows():
         names = listed(row["members"], most=4)
         say(f"{row['size']} observers, support {row['support']:.2f}: {names}", hanging="    ")
-    say("", f"families: {tree.note}")
-    if tree.advised > 1:
+    say("", tree.sentence())
+    if tree.data.attrs["n_groups"] > 1:
         for _, row in found.head(MOST_FAMILIES).iterrows():
             say(f"{row['size']} observers: {listed(row['members'], most=4)}", hanging="    ")
         if len(found) > MOST_FAMILIES:

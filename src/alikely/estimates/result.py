@@ -54,6 +54,10 @@ KINDS = {
     "group": Kind("groups", "alikely.benchmark.group_scores", "alikely.benchmark.groups"),
     "reader": Kind("a reader study", "alikely.benchmark.reader_study", "alikely.benchmark.readers"),
     "model": Kind("scores", "alikely.benchmark_scores", "alikely.benchmark.benchmark"),
+    "tree": Kind("a tree", "alikely.benchmark.families", "alikely.benchmark.trees"),
+    "regression": Kind(
+        "a regression", "alikely.benchmark.agreement_regression", "alikely.benchmark.agreement"
+    ),
 }
 
 
@@ -72,10 +76,11 @@ class Result:
 
     The attribute ``kind`` of the tree is ``"pair"`` (pairs of observers,
     `alikely.compare`), ``"matrix"`` (`alikely.pairwise_matrix`), ``"model"`` (scores of models,
-    `alikely.benchmark_scores`), ``"group"`` (`alikely.benchmark.group_scores`) or ``"reader"``
-    (`alikely.benchmark.reader_study`). Results of all kinds have the methods below. Other
-    functions, such as `alikely.difference` or `alikely.benchmark.ranks`, take the result as their
-    first argument.
+    `alikely.benchmark_scores`), ``"group"`` (`alikely.benchmark.group_scores`), ``"reader"``
+    (`alikely.benchmark.reader_study`), ``"tree"`` (`alikely.benchmark.families`) or
+    ``"regression"`` (`alikely.benchmark.agreement_regression`). All kinds have the methods below.
+    Other functions, such as `alikely.difference` or `alikely.benchmark.ranks`, take the result as
+    their first argument.
 
     Attributes
     ----------

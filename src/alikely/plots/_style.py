@@ -85,7 +85,6 @@ class PlotFigure(Figure):
 # Types that plots accept, by name, and how to make them.
 DRAWN = {
     "Result": "make one with al.compare or a similar function",
-    "Families": "make one with al.benchmark.families",
     "DataFrame": "see the docstring for the functions that return this table",
     "Dataset": "make one with al.difficulty_spectrum",
     "DataArray": "see the docstring for the function that returns this array",

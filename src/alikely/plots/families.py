@@ -13,10 +13,11 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 from scipy.cluster import hierarchy
 
+from alikely._base.arrays import Floats
 from alikely._base.frames import groups_of
-from alikely.benchmark import Families
 from alikely.estimates.matrix_result import place_dim, square_matrix
 from alikely.estimates.result import Result, of_kind
+from alikely.metrics import Metric
 from alikely.plots._style import (
     COLORS,
     COLUMN_WIDTH,
@@ -48,7 +49,7 @@ GROUP_COLORS = [blend(color, tone) for tone in (1.0, 0.5, 0.25) for color in COL
 
 @styled
 def plot_families(
-    tree: Families,
+    tree: Result,
     matrix: Result,
     *,
     by: Mapping[str, str] | None = None,
@@ -57,7 +58,7 @@ def plot_families(
 
     Parameters
     ----------
-    tree : Families
+    tree : Result
         As returned by `alikely.benchmark.families`.
     matrix : Result
         The matrix from which the tree was computed.
@@ -84,11 +85,13 @@ def plot_families(
     >>> len(al.plot_families(tree, result))
     2
     """
-    if tree.observers != of_kind(matrix, "matrix").observers:
+    names = of_kind(tree, "tree").observers
+    if names != of_kind(matrix, "matrix").observers:
         raise ValueError(
             "tree and matrix must have the same observers; make the tree of this matrix"
         )
-    order = tree.order
+    linkage, support = (tree.estimates[name].values for name in ("linkage", "support"))
+    order = [names[k] for k in hierarchy.leaves_list(linkage)]
     n = len(order)
     named = n <= (MOST_NAMED_IN_COLUMN if in_column() else MOST_NAMED)
     side = 5.5 if n <= MOST_NAMED / 2 else 7.5
@@ -103,7 +106,7 @@ def plot_families(
     figure = figure_of(axes[0])
     if in_column() and isinstance(figure, PlotFigure):
         figure.set_size_inches(COLUMN_WIDTH, 1.5 * COLUMN_WIDTH)
-    keys = _tree(axes[0], tree)
+    keys = _tree(axes[0], linkage, support, matrix.metric)
     if by is not None:
         keys += _strip(axes[1], order, by)
     image = _map(axes[-1], matrix, order, named)
@@ -113,12 +116,12 @@ def plot_families(
     return axes
 
 
-def _tree(ax: Axes, tree: Families) -> list[Any]:
+def _tree(ax: Axes, linkage: Floats, support: Floats, metric: Metric) -> list[Any]:
     """Draw the branches by their support; return legend entries."""
-    place = np.argsort(hierarchy.leaves_list(tree.linkage)).astype(float).tolist()
+    place = np.argsort(hierarchy.leaves_list(linkage)).astype(float).tolist()
     height = [0.0] * len(place)
     lines = []
-    for a, b, top, _ in tree.linkage:
+    for a, b, top, _ in linkage:
         left, right = sorted((int(a), int(b)), key=place.__getitem__)
         feet = [(place[k], height[k]) for k in (left, right)]
         lines.append([feet[0], (place[left], top), (place[right], top), feet[1]])
@@ -126,19 +129,19 @@ def _tree(ax: Axes, tree: Families) -> list[Any]:
         height.append(top)
     looks = [("0.35", 1.0)] * len(lines)
     for least, _, color, width in reversed(SUPPORT):
-        reached = zip(tree.support, looks, strict=True)
-        looks = [(color, width) if support >= least else old for support, old in reached]
+        reached = zip(support, looks, strict=True)
+        looks = [(color, width) if own >= least else old for own, old in reached]
     colors, widths = zip(*looks, strict=True)
     ax.add_collection(LineCollection(lines, colors=colors, linewidths=widths))
     # Stems of leaves have no meaning: they have a constant length.
-    joins = tree.linkage[:, 2]
+    joins = linkage[:, 2]
     top, low = joins.max(), joins.min()
     margin = 0.15 * (top - low) or 0.1
     ax.set_ylim(max(low - 2 * margin, 0.0), top + margin)
     ticks = [tick for tick in ax.get_yticks() if low - 2 * margin <= tick <= top + margin]
-    best = tree.metric.bounds[1]
+    best = metric.bounds[1]
     ax.set_yticks(ticks, [f"{best - tick:.2g}" for tick in ticks])
-    ax.set_ylabel("mean " + tree.metric.short)
+    ax.set_ylabel("mean " + metric.short)
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(bottom=False, labelbottom=False)
     return [

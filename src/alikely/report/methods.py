@@ -143,7 +143,10 @@ class References(Block):
 
 
 def _methods(result: Result) -> str:
-    of_kind = {"reader": _of_readers, "pair": _of_pairs, "matrix": _of_matrix, "model": _of_scores}
+    of_kind = {
+        "reader": _of_readers, "pair": _of_pairs, "matrix": _of_matrix, "model": _of_scores,
+        "tree": _of_tree, "regression": _of_regression,
+    }  # fmt: skip
     if result.kind != "model" or is_analytic(result):
         return of_kind[result.kind](result)
     n = len(result.draws("posterior"))
@@ -242,6 +245,24 @@ def _of_matrix(matrix: Result) -> str:
         f"{capital(matrix.metric.label)} of all {counted(n * (n - 1) // 2, 'pair')} of {n:,} "
         f"observers was computed{where}.{_missing(matrix.data.attrs)} Standard errors are "
         f"based on influence functions{limits}."
+    )
+
+
+def _of_tree(tree: Result) -> str:
+    return (
+        f"{len(tree.observers):,} observers were clustered by average linkage of "
+        f"{tree.metric.label}. Support is the proportion of "
+        f"{counted(int(tree.data.attrs['n_resamples']), 'bootstrap replicate')} in which the same "
+        "observers form a branch."
+    )
+
+
+def _of_regression(result: Result) -> str:
+    n_pairs, n_draws = result.estimates.sizes["pair"], result.data["posterior"].sizes["draw"]
+    return (
+        f"The {result.metric.label} of {counted(n_pairs, 'pair')} was regressed on a common family "
+        "and on the accuracies of both observers, with random effects of observers and families "
+        f"({counted(n_draws, 'posterior draw')} by importance sampling)."
     )
 
 

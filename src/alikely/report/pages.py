@@ -32,6 +32,8 @@ TITLES = {
     "group": "Groups of observers: {label}",
     "pair": "Pairs of observers: {label}",
     "matrix": "All pairs of observers: {label}",
+    "tree": "Families of similar observers: {label}",
+    "regression": "Agreement within families: {label}",
 }
 FIRST = list(TITLES)
 # What notebooks give the page, in pixels.

@@ -13,9 +13,9 @@ from alikely._base.names import MISSING, counted, listed, number
 from alikely.benchmark.benchmark import ceilings, differences, ranks
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
 from alikely.benchmark.levels import dataset_names, human_kind, is_analytic, model_names
-from alikely.benchmark.readers import POPULATION, reader_means
+from alikely.benchmark.readers import POPULATION
 from alikely.benchmark.tables import NO_METHOD, is_plug_in, not_valid
-from alikely.benchmark.trees import families
+from alikely.benchmark.trees import families, members
 from alikely.benchmark.words import SPEAKS
 from alikely.estimates.contrasts import model_means, observer_differences
 from alikely.estimates.result import Result
@@ -76,6 +76,11 @@ def parts_of(
         return _study(result)
     if result.kind == "group":
         return _groups(result)
+    if result.kind == "tree":
+        title, question = "Families", "Which observers make similar errors?"
+        return Lead(question, [result.sentence()], None), [Section(title, _tree(result))]
+    if result.kind == "regression":
+        return _regression(result)
     if result.kind == "model":
         caption = "Dots: scores with their intervals. Green: humans with each other."
         if is_analytic(result):
@@ -391,14 +396,11 @@ def _families(matrix: Result, kinds: Mapping[str, str] | None) -> list[Block]:
     except ValueError:
         # A saved matrix of labels holds no responses, and some trials leave pairs undefined.
         tree = families(matrix, n_resamples=0)
-    found = tree.members()
-    blocks: list[Block] = [Text(f"Families of similar observers: {tree.note}.")]
+    blocks: list[Block] = [Text(tree.sentence()), *_tree(tree)]
     by = kinds
-    if tree.advised > 1:
-        shown = found.assign(members=[listed(names, most=6) for names in found["members"]])
-        blocks.append(table_of(shown, f"Families of at least two observers. {TREE}"))
+    if tree.data.attrs["n_groups"] > 1:
         # Names of the largest, for as many as there are colors.
-        first = found.head(MOST_GROUPS - 1)
+        first = members(tree).head(MOST_GROUPS - 1)
         named = {name: f"family {family:02d}"
                  for names, family in zip(first["members"], first["family"], strict=True)
                  for name in names}  # fmt: skip
@@ -407,6 +409,26 @@ def _families(matrix: Result, kinds: Mapping[str, str] | None) -> list[Block]:
     strip = f" The strip between them shows the {color} of each observer." if by else ""
     what = f"Tree of observers above the matrix of all pairs.{strip}"
     return [*blocks, figure_of(lambda: plot_families(tree, matrix, by=by)[0], what)]
+
+
+def _tree(tree: Result) -> list[Block]:
+    """Families of at least two observers, if there are several groups."""
+    if tree.data.attrs["n_groups"] < 2:
+        return []
+    found = members(tree)
+    shown = found.assign(members=[listed(names, most=6) for names in found["members"]])
+    return [table_of(shown, f"Families of at least two observers. {TREE}")]
+
+
+def _regression(result: Result) -> tuple[Lead, list[Section]]:
+    """The coefficients of a regression of agreement, with their intervals."""
+    table, label = result.summary(), result.metric.label
+    ends = bound_names("", "eti", result.interval_options(None, None)[0])
+    rows = table.set_index("parameter")[["estimate", *ends]]
+    figure = figure_of(lambda: _forest({label: rows}), "Coefficients and standard deviations.")
+    question = "Do members of a family agree more than their accuracies predict?"
+    sections = [Section(f"Regression of agreement: {label}", [table_of(table, "Parameters.")])]
+    return Lead(question, [result.sentence()], figure), sections
 
 
 def _groups(result: Result) -> tuple[Lead, list[Section]]:
@@ -448,7 +470,9 @@ def _study(study: Result) -> tuple[Lead, list[Section]]:
         )  # fmt: skip
         between = apart["modality"] + " minus " + apart["modality_b"]
         panels["difference"] = apart[["estimate", *ends]].set_axis(between).head(MOST_IN_LEAD)
-    blocks.append(table_of(reader_means(study), "Readers.", headings=MODALITIES, folded=True))
+    own = study.estimates[["reader_mean", "reader_cases"]].to_dataframe().dropna().reset_index()
+    heads = {**MODALITIES, "reader_mean": "estimate", "reader_cases": "n_cases"}
+    blocks.append(table_of(own, "Readers.", headings=heads, folded=True))
     figure = figure_of(
         lambda: _forest(panels),
         f"Conditions and their differences, with {percent(prob)} intervals.",
