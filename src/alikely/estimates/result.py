@@ -78,9 +78,9 @@ class Result:
     `alikely.compare`), ``"matrix"`` (`alikely.pairwise_matrix`), ``"model"`` (scores of models,
     `alikely.benchmark_scores`), ``"group"`` (`alikely.benchmark.group_scores`), ``"reader"``
     (`alikely.benchmark.reader_study`), ``"tree"`` (`alikely.benchmark.families`) or
-    ``"regression"`` (`alikely.benchmark.agreement_regression`). All kinds have the methods below.
-    Other functions, such as `alikely.difference` or `alikely.benchmark.ranks`, take the result as
-    their first argument.
+    ``"regression"`` (`alikely.benchmark.agreement_regression`). Results of all kinds have the
+    methods below. Other functions, such as `alikely.difference` or `alikely.benchmark.ranks`, take
+    the result as their first argument.
 
     Attributes
     ----------
