@@ -171,8 +171,8 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
     ),
     "Coverage and calibration": (
         (
-            "grid = al.calibration.default_grid()\n"
-            'grid = grid[(grid["ec"] == 0.2) & (grid["accuracy_a"] == 0.95) & (grid["accuracy_b"] == 0.95)]\n'
+            "numbers = [40, 160, 640, 2_560]\n"
+            'grid = pd.DataFrame({"accuracy_a": 0.95, "accuracy_b": 0.95, "ec": 0.2, "n_trials": numbers})\n'
             "model = al.models.copying([30, 10, 10, 10], independent=True)\n"
             "ranks = al.calibration.sbc(model, n=100, rng=1)"
         ),

@@ -142,8 +142,6 @@ OTHER_POSTERIORS = {
     "cue_bias": "shares of the decisions of one observer, not of a pair",
     "estimate_coverage": "a study of the default priors",
     "coverage_study": "a study whose methods have priors of their own",
-    "coverage_summary": "a summary of such a study",
-    "default_grid": "data of such a study",
     "trials_for_difference": "plans the analytic interval; its study has the default prior",
 }
 # Called for the same table, which has its posterior columns from another function.

@@ -22,7 +22,7 @@ from alikely import models
 from alikely._base.files import write_file
 from alikely._base.names import nearest
 from alikely._base.random import RandomState
-from alikely.calibration.ranks import interpreted, sbc, sbc_summary
+from alikely.calibration.ranks import Ranks, interpreted, sbc
 from alikely.inference.chains import nuts
 from alikely.models._priors import prior_texts
 from studies.case import DEFAULT, Case
@@ -114,7 +114,8 @@ def calibration(
             "median_ess": round(float(by_simulation["ess"].median())),
         },
         "quantities": [
-            {k: _short(v) for k, v in row.items()} for row in sbc_summary(ranks).to_dict("records")
+            {k: _short(v) for k, v in row.items()}
+            for row in Ranks(ranks).summary().to_dict("records")
         ],
     }
     return evidence, ranks
@@ -139,7 +140,7 @@ def verdict(ranks: pd.DataFrame) -> dict[str, Any]:
 
 
 def _judged(ranks: pd.DataFrame) -> dict[str, Any]:
-    summary = sbc_summary(ranks)
+    summary = Ranks(ranks).summary()
     posterior = summary[summary["method"] == "posterior"]
     return {
         "n_simulations": int(ranks["simulation"].nunique()),

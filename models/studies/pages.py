@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.files import write_figure, write_file
-from alikely.calibration.coverage import coverage_study, coverage_summary
+from alikely.calibration.coverage import Coverage, coverage_study
 from studies.benchmarks import BENCHMARKS
 from studies.cards import is_of
 from studies.case import DEFAULT
@@ -175,7 +175,7 @@ def _calibration(catalog: Path, name: str) -> str:
 
 def _methods(catalog: Path, _: str) -> str:
     """Methods of intervals over all settings."""
-    summary = coverage_summary(pd.read_csv(catalog / SETTINGS))
+    summary = Coverage(pd.read_csv(catalog / SETTINGS)).summary()
     named = ("mean absolute error", "lowest coverage", "settings with 0.93 or more", "mean width")
     return lines([("method", *named)] + [
         (row.method, f"{row.mean_abs_error:.4f}", f"{row.least_coverage:.3f}",

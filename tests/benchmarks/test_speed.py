@@ -19,6 +19,7 @@ from scipy import stats
 from sklearn.mixture import GaussianMixture
 
 import alikely as al
+from alikely.calibration.coverage import default_grid
 from alikely.data.tables import from_counts, joint_correctness
 from alikely.inference import cache, cell_limits, fisher, resampling, sampling
 from alikely.inference.null import null_draws
@@ -169,9 +170,7 @@ def chains(compiled: bool) -> None:
 
 def study(backend: str) -> None:
     with joblib.parallel_config(backend=backend, n_jobs=2):
-        al.calibration.coverage_study(
-            al.calibration.default_grid().iloc[::4], n_datasets=1_000, rng=1
-        )
+        al.calibration.coverage_study(default_grid().iloc[::4], n_datasets=1_000, rng=1)
 
 
 def width(method: str) -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import alikely as al
+from alikely.calibration.coverage import default_grid
 from alikely.inference.intervals import rank_band, uniformity
 
 # Chains differ between processors; truths and data do not. With exact draws in the place of chains,
@@ -103,7 +104,7 @@ def few() -> pd.DataFrame:
 
 @pytest.mark.slow(first=True)
 def test_a_sound_model_passes(sets: Callable[..., int]) -> None:
-    summary = al.calibration.sbc_summary(sound(sets(IN_FULL, LEAST)))
+    summary = sound(sets(IN_FULL, LEAST)).summary()
     assert summary["inside_all"].all()
     assert (summary["data_averaged_p"] > 1e-3).all()
     for level in (50, 80, 95):
@@ -117,7 +118,7 @@ def test_a_broken_model_is_caught(sets: Callable[..., int]) -> None:
     ranks = al.calibration.sbc(
         swapped, sets(100, BROKEN), simulate=answers, source=pair, thin=1, tune=100, rng=1
     )
-    summary = al.calibration.sbc_summary(ranks).set_index("quantity")
+    summary = ranks.summary().set_index("quantity")
     assert not summary["inside_all"].all()
     assert summary["p_value"].min() < 1e-3
 
@@ -127,7 +128,7 @@ def test_only_the_likelihood_shows_that_data_are_ignored(sets: Callable[..., int
     ranks = al.calibration.sbc(
         forgetful, sets(100, BROKEN), simulate=answers, source=pair, thin=5, tune=300, rng=1
     )
-    p_values = al.calibration.sbc_summary(ranks).set_index("quantity")["p_value"]
+    p_values = ranks.summary().set_index("quantity")["p_value"]
     assert p_values["log_likelihood"] < 1e-3
     assert (p_values.drop("log_likelihood") > 1e-3).all()
 
@@ -180,7 +181,7 @@ def test_plots(few: pd.DataFrame) -> None:
     assert len(al.plot_calibration(few, "recovery")) == 4
     plt.close("all")
     study = al.calibration.coverage_study(
-        al.calibration.default_grid().tail(4), ["posterior", "wald"], n_datasets=100
+        default_grid().tail(4), ["posterior", "wald"], n_datasets=100
     )
     ax = al.plot_calibration(study, "coverage", methods=["posterior", "wald"])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["posterior", "wald"]

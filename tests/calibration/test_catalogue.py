@@ -19,7 +19,8 @@ import pymc as pm
 import pytest
 
 import alikely as al
-from alikely.calibration.ranks import sbc_summary
+from alikely.calibration.coverage import Coverage
+from alikely.calibration.ranks import Ranks
 from alikely.inference.chains import SamplingWarning, nuts
 from alikely.metrics.cell_priors import check_prior
 from studies import cards, pages
@@ -106,7 +107,7 @@ def test_evidence_follows_from_the_ranks_and_the_case(name: str, branch: str) ->
     share = found["divergences"].pop("share")
     assert stated["divergences"].pop("share") == pytest.approx(share, rel=1e-3)
     assert found == {k: stated[k] for k in found}
-    again = sbc_summary(ranks).set_index(["method", "quantity"])
+    again = Ranks(ranks).summary().set_index(["method", "quantity"])
     for row in stated["quantities"]:
         of = again.loc[(row["method"], row["quantity"])]
         for column in ("p_value", "coverage_50", "coverage_80", "coverage_95"):
@@ -189,7 +190,7 @@ def test_pages_state_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_the_default_interval_keeps_its_promise() -> None:
     study = pd.read_csv(CARDS / pages.SETTINGS)
     assert len(study) == 88 * 10 * 3
-    summary = al.calibration.coverage_summary(study).set_index("method")
+    summary = Coverage(study).summary().set_index("method")
     assert summary.loc["posterior", "least_coverage"] >= 0.93
     assert summary.loc["posterior", "mean_abs_error"] <= 0.012
     assert summary.index[0] == "posterior"
@@ -269,7 +270,7 @@ def test_ranks_that_are_kept_say_what_ranks_said(tmp_path: Path) -> None:
         np.testing.assert_allclose(both["rank_kept"], both["rank"], rtol=0, atol=0.5 / 65534)
         assert (both["divergent_kept"] == both["divergent"]).all()
         assert verdict(again) == verdict(in_steps(ranks))
-        assert sbc_summary(again)["data_averaged_p"].isna().all()
+        assert Ranks(again).summary()["data_averaged_p"].isna().all()
     # Two bytes a rank, and the names.
     assert path.stat().st_size < 2 * (3 + 1) * 250 + 8 * 400
 
@@ -282,7 +283,7 @@ def test_samples_all_but_the_same_are_judged_without_a_warning() -> None:
     ).assign(truth=values, draw=values + 1.5, divergent=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert sbc_summary(ranks).loc[0, "data_averaged_p"] == pytest.approx(1, abs=1e-6)
+        assert Ranks(ranks).summary().loc[0, "data_averaged_p"] == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.slow

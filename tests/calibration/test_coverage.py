@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
 from math import lgamma
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +13,8 @@ import pytest
 from scipy import special
 
 import alikely as al
-from alikely._base.parallel import at_most
 from alikely.calibration import scenarios
+from alikely.calibration.coverage import Coverage
 from alikely.calibration.scenarios import SCENARIOS
 from alikely.inference.influence import estimate
 from alikely.metrics.errors import (
@@ -92,28 +90,6 @@ def test_every_method_is_what_the_front_door_gives() -> None:
         assert abs(covered.mean() - study.loc[method, "coverage"]) <= slack, method
 
 
-@pytest.mark.slow
-def test_where_the_schools_part(figure: Callable[[str], None]) -> None:
-    """The two settings named in the evidence behind the default: .36 and .27 by the bootstrap."""
-    grid = al.calibration.default_grid().query("ec == 0.2")
-    grid = grid.query(
-        "(accuracy_a == .95 and n_trials == 40) or (accuracy_a == .99 and n_trials == 160)"
-    )
-    study = al.calibration.coverage_study(grid, ["posterior", "bootstrap"], ci_probs=[0.95], rng=5)
-    found = study.pivot(index="accuracy_a", columns="method", values="coverage")
-    # 2,000 data sets on either side.
-    for accuracy, known in ((0.95, 0.36), (0.99, 0.27)):
-        assert found.loc[accuracy, "bootstrap"] == pytest.approx(
-            known, abs=4 * np.sqrt(2 * known * (1 - known) / 2_000)
-        )
-        bootstrap, posterior = found.loc[accuracy, "bootstrap"], found.loc[accuracy, "posterior"]
-        assert posterior > 0.93
-        figure(
-            f"coverage at accuracy {accuracy}, EC .2: bootstrap {bootstrap:.3f}, posterior "
-            f"{posterior:.3f}"
-        )
-
-
 def test_summary_counts_what_the_study_found() -> None:
     study = pd.DataFrame(
         {
@@ -123,14 +99,14 @@ def test_summary_counts_what_the_study_found() -> None:
             "width": [0.1, 0.3, 0.2, 0.2],
         }
     )
-    table = al.calibration.coverage_summary(study).set_index("method")
+    table = Coverage(study).summary().set_index("method")
     assert list(table.index) == ["b", "a"]
     assert table.loc["a", "worst_error"] == pytest.approx(-0.05)
     assert table.loc["b", "worst_error"] == pytest.approx(0.02)
     assert table["n_close"].tolist() == [2, 1]
     assert table.loc["a", "least_coverage"] == 0.90
     with pytest.raises(ValueError, match=r"ci_prob must be one of the study's, 0.95; got 0.8"):
-        al.calibration.coverage_summary(study, 0.8)
+        Coverage(study).summary(0.8)
 
 
 def test_where_no_data_set_has_an_interval() -> None:
@@ -228,23 +204,6 @@ def test_a_wrong_truth_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (right["coverage"] >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 20)).all()
     assert (wrong["coverage"] == 0).all()
     assert (wrong["width"] == right["width"]).all()
-
-
-@pytest.mark.slow
-def test_an_interrupted_study_ends_with_the_same_numbers(tmp_path: Path) -> None:
-    grid = al.calibration.default_grid().iloc[::44]
-    options: dict[str, Any] = {"n_datasets": 100, "n_draws": 100, "rng": 6}
-    labels = pd.concat([one(0.5, 4, n, 0.5) for n in (5, 10)])
-    calls = (
-        functools.partial(al.calibration.coverage_study, grid, ["posterior", "wald"], **options),
-        functools.partial(estimate_coverage, AGREEMENT, labels, **options | {"n_datasets": 10}),
-    )
-    for number, call in enumerate(calls):
-        whole, cache_dir = call(), tmp_path / str(number)
-        call(cache_dir=cache_dir)
-        next(cache_dir.glob("*.json")).unlink()
-        with at_most(1):
-            pd.testing.assert_frame_equal(call(cache_dir=cache_dir), whole, check_exact=True)
 
 
 # Settings of so many items that the estimate is nearly the truth.

@@ -34,17 +34,8 @@ FEW: dict[str, dict[str, Any]] = {
 # Whose scenarios take long, each on its own: with the slow tests.
 LONG = ("benchmarks", "clusters", "cohorts", "copying_families", "families", "items", "judges",
         "margin_scores", "margins", "orders", "similarity", "statements")  # fmt: skip
-# Of studies whose scenarios differ in numbers alone, so many-th; of cohorts the first.
-EVERY = {
-    "agreement": 30,
-    "benchmarks": 14,
-    "cohorts": 99,
-    "families": 2,
-    "items": 2,
-    "clusters": 7,
-    "judges": 2,
-}
-EVERY |= {"margins": 14, "orders": 4, "similarity": 20, "statements": 12}
+# Of each study about so many scenarios, which differ in numbers.
+MOST = 3
 # Scenarios that take long, where the others do not.
 LARGE = ("classes", "250 errors", "300 errors", "20 models", "5 x 4 blocks", "random trees")
 
@@ -60,7 +51,7 @@ def scenarios() -> list[Any]:
         )
         for study in STUDIES.values()
         for k, name in enumerate(study.scenarios)
-        if k % EVERY.get(study.name, 1) == 0
+        if k % -(-len(study.scenarios) // MOST) == 0 and not (k and study.name == "cohorts")
     ]
 
 

@@ -22,6 +22,7 @@ from golden_tables import Call
 
 import alikely as al
 from alikely.benchmark.trees import branches
+from alikely.calibration.coverage import default_grid
 from alikely.cli import main
 from alikely.margins import strengths
 from alikely.models._priors import prior_texts
@@ -855,13 +856,13 @@ def model_item_margins(_: int) -> pd.DataFrame:
     return density(al.models.item_margins(right, np.full(50, 8), near, n_alternatives=5))
 
 
-@golden("calibration.coverage_study", "calibration.coverage_summary", "calibration.default_grid")
+@golden("calibration.coverage_study")
 def coverage_study(rng: int) -> pd.DataFrame:
-    grid = al.calibration.default_grid().head(2)
+    grid = default_grid().head(2)
     study = al.calibration.coverage_study(
         grid, ["posterior", "wald"], n_datasets=200, n_draws=200, rng=rng
     )
-    table = frame(al.calibration.coverage_summary(study)).drop(columns="note", errors="ignore")
+    table = frame(study.summary()).drop(columns="note", errors="ignore")
     return table.sort_values("method", kind="stable", ignore_index=True)
 
 
@@ -873,7 +874,7 @@ def estimate_coverage(rng: int) -> pd.DataFrame:
     found = al.calibration.estimate_coverage(
         "misclassification_agreement", grid, n_datasets=50, n_draws=200, rng=rng
     )
-    table = frame(al.calibration.coverage_summary(found)).drop(columns="note", errors="ignore")
+    table = frame(found.summary()).drop(columns="note", errors="ignore")
     return table.sort_values("method", ignore_index=True)
 
 

@@ -14,7 +14,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,8 +44,6 @@ from alikely.planning.trials import (
     true_value,
 )
 from alikely.simulate import cell_probabilities
-
-__all__ = ["METHODS", "coverage_study", "coverage_summary", "default_grid", "estimate_coverage"]
 
 # Data sets per chunk: their draws need about 100 MB.
 BLOCK = 500
@@ -83,24 +81,62 @@ OF_RESULTS: list[tuple[str, Method, CiKind, str]] = [
 
 
 def default_grid() -> pd.DataFrame:
-    """Return 88 settings with intermediate to near-ceiling accuracies.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``accuracy_a, accuracy_b, ec, n_trials``: equal and unequal accuracies from 0.5 to
-        0.99; error consistencies from 0 to 0.8 that are possible given the accuracies; and 40 to
-        2,560 trials.
-
-    Examples
-    --------
-    >>> len(default_grid())
-    88
-    """
+    """Settings with intermediate to near-ceiling accuracies."""
     pairs = [(p, p, ec) for p in (0.5, 0.75, 0.9, 0.95, 0.99) for ec in (0.0, 0.2, 0.5, 0.8)]
     pairs += [(0.9, 0.75, 0.0), (0.9, 0.75, 0.2)]
     rows = [(*pair, n) for pair in pairs for n in (40, 160, 640, 2_560)]
     return pd.DataFrame(rows, columns=SETTING)
+
+
+class Coverage(pd.DataFrame):
+    """Table of a coverage study."""
+
+    @property
+    def _constructor(self) -> Callable[..., Coverage]:
+        return Coverage
+
+    def summary(self, ci_prob: float | None = None) -> pd.DataFrame:
+        """Summarize a coverage study by method, over all settings.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability level of the intervals to summarize. It must be one of those in the study.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per method, best first, with columns
+
+            - ``mean_abs_error``, ``worst_error``: mean and largest absolute deviation from nominal
+              coverage
+            - ``least_coverage``: lowest coverage in any setting
+            - ``n_close``, ``n_settings``: number of settings with coverage of at least `ci_prob` -
+              0.02, and number of all settings
+            - ``mean_width``: mean width
+
+        Raises
+        ------
+        ValueError
+            If the study has no intervals with this probability level.
+        """
+        ci_prob = resolve("ci_prob", ci_prob)
+        part = pd.DataFrame(self[np.isclose(self["ci_prob"], ci_prob)]).reset_index(drop=True)
+        if part.empty:
+            known = ", ".join(f"{p:g}" for p in sorted(self["ci_prob"].unique()))
+            raise ValueError(f"ci_prob must be one of the study's, {known}; got {ci_prob:g}")
+        error = part["coverage"] - ci_prob
+        part = part.assign(error=error, away=error.abs(), close=part["coverage"] >= ci_prob - 0.02)
+        worst = part.loc[part.groupby("method")["away"].idxmax()].set_index("method")["error"]
+        table = part.groupby("method").agg(
+            mean_abs_error=("away", "mean"),
+            least_coverage=("coverage", "min"),
+            n_close=("close", "sum"),
+            n_settings=("close", "size"),
+            mean_width=("width", "mean"),
+        )
+        table.insert(1, "worst_error", worst)
+        return table.sort_values("mean_abs_error").reset_index()
 
 
 def coverage_study(
@@ -113,13 +149,14 @@ def coverage_study(
     metric: str | Metric = "error_consistency",
     cache_dir: str | Path | None = None,
     rng: RandomState = None,
-) -> pd.DataFrame:
+) -> Coverage:
     """Simulate pairs of observers to estimate the coverage of intervals [MWC19]_.
 
     Parameters
     ----------
     grid : pandas.DataFrame, optional
-        Settings, with columns ``accuracy_a, accuracy_b, ec, n_trials``. Default: `default_grid`.
+        Settings, with columns ``accuracy_a, accuracy_b, ec, n_trials``. Default: 88 settings, with
+        accuracies of 0.5 to 0.99, error consistencies of 0 to 0.8, and 40 to 2,560 trials.
     methods : sequence of str
         Names of `METHODS`:
 
@@ -137,8 +174,12 @@ def coverage_study(
     metric : str or Metric
         Metric of correctness to estimate. For every metric, the column ``ec`` is the error
         consistency of the observers.
-    cache_dir, rng
-        As in `alikely.calibration.run_study`.
+    cache_dir : str or path, optional
+        Folder for finished settings, with one JSON file for each. The same call resumes a study
+        that was interrupted. Settings whose files are damaged are computed again; other files
+        are not changed.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness. If this is None, the seed saved in the folder is reused.
 
     Returns
     -------
@@ -152,6 +193,8 @@ def coverage_study(
         - ``bias``, ``bias_mcse``: bias of the estimate and its Monte Carlo error
         - ``frac_undefined``: fraction of undefined estimates
 
+        ``summary(ci_prob)`` of the table gives a row per method, over all settings.
+
     Raises
     ------
     ValueError
@@ -161,10 +204,12 @@ def coverage_study(
     Examples
     --------
     >>> import alikely as al
-    >>> grid = al.calibration.default_grid().head(1)
+    >>> grid = pd.DataFrame({"accuracy_a": [0.9], "accuracy_b": 0.9, "ec": 0.2, "n_trials": 40})
     >>> study = al.calibration.coverage_study(grid, ["posterior", "wald"], n_datasets=100, rng=1)
     >>> study["method"].tolist()
     ['posterior', 'posterior', 'posterior', 'wald', 'wald', 'wald']
+    >>> study.summary()["n_settings"].tolist()
+    [1, 1]
     """
     settings = default_grid() if grid is None else grid
     lacking = [name for name in SETTING if name not in settings]
@@ -191,7 +236,8 @@ def coverage_study(
         | common
         for _, row in settings.iterrows()
     ]  # fmt: skip
-    return run_study(_of_tables, cells, cache_dir, rng=rng).drop(columns=[*common])
+    table = run_study(_of_tables, cells, cache_dir, rng=rng)
+    return Coverage(table.drop(columns=[*common]))
 
 
 def _common(
@@ -222,7 +268,7 @@ def estimate_coverage(
     ci_probs: Sequence[float] = (0.5, 0.8, 0.95),
     cache_dir: str | Path | None = None,
     rng: RandomState = None,
-) -> pd.DataFrame:
+) -> Coverage:
     """Simulate data to estimate the coverage of a public function's intervals [MWC19]_.
 
     Data sets are simulated from a generative model with known true values and are analyzed by the
@@ -249,12 +295,12 @@ def estimate_coverage(
     ci_probs : sequence of float
         Probability levels of the intervals, in (0, 1).
     cache_dir, rng
-        As in `alikely.calibration.run_study`.
+        As in `alikely.calibration.coverage_study`.
 
     Returns
     -------
     pandas.DataFrame
-        Table as returned by `coverage_study`, for `coverage_summary`. Methods are ``"analytic"``,
+        Table as returned by `coverage_study`, with its ``summary``. Methods are ``"analytic"``,
         ``"bootstrap"`` (percentile), ``"bca"``, ``"posterior"`` (central) and ``"posterior hdi"``.
         The column ``bias`` is the bias of the estimate, or of the posterior median for posterior
         methods.
@@ -289,7 +335,7 @@ def estimate_coverage(
     >>> grid = pd.DataFrame({"copy_probability": [0.3], "n_classes": 4})
     >>> grid = grid.assign(n_joint_errors=20, peakedness=0.5)
     >>> study = estimate_coverage("misclassification_agreement", grid, n_datasets=20, rng=1)
-    >>> al.calibration.coverage_summary(study)["method"].sort_values().tolist()
+    >>> study.summary()["method"].sort_values().tolist()
     ['analytic', 'bca', 'bootstrap', 'posterior', 'posterior hdi']
     """
     estimand = get_metric(metric)
@@ -300,7 +346,8 @@ def estimate_coverage(
         )
     common = _common(estimand, n_datasets, n_draws, ci_probs, 10)
     cells = [setting | common for setting in _settings(estimand, grid)]
-    return run_study(_of_scenario, cells, cache_dir, rng=rng).drop(columns=[*common])
+    table = run_study(_of_scenario, cells, cache_dir, rng=rng)
+    return Coverage(table.drop(columns=[*common]))
 
 
 def _settings(metric: Metric, grid: pd.DataFrame | None) -> list[dict[str, Any]]:
@@ -326,65 +373,6 @@ def _settings(metric: Metric, grid: pd.DataFrame | None) -> list[dict[str, Any]]
         {name: type(low)(row[name]) for name, (low, _) in ranges.items()}
         for _, row in grid.iterrows()
     ]
-
-
-def coverage_summary(study: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFrame:
-    """Summarize a coverage study by method, over all settings.
-
-    Parameters
-    ----------
-    study : pandas.DataFrame
-        As returned by `coverage_study`.
-    ci_prob : float
-        Probability level of the intervals to summarize, which must be one of the levels in the
-        study.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per method, best first, with columns
-
-        - ``mean_abs_error``, ``worst_error``: mean and largest absolute deviation from nominal
-          coverage
-        - ``least_coverage``: lowest coverage in any setting
-        - ``n_close``, ``n_settings``: number of settings with coverage of at least `ci_prob` -
-          0.02, and number of all settings
-        - ``mean_width``: mean width
-
-    Raises
-    ------
-    ValueError
-        If the study has no intervals with this probability level.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> grid = al.calibration.default_grid().head(2)
-    >>> study = al.calibration.coverage_study(grid, n_datasets=100, rng=1)
-    >>> len(al.calibration.coverage_summary(study))
-    10
-    """
-    ci_prob = resolve("ci_prob", ci_prob)
-    part = study[np.isclose(study["ci_prob"], ci_prob)]
-    if part.empty:
-        known = ", ".join(f"{p:g}" for p in sorted(study["ci_prob"].unique()))
-        raise ValueError(f"ci_prob must be one of the study's, {known}; got {ci_prob:g}")
-    error = part["coverage"] - ci_prob
-    by_method = part.assign(error=error.abs(), close=part["coverage"] >= ci_prob - 0.02).groupby(
-        "method"
-    )
-    worst = error.groupby(part["method"]).apply(lambda e: float(e.iloc[e.abs().argmax()]))
-    table = pd.DataFrame(
-        {
-            "mean_abs_error": by_method["error"].mean(),
-            "worst_error": worst,
-            "least_coverage": by_method["coverage"].min(),
-            "n_close": by_method["close"].sum(),
-            "n_settings": by_method.size(),
-            "mean_width": by_method["width"].mean(),
-        }
-    )
-    return table.sort_values("mean_abs_error").reset_index()
 
 
 def _of_scenario(

@@ -36,8 +36,6 @@ from alikely.inference.intervals import uniformity
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["interpreted", "sbc", "sbc_summary"]
-
 Values = dict[str, NDArray[Any]]
 Simulate = Callable[[Values, np.random.Generator], Mapping[str, ArrayLike]]
 Likelihood = Callable[[Values, Values], NDArray[np.float64]]
@@ -53,6 +51,69 @@ N_LIKELIHOODS = 25
 LEVELS = (0.5, 0.8, 0.95)
 
 
+class Ranks(pd.DataFrame):
+    """Ranks of true values among posterior draws."""
+
+    @property
+    def _constructor(self) -> Callable[..., Ranks]:
+        return Ranks
+
+    def summary(self, ci_prob: float | None = None) -> pd.DataFrame:
+        """Summarize the results of simulation-based calibration for each quantity.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability that uniformly distributed ranks stay within the simultaneous band, in
+            (0, 1).
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per quantity and method, with columns
+
+            - ``method``, ``quantity``, ``n``: labels of the row, and number of simulations
+            - ``p_value``: test of uniform ranks (`alikely.inference.intervals.uniformity`)
+            - ``inside``: whether the distribution of ranks is inside the simultaneous band of
+              `ci_prob`
+            - ``inside_all``: the same for a wider band that is simultaneous for all quantities
+              (Bonferroni)
+            - ``data_averaged_p``: Kolmogorov-Smirnov test that true values and single posterior
+              draws have the same distribution; NaN if draws were not saved
+            - ``coverage_50``, ``coverage_80``, ``coverage_95``: coverage of central intervals; an
+              undefined interval counts as not covering the true value
+            - ``coverage_50_mcse``, ...: their Monte Carlo errors
+
+        Raises
+        ------
+        ValueError
+            If `ci_prob` is out of range, or there are no ranks.
+        """
+        ci_prob = resolve("ci_prob", ci_prob)
+        if self.empty or not 0 < ci_prob < 1:
+            raise ValueError(f"ranks must not be empty and ci_prob between 0 and 1, got {ci_prob}")
+        together = self.loc[self["method"] == "posterior", "quantity"].nunique()
+        rows = []
+        for (method, quantity), part in self.groupby(["method", "quantity"], sort=False):
+            known = part.dropna(subset="rank")
+            p_value = uniformity(known["rank"]) if len(known) > 1 else np.nan
+            row = {
+                "method": method,
+                "quantity": quantity,
+                "n": len(part),
+                "p_value": p_value,
+                "inside": p_value >= 1 - ci_prob,
+                "inside_all": p_value >= (1 - ci_prob) / together,
+                "data_averaged_p": _alike(known) if len(known) > 1 else np.nan,
+            }
+            for level in LEVELS:
+                name = f"coverage_{100 * level:g}"
+                row[name] = float((np.abs(part["rank"] - 0.5) <= level / 2).mean())
+                row[f"{name}_mcse"] = float(np.sqrt(level * (1 - level) / len(part)))
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+
 def sbc(
     model: pm.Model | Callable[[], pm.Model],
     n: int = 200,
@@ -66,7 +127,7 @@ def sbc(
     target_accept: float = 0.9,
     cache_dir: str | Path | None = None,
     rng: RandomState = None,
-) -> pd.DataFrame:
+) -> Ranks:
     """Test a generative model and its sampler by simulation-based calibration [T18]_.
 
     Parameters are drawn from the prior, and data are drawn given the parameters. The posterior
@@ -104,8 +165,8 @@ def sbc(
     target_accept : float
         As in `alikely.inference.nuts`.
     cache_dir, rng
-        As in `alikely.calibration.run_study`. After changing the model or the simulator, use a new
-        folder.
+        As in `alikely.calibration.coverage_study`. After changing the model or the simulator,
+        use a new folder.
 
     Returns
     -------
@@ -124,6 +185,8 @@ def sbc(
         The quantity ``log_likelihood`` is the log likelihood of the data under `source`. Without
         it, a sampler that ignores the data would pass the test [M23]_.
 
+        ``summary(ci_prob)`` of the table tests the ranks of each quantity.
+
     Raises
     ------
     ValueError
@@ -137,6 +200,8 @@ def sbc(
     >>> ranks = al.calibration.sbc(model, n=2, thin=1, rng=1)
     >>> sorted(set(ranks["quantity"]))
     ['log_likelihood', 'p_a', 'p_b']
+    >>> ranks.summary()["n"].tolist()
+    [2, 2, 2]
     """
     if n < 2 or thin < 1 or tune < 1:
         raise ValueError(
@@ -162,70 +227,7 @@ def sbc(
     ]
     block = functools.partial(_block, study)
     table = run_study(block, cells, cache_dir, rng=rng)
-    return table.drop(columns=["first", "number", *common])
-
-
-def sbc_summary(ranks: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFrame:
-    """Summarize the results of simulation-based calibration for each quantity.
-
-    Parameters
-    ----------
-    ranks : pandas.DataFrame
-        As returned by `sbc`.
-    ci_prob : float
-        Probability that uniformly distributed ranks stay within the simultaneous band, in (0, 1).
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per quantity and method, with columns
-
-        - ``method``, ``quantity``, ``n``: labels of the row, and number of simulations
-        - ``p_value``: test of uniform ranks (`alikely.inference.intervals.uniformity`)
-        - ``inside``: whether the distribution of ranks is inside the simultaneous band of `ci_prob`
-        - ``inside_all``: the same for a wider band that is simultaneous for all quantities
-          (Bonferroni)
-        - ``data_averaged_p``: Kolmogorov-Smirnov test that true values and single posterior draws
-          have the same distribution; NaN if draws were not saved
-        - ``coverage_50``, ``coverage_80``, ``coverage_95``: coverage of central intervals; an
-          undefined interval counts as not covering the true value
-        - ``coverage_50_mcse``, ...: their Monte Carlo errors
-
-    Raises
-    ------
-    ValueError
-        If `ci_prob` is out of range, or there are no ranks.
-
-    Examples
-    --------
-    >>> sbc_summary(ranks)["n"].tolist()  # ranks = al.calibration.sbc(model)
-    [4, 4, 4]
-    """
-    ci_prob = resolve("ci_prob", ci_prob)
-    if ranks.empty or not 0 < ci_prob < 1:
-        raise ValueError(f"ranks must not be empty and ci_prob between 0 and 1, got {ci_prob}")
-    groups = list(ranks.groupby(["method", "quantity"], sort=False))
-    together = ranks.loc[ranks["method"] == "posterior", "quantity"].nunique()
-    rows = []
-    for (method, quantity), part in groups:
-        known = part.dropna(subset="rank")
-        p_value = uniformity(known["rank"]) if len(known) > 1 else np.nan
-        row = {
-            "method": method,
-            "quantity": quantity,
-            "n": len(part),
-            "p_value": p_value,
-            "inside": p_value >= 1 - ci_prob,
-            "inside_all": p_value >= (1 - ci_prob) / together,
-            "data_averaged_p": _alike(known) if len(known) > 1 else np.nan,
-        }
-        for level in LEVELS:
-            covered = (np.abs(part["rank"] - 0.5) <= level / 2).mean()
-            name = f"coverage_{100 * level:g}"
-            row[name] = float(covered)
-            row[f"{name}_mcse"] = float(np.sqrt(level * (1 - level) / len(part)))
-        rows.append(row)
-    return pd.DataFrame(rows)
+    return Ranks(table.drop(columns=["first", "number", *common]))
 
 
 def _alike(ranks: pd.DataFrame) -> float:

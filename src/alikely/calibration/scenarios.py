@@ -26,8 +26,6 @@ from alikely.metrics import Metric, errors
 from alikely.metrics.options import OptionSums
 from alikely.metrics.ratings import Readings
 
-__all__ = ["SCENARIOS", "Scenario"]
-
 # Logit of the correct option, in standard deviations of the logits of a system.
 LIKED = 1.0
 # Number of questions in a population of probabilities, and its seed: its agreement is known to

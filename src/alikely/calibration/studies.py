@@ -17,8 +17,6 @@ from alikely._base.parallel import products, workers
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.steps import progress_bar, quietly
 
-__all__ = ["run_study"]
-
 Cell = Mapping[str, Any]
 Rows = list[dict[str, Any]]
 SEED = "seed.txt"
@@ -31,44 +29,10 @@ def run_study(
     *,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Run a function for every cell of a study, in parallel, and save finished cells.
+    """Run a function of a cell's values and of `seed` for every cell, in parallel.
 
-    Jobs run through joblib, by default with one thread per core. Use ``joblib.parallel_config`` for
-    other backends, for example ``backend="loky"`` for processes or ``backend="dask"`` for a cluster
-    of `dask.distributed`. Each cell has its own random stream, so results do not depend on the
-    number of workers or on interruptions.
-
-    Parameters
-    ----------
-    function : callable
-        Function that is called with the values of a cell as keyword arguments, and with ``seed``, a
-        `numpy.random.SeedSequence`. The function returns a list of rows. Workers must be able to
-        import it (or the function in a `functools.partial`).
-    cells : sequence of mapping
-        Cells to run, each a mapping from names to JSON values.
-    cache_dir : str or path, optional
-        Folder for finished cells, with one JSON file per cell. Files are identified by the name of
-        the function, the values and the seed. The same call resumes a study that was interrupted.
-        Cells whose files are damaged are computed again; other files are not changed.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness. If this is None, the seed saved in the folder is reused.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The rows of all cells in order. Each row includes the values of its cell.
-
-    Raises
-    ------
-    ValueError
-        If there are no cells. If the folder is a file, or the saved seed is damaged.
-
-    Examples
-    --------
-    >>> def mean_of(n, seed):
-    ...     return [{"mean": float(np.random.default_rng(seed).random(n).mean())}]
-    >>> run_study(mean_of, [{"n": 10}, {"n": 1000}], rng=1).round(2)["n"].tolist()
-    [10, 1000]
+    Each cell has its own random stream, so results do not depend on the number of workers or on
+    interruptions. Files in the folder are identified by function, values and seed.
     """
     if not cells:
         raise ValueError("cells is empty: a study needs at least one cell")

@@ -86,7 +86,7 @@ def plot_calibration(
     Examples
     --------
     >>> import alikely as al
-    >>> grid = al.calibration.default_grid().head(2)
+    >>> grid = pd.DataFrame({"accuracy_a": 0.9, "accuracy_b": 0.9, "ec": 0.2, "n_trials": [40, 80]})
     >>> study = al.calibration.coverage_study(grid, n_datasets=100, rng=1)
     >>> al.plot_calibration(study, "coverage").get_ylabel()
     'coverage of 95% intervals'
