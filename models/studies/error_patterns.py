@@ -25,9 +25,9 @@ from alikely.errors.equal_rows import equality
 from alikely.errors.limits import UNBOUNDED
 from alikely.estimates.contrasts import contrast, difference, mean
 from alikely.estimates.kinds import NOT_MET
+from alikely.estimates.methods import METHODS, Method
 from alikely.estimates.pairs import error_similarity, misclassification_agreement
 from alikely.estimates.result import Result
-from alikely.estimates.sentences import METHODS, Method
 from alikely.inference.intervals import interval
 from alikely.metrics import errors, get_metric
 from studies.harness import Rows, Study, checked, short_counts, summarized

@@ -12,9 +12,9 @@ from scipy import special
 from alikely._base.settings import options as session
 from alikely.data.trials import Trials
 from alikely.estimates.contrasts import difference
+from alikely.estimates.methods import METHODS
 from alikely.estimates.pairs import error_consistency
 from alikely.estimates.result import Result
-from alikely.estimates.sentences import METHODS
 from alikely.simulate.readers import repeated_answers
 from studies.harness import Rows, Study, checked
 

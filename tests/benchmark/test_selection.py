@@ -62,10 +62,7 @@ def test_class_level_error_similarity_has_no_interval_unless_named() -> None:
     reason = "no interval is valid, because the estimate is biased if a class has few errors"
     assert al.benchmark.ranks(scores, rng=1)["note"].str.contains(reason).all()
     assert reason in al.benchmark.test_equality(scores).note
-    assert (
-        f"Caution: {reason}"
-        in (al.benchmark.test_difference(scores, "model_1", "model_2")["sentence"])
-    )
+    assert f"Caution: {reason}" in scores.sentence(difference=("model_1", "model_2"))
     both = ["error_similarity", "error_consistency"]
     ranked = al.benchmark.rank_by_metric(trials, metrics=both, rng=1).set_index("metric")["note"]
     assert ranked["error_similarity"].str.contains(reason).all()

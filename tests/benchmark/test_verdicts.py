@@ -202,10 +202,7 @@ def test_claims_lean_on_the_prior_where_nothing_is_told_apart(scores: al.Result)
     claimed = np.maximum(table["prob_positive"], 1 - table["prob_positive"]) >= 0.8
     assert claimed.tolist() == [True, True, False]
     assert (table["note"].str.contains("depends mainly on the prior") == claimed).all()
-    assert (
-        "depends mainly on the prior"
-        in (al.benchmark.test_difference(scores, "model_3", "model_6")["sentence"])
-    )
+    assert "depends mainly on the prior" in scores.sentence(difference=("model_3", "model_6"))
     sure = difference_table(["a", "b"], np.array([9.0, 0.0]), independent(np.array([9.0, 0.0])),
                             "images", 1.0)  # fmt: skip
     assert sure["note"].tolist() == [""]

@@ -34,7 +34,7 @@ def test_who_is_no_human_is_not_called_one() -> None:
     said = [
         scores.sentence(),
         repr(scores),
-        (al.benchmark.test_difference(scores, "observer_3", "observer_4")["sentence"]),
+        scores.sentence(difference=("observer_3", "observer_4")),
     ]
     for text in said:
         assert "human" not in text

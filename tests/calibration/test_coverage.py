@@ -217,7 +217,7 @@ MANY = {
     "metric",
     [
         pytest.param(m, marks=[pytest.mark.slow] * (m.counts == "probabilities"))
-        for m in al.metrics.metrics().values()
+        for m in al.metrics.metric.metrics().values()
         if m.counts in MANY
     ],
     ids=repr,

@@ -59,7 +59,7 @@ def test_every_parameter_is_an_option_or_left_to_python(subcommand: str) -> None
         for name, one in inspect.signature(function).parameters.items()
         if one.kind not in kinds
     }
-    asked -= IN_PYTHON | OTHERS.get(subcommand, set()) | {"result", "remarks"}
+    asked -= IN_PYTHON | OTHERS.get(subcommand, set()) | {"result", "notes"}
     missing = {name for name in asked if OPTIONS.get(name, f"--{name}") not in
                {*(f"--{n}" for n in options_of(subcommand)), "FILE"}}  # fmt: skip
     assert missing == set()

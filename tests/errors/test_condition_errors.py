@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.spatial import distance
 
@@ -54,11 +55,15 @@ def test_counts_are_those_of_error_rows() -> None:
     trials = al.load_example()
     found = condition_divergences(trials, kind="model")
     rows = error_tables.error_rows(trials.select(kind="model"))
-    dense = error_tables.dense(rows, ("condition", "true_class", "response_class"))
-    dense = dense.sel(condition=[name.split(":")[1] for name in found["condition"].values])
-    np.testing.assert_array_equal(found["n_errors"], dense.sum(["true_class", "response_class"]))
+    listed = rows["count"].to_dataframe().groupby(["condition", "true_class", "response_class"])
+    names = [name.split(":")[1] for name in found["condition"].values]
+    classes = rows["class"].values
+    every = pd.MultiIndex.from_product([names, classes, classes])
+    dense = listed["count"].sum().reindex(every, fill_value=0).to_numpy()
+    dense = dense.reshape(len(names), len(classes), -1)
+    np.testing.assert_array_equal(found["n_errors"], dense.sum(axis=(1, 2)))
     for i, j in ((0, 1), (2, 0), (1, 2)):
-        both = dense.values[i], dense.values[j]
+        both = dense[i], dense[j]
         assert found["divergence"].values[i, j] == pytest.approx(errors.error_divergence(*both))
 
 

@@ -16,9 +16,7 @@ from alikely.estimates import (
     agreement,
     confusion_matrices,
     independent_observers,
-    latex_table,
     nearest_observers,
-    null_table,
 )
 from alikely.metrics import get_metric
 
@@ -40,11 +38,6 @@ def result() -> al.Result:
 @functools.cache
 def pairwise_matrix() -> Any:
     return al.pairwise_matrix(trials())
-
-
-@functools.cache
-def null() -> Any:
-    return independent_observers(result(), 40, rng=1)
 
 
 @functools.cache
@@ -140,15 +133,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: result().summary(columns=["kappa_maxi"]), "columns must name columns"),
     (lambda: result().sentence(interval="wald"), "interval must be one that this result has"),
     (lambda: result().to_latex(digits=-1), "digits must be a whole number from 0 to 10, got -1"),
-    (lambda: latex_table(pd.DataFrame(), environment="tabula"), "environment must be one of"),  # type: ignore[arg-type]
-    (
-        lambda: latex_table(pd.DataFrame({"x": [1]}), environment="tabular", caption="x"),
-        "environment 'tabular' takes no caption or label",
-    ),
     (lambda: independent_observers(result(), priors={"pa": (1, 1)}), "unknown name in priors:"),
-    (lambda: null_table(result()), "needs at least one tree; make one with"),
-    (lambda: null_table(result(), result()), "expected trees with replicates of error_consistency"),  # type: ignore[arg-type]
-    (lambda: null_table(result(), null(), null()), "two trees have replicates by 'exact'"),
     (lambda: al.metric_correlations([result()] * 2), "two of the results have the metric"),
     (lambda: confusion_matrices(trials(), "age"), "by must be a label of the observers, or a map"),
     (lambda: confusion_matrices(trials(), {}), "by must name at least one observer"),

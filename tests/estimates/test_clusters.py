@@ -12,7 +12,7 @@ from scipy import stats
 
 import alikely as al
 from alikely.data.tables import joint_correctness
-from alikely.estimates.remarks import design_effect
+from alikely.estimates.notes import design_effect
 from alikely.inference.influence import estimate
 
 EC = al.metrics.get_metric("EC")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import arviz_stats as azs
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from scipy import stats
 
 import alikely as al
 from alikely.data import from_counts
-from alikely.estimates import independent_observers, null_table
+from alikely.estimates import independent_observers
 from alikely.inference import null
 
 mpl.use("Agg")
@@ -40,18 +41,17 @@ def chains(result: al.Result) -> xr.DataTree:
 def test_a_row_for_each_entry_and_way(
     result: al.Result, exact: xr.DataTree, chains: xr.DataTree
 ) -> None:
-    table = null_table(result, exact, chains, ci_prob=0.9)
-    assert table["way"].tolist() == ["exact", "bootstrap", "nuts"] * 4
-    assert table["n_replicates"].tolist() == [2000, 3000, 2000] * 4
+    assert exact["null"]["way"].values.tolist() == ["exact", "bootstrap"]
+    assert exact["null"]["n_replicates"].values.tolist() == [[2000, 3000]] * 4
     estimates = result.estimates["estimate"].values
-    np.testing.assert_array_equal(table["estimate"], np.repeat(estimates, 3))
     for way, tree, group in (
         ("exact", exact, "posterior_predictive"),
         ("nuts", chains, "posterior_predictive"),
         ("bootstrap", exact, "bootstrap"),
     ):
         values = tree[group]["error_consistency"].values.reshape(-1, 4).astype(float)
-        rows = table[table["way"] == way].reset_index(drop=True)
+        rows = tree["null"].to_dataset().sel(way=way).to_dataframe().reset_index(drop=True)
+        np.testing.assert_array_equal(rows["estimate"], estimates)
         np.testing.assert_array_equal(rows["n_undefined"], np.isnan(values).sum(axis=0))
         np.testing.assert_array_equal(rows["p_value"][:2], null.p_value(estimates, values)[:2])
         for pair in range(2):
@@ -59,12 +59,12 @@ def test_a_row_for_each_entry_and_way(
             assert rows["null_mean"][pair] == pytest.approx(draws.mean(), rel=1e-9)
             assert rows["null_sd"][pair] == pytest.approx(draws.std(ddof=1), rel=1e-9)
             for kind, compute in (("eti", azs.eti), ("hdi", azs.hdi)):
-                bounds = rows.loc[pair, [f"null_{kind}90_lb", f"null_{kind}90_ub"]]
-                np.testing.assert_allclose(bounds.astype(float), compute(draws, 0.9), atol=1e-6)
+                bounds = rows.loc[pair, [f"null_{kind}95_lb", f"null_{kind}95_ub"]]
+                np.testing.assert_allclose(bounds.astype(float), compute(draws, 0.95), atol=1e-6)
 
 
-def test_what_is_undefined_is_counted_and_said(result: al.Result, exact: xr.DataTree) -> None:
-    table = null_table(result, exact)
+def test_what_is_undefined_is_counted_and_said(exact: xr.DataTree) -> None:
+    table = exact["null"].to_dataset().to_dataframe()
     never, nothing = table.iloc[4:6], table.iloc[6:]
     # Exact draws allow errors that the bootstrap has never seen.
     assert ((never["n_undefined"] > 0) & (never["n_undefined"] < N_DRAWS)).all()
@@ -77,13 +77,16 @@ def test_what_is_undefined_is_counted_and_said(result: al.Result, exact: xr.Data
 
 
 @pytest.mark.slow
-def test_ways_agree(result: al.Result, exact: xr.DataTree, chains: xr.DataTree) -> None:
+def test_ways_agree(exact: xr.DataTree, chains: xr.DataTree) -> None:
     """Chains against exact draws within 4 Monte Carlo errors of both."""
-    table = null_table(result, exact, chains)
+    table = pd.concat(
+        [tree["null"].to_dataset().isel(way=0).to_dataframe() for tree in (exact, chains)]
+    )
     values = chains["posterior_predictive"]["error_consistency"].isel(pair=slice(2))
     sizes = np.minimum(azs.ess(values.to_dataset(name="x"))["x"].values, N_DRAWS)
     for pair in range(2):
-        rows = table[table["way"] != "bootstrap"].iloc[2 * pair : 2 * pair + 2]
+        name = chains["null"]["pair"].values[pair]
+        rows = table.loc[name]
         parts = rows["null_sd"].to_numpy() / np.sqrt([N_DRAWS, sizes[pair]])
         assert abs(np.diff(rows["null_mean"])[0]) < 4 * np.hypot(*parts)
         # The null is all but normal here: the error of its 2.5 % quantile.
@@ -98,6 +101,3 @@ def test_the_log_likelihood_follows_the_result(result: al.Result, exact: xr.Data
     own = al.inference.posterior(result.table, include=["log_likelihood"], n_draws=8, rng=1)
     np.testing.assert_array_equal(own["log_likelihood"]["entry"], exact["log_likelihood"]["entry"])
     assert "log_likelihood" not in independent_observers(result, 40, rng=1).children
-
-
-observers, table = independent_observers, null_table

@@ -9,7 +9,6 @@ import pytest
 from markup import page
 
 import alikely as al
-from alikely.estimates import contrast_sentence
 
 QUIET: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "rng": 1}
 NASTY = r'<script>alert("x")</script> _&%$#{}~^\ <b>'
@@ -73,7 +72,7 @@ def test_a_pair_is_said_with_its_interval(
 def test_a_difference_is_said_as_its_table_has_it(many: al.Result, method: str) -> None:
     labels = many.table["pair"].values[[40, 41]].tolist()
     row = al.difference(many, *labels, intervals=[method]).loc[method]
-    text = contrast_sentence(many, *labels, interval=method)
+    text = many.sentence(difference=labels, interval=method)
     assert " minus that of " in text
     assert f"[{two(row['eti95_lb'])}, {two(row['eti95_ub'])}]" in text
     assert ("It contains 0" in text) == (row["eti95_lb"] <= 0 <= row["eti95_ub"])
@@ -81,7 +80,7 @@ def test_a_difference_is_said_as_its_table_has_it(many: al.Result, method: str) 
     assert words[method] in text
     value = many.estimates["estimate"].values[40] - many.estimates["estimate"].values[41]
     assert f" was {two(value)}, " in text
-    assert f" was {two(-value)}, " in contrast_sentence(many, *labels[::-1], interval=method)
+    assert f" was {two(-value)}, " in many.sentence(difference=labels[::-1], interval=method)
 
 
 def test_names_are_no_markup() -> None:

@@ -149,7 +149,7 @@ def test_without_a_valid_interval_there_is_none(similarity: al.Result) -> None:
     assert "CI" not in bare.to_latex()
     assert bare._repr_html_()
     with pytest.raises(ValueError, match="no valid interval of a mean"):
-        al.estimates.contrast_sentence(bare, {})
+        bare.sentence(mean={})
 
 
 def test_sums_of_entries_with_few_errors_leave_out_what_is_wrong() -> None:

@@ -271,12 +271,12 @@ def kappa_p_discrete(rng: int) -> pd.DataFrame:
     return everything(al.compare(data.options(), "kappa_p_discrete", rng=rng, **DRAWS))
 
 
-@golden("metrics.metrics")
+@golden("metrics.get_metric")
 def registered_metrics(_: int) -> pd.DataFrame:
     rows = [
         {"metric": name, "counts": metric.counts, "lowest": metric.bounds[0],
          "greatest": metric.bounds[1], "scale": metric.scale, "symmetric": metric.symmetric}
-        for name, metric in sorted(al.metrics.metrics().items())
+        for name, metric in sorted(al.metrics.metric.metrics().items())
         if metric.module.startswith("alikely.")
     ]  # fmt: skip
     return pd.DataFrame(rows)
@@ -397,11 +397,11 @@ def metric_correlations(rng: int) -> pd.DataFrame:
     return frame(al.metric_correlations(results, n_resamples=200, rng=rng))
 
 
-@golden("estimates.independent_observers", "estimates.null_table")
+@golden("estimates.independent_observers")
 def independent_observers(rng: int) -> pd.DataFrame:
     result = nulls(al.error_consistency, data.noise(), FOUR, n_null=400, rng=rng, **DRAWS)
     exact = al.estimates.independent_observers(result, n_draws=800, n_resamples=400, rng=rng)
-    return frame(al.estimates.null_table(result, exact))
+    return frame(exact["null"].to_dataset()).drop(columns="pair")
 
 
 @golden("estimates.response_noise", "planning.plan_repeats")
@@ -455,7 +455,7 @@ def representation_similarity(rng: int) -> pd.DataFrame:
     return frame(found)
 
 
-@golden("Result.load", "estimates.contrast_sentence", "estimates.latex_table")
+@golden("Result.load", "estimates.latex_table")
 def sentences(_: int) -> pd.DataFrame:
     result = nulls(al.error_consistency, data.noise(), FOUR, n_null=0, **BARE)
     with tempfile.TemporaryDirectory() as folder:
@@ -466,7 +466,7 @@ def sentences(_: int) -> pd.DataFrame:
     return stacked(
         result=numbers_in(result.sentence(interval="analytic")),
         latex=numbers_in(result.to_latex(interval="analytic")),
-        contrast=numbers_in(al.estimates.contrast_sentence(result, first, second)),
+        contrast=numbers_in(result.sentence(difference=(first, second))),
         scores=numbers_in(plain.sentence()),
         table=numbers_in(al.estimates.latex_table(al.benchmark.differences(plain, "images"))),
     )
@@ -556,7 +556,7 @@ def agreement_regression(rng: int) -> pd.DataFrame:
     )
 
 
-@golden("metrics.capa_matrices", "metrics.same_wrong_answers", "inference.option_limits")
+@golden("metrics.capa_matrices", "inference.option_limits")
 def options_of_matrices(_: int) -> pd.DataFrame:
     p = data.options().data["probability"].values
     truth = data.options().data["truth"].values.astype(int)
@@ -564,7 +564,7 @@ def options_of_matrices(_: int) -> pd.DataFrame:
     soft = al.metrics.capa_matrices(p, truth)
     hard = al.metrics.capa_matrices(codes, truth, n_options=4)
     limits = al.inference.option_limits(hard.cells(), n_options=4)
-    same = al.metrics.same_wrong_answers(codes, truth, n_options=4)[4][1]
+    same = al.metrics.options.same_wrong_answers(codes, truth, n_options=4)[4][1]
     return stacked(
         estimate=frame(soft.estimate), se=frame(soft.se), r_p=frame(soft.r_p),
         limits=frame(np.asarray(limits).reshape(-1, 3)), same=frame(same),
@@ -588,7 +588,7 @@ def benchmark_scores_of_images(rng: int) -> pd.DataFrame:
 def benchmark_tests(_: int) -> pd.DataFrame:
     found = al.benchmark_scores(data.study(), human_ids="shared", **BARE)
     tests = {
-        "difference": al.benchmark.test_difference(found, "m3", "m1").drop("sentence"),
+        "difference": al.benchmark.test_difference(found, "m3", "m1"),
         "equality": al.benchmark.test_equality(found),
     }
     return stacked(**{name: row.to_frame().T.infer_objects() for name, row in tests.items()})

@@ -11,7 +11,8 @@ from alikely.data.tables import from_counts, joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference.process import pairwise_draws, process_draws
 from alikely.inference.resampling import joint_draws
-from alikely.metrics import Answers, Metric, consistency, copying
+from alikely.metrics import Metric, consistency, copying
+from alikely.metrics.answers import Answers
 
 TABLES = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1], [158, 2, 0, 0], [160, 0, 0, 0]]
 # Two samples of 20,000 from one distribution fall below this once in ten thousand tests.

@@ -13,10 +13,12 @@ from alikely.inference.influence import estimate
 from alikely.inference.process import process_draws
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import capa_matrices
+from alikely.metrics.metric import metrics
 from alikely.metrics.options import KAPPA_P, KAPPA_P_DISCRETE
 
 CLASSES = list("ABCD")
-METRICS = [m for m in al.metrics.metrics().values() if m.counts in ("options", "probabilities")]
+KINDS = ("options", "probabilities")
+METRICS = [m for m in metrics().values() if m.counts in KINDS]
 SOFT = [m for m in METRICS if m.counts == "probabilities"]
 
 

@@ -53,7 +53,7 @@ def drawn(change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
     al.plot_alignment(change(alike()), "distortions").figure.canvas.draw()
 
 
-def once_and_safe(page: al.report.Report) -> bool:
+def once_and_safe(page: al.report.pages.Report) -> bool:
     """Text of the user's is text on the page."""
     return "<b>" not in page.html and "&lt;b&gt;" in page.html
 
@@ -102,7 +102,7 @@ a report needs at least one result => report()
 trials must be alikely.Trials => report(w.result(), trials=P)
 trials are not those of the results: they => report(w.result(), trials=w.correct())
 title must be a text, got => report(w.result(), title=3)
-remarks must be a list => report(w.result(), remarks='abc')
+notes must be a list => report(w.result(), notes='abc')
 scores must map judges to => al.benchmark.judge_agreement(al.pairwise_matrix(t()), 'x')
 groups must be a mapping of names to => al.benchmark.block_means(al.pairwise_matrix(t()), None)
 table must be a DataFrame, got NoneType => al.plot_alignment(None, 'distortions')
@@ -164,7 +164,7 @@ CASES += [
     Case(
         "report odd names",
         once_and_safe,
-        lambda: report(w.odd(net_a=ODD), title=ODD, remarks=[ODD], trials=trials_of(odd)),
+        lambda: report(w.odd(net_a=ODD), title=ODD, notes=[ODD], trials=trials_of(odd)),
     ),
     Case("load report of nothing", "no file 'zz.nc'", lambda: al.Result.load("zz.nc")),
     Case(

@@ -93,7 +93,7 @@ WORKS => al.Result.load(bench()).summary()
 WORKS => al.Result.load(mat()).summary(top=3)
 'b\.nc' is not a Result of alikely => h5(delete('estimates'), bench, al.Result.load)
 its group .estimates. has no => h5(delete('estimates/estimate'), bench, al.Result.load)
-'b\.nc' has format_version 99, this alikely reads 2; use a newer =>
+'b\.nc' has format_version 99, this alikely reads 3; use a newer =>
     h5(attr('format_version', 99), bench, al.Result.load)
 'm\.nc' is not a => h5(delete('estimates'), mat, al.Result.load)
 'm\.nc' has format_version 99, this alikely reads 2; use a newer =>

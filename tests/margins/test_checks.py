@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 import alikely as al
-from alikely.margins.checks import LEVEL, group_remarks, model_remarks
+from alikely.margins.checks import LEVEL, group_notes, model_notes
 from alikely.margins.posterior import entry_draws
 from alikely.margins.tables import margin_table
 from studies.simulators.margins import MarginWorld, margin_data
@@ -44,8 +44,8 @@ def data(
     return al.Trials.from_table(answers), al.margins.decision_margins(pd.concat(rows))
 
 
-def remarks(*given: Any) -> list[str]:
-    return model_remarks(margin_table(*given), 1, 0)
+def notes(*given: Any) -> list[str]:
+    return model_notes(margin_table(*given), 1, 0)
 
 
 def put(places: Any, value: float) -> Any:
@@ -86,7 +86,7 @@ def put(places: Any, value: float) -> Any:
     ],
 )
 def test_what_is_odd_is_told(change: Any, told: list[str]) -> None:
-    found = remarks(*data(change))
+    found = notes(*data(change))
     assert len(found) == len(told)
     for text, start in zip(found, told, strict=True):
         assert text.startswith(start)
@@ -117,7 +117,7 @@ def test_missing_answers_are_counted(lost: int, told: list[str]) -> None:
     rows = trials.to_table()
     rows = rows.drop(index=rows.index[rows["observer"] == "p1"][:lost])
     given = al.Trials.from_table(rows), margins
-    assert group_remarks(margin_table(*given), 0, 0) == told
+    assert group_notes(margin_table(*given), 0, 0) == told
     note = al.decision_margin_consistency(*given, n_resamples=0, n_draws=0).summary()["note"][0]
     assert [part for part in note.split("; ") if "missing" in part] == told
 

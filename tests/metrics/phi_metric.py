@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from alikely.metrics import Answers, Metric, register
+from alikely.metrics import Metric, register
+from alikely.metrics.answers import Answers
 
 
 def phi(cells: Any) -> Any:

@@ -20,7 +20,7 @@ from alikely.metrics.consistency import MIN_MID_MAX_AGREEMENT, NORMALISED_ERROR_
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.metric import find_metric
 
-BY_CELLS = [m for m in al.metrics.metrics().values() if m.counts == "correctness"]
+BY_CELLS = [m for m in al.metrics.metric.metrics().values() if m.counts == "correctness"]
 CELLS = st.lists(st.integers(1, 200), min_size=4, max_size=4)
 
 

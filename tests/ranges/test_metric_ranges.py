@@ -23,7 +23,7 @@ from alikely.metrics import (
 )
 from alikely.metrics.options import capa_matrices, same_wrong_answers
 
-METRICS = al.metrics.metrics().values()
+METRICS = al.metrics.metric.metrics().values()
 INFINITE = float("inf")
 
 

@@ -17,7 +17,7 @@ NAMES = (
 
 
 @pytest.fixture(scope="session")
-def hostile() -> al.report.Report:
+def hostile() -> al.report.pages.Report:
     """Ten observers, conditions and a data set whose names are markup."""
     right = np.random.default_rng(1).integers(0, 2, (10, 80))
     trials = al.Trials.from_correct(
@@ -30,4 +30,4 @@ def hostile() -> al.report.Report:
     result = al.error_consistency(trials, rng=1, **FEW)
     scores = al.benchmark_scores(trials, rng=1, **FEW)
     title = "</title><script>alert(0)</script>"
-    return al.report.make_report(result, scores, trials=trials, title=title, remarks=["<i>x</i>"])
+    return al.report.make_report(result, scores, trials=trials, title=title, notes=["<i>x</i>"])

@@ -67,7 +67,7 @@ def test_tables_are_no_wider_than_a_page_of_1200_pixels(tmp_path: Path) -> None:
 
 
 def test_no_error_no_request_and_no_script_but_its_own(
-    hostile: al.report.Report, tmp_path: Path
+    hostile: al.report.pages.Report, tmp_path: Path
 ) -> None:
     found = opened(hostile.html, tmp_path)
     assert found.console == []
@@ -75,7 +75,7 @@ def test_no_error_no_request_and_no_script_but_its_own(
     assert "<title>&lt;/title&gt;&lt;script&gt;alert(0)&lt;/script&gt;</title>" in found.document
 
 
-def test_the_check_sees_what_it_is_for(hostile: al.report.Report, tmp_path: Path) -> None:
+def test_the_check_sees_what_it_is_for(hostile: al.report.pages.Report, tmp_path: Path) -> None:
     """What is put into the page is stopped by its policy; without one, it runs and asks."""
     put = '<script>document.title = "ran"</script><img src="http://127.0.0.1:9/x.png"></body>'
     stopped = opened(hostile.html.replace("</body>", put), tmp_path)

@@ -81,7 +81,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_of_a_name_is_taken_for_markup(hostile: al.report.Report) -> None:
+def test_nothing_of_a_name_is_taken_for_markup(hostile: al.report.pages.Report) -> None:
     page = Page(hostile.html)
     assert hostile.failures == ()
     tags = [tag for tag, _ in page.tags]
@@ -115,7 +115,7 @@ def _texts(column: list[object]) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_page_has_no_address_to_load_from(hostile: al.report.Report) -> None:
+def test_a_page_has_no_address_to_load_from(hostile: al.report.pages.Report) -> None:
     page = Page(hostile.html)
     policy = next(attrs["content"] for _, attrs in page.tags if "http-equiv" in attrs)
     assert policy is not None
@@ -131,7 +131,7 @@ def test_a_page_has_no_address_to_load_from(hostile: al.report.Report) -> None:
 
 
 @pytest.mark.slow
-def test_drawings_keep_names_as_they_are(hostile: al.report.Report) -> None:
+def test_drawings_keep_names_as_they_are(hostile: al.report.pages.Report) -> None:
     drawn = re.findall(r"<svg.*?</svg>", hostile.html, flags=re.DOTALL)
     assert len(drawn) == 7
     assert any("$x_1^2$ &amp; $" in svg for svg in drawn)
@@ -275,7 +275,7 @@ def test_written_whole_or_not(result: al.Result, tmp_path: Path) -> None:
 
 
 def test_sources_of_every_metric_are_in_the_bibliography() -> None:
-    for metric in al.metrics.metrics().values():
+    for metric in al.metrics.metric.metrics().values():
         if metric.module.startswith("alikely.") and metric.name != "raw_agreement":
             assert metric.sources, metric.name
             assert set(metric.sources) <= set(references()), metric.name

@@ -24,11 +24,9 @@ from alikely._base.frames import Columns, groups_of, with_columns
 from alikely._base.intervals import (
     Intervals,
     bound_columns,
-    bound_names,
     chosen_methods,
-    percent,
 )
-from alikely._base.names import counted, listed, number, span
+from alikely._base.names import counted, listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely._base.steps import step
@@ -211,18 +209,6 @@ def summary(
         }
     )
     return with_columns(frame, list(frame), columns)
-
-
-def sentence(result: Result, *, ci_prob: float, digits: int) -> str:
-    """Report the effect of a common family."""
-    row = result.summary(ci_prob=ci_prob).set_index("parameter").loc["same_family"]
-    lower, upper = bound_names("", "eti", ci_prob)
-    return (
-        f"The {result.metric.label} of pairs of one family minus that expected from their "
-        f"accuracies was {number(row['estimate'], digits)}, {percent(ci_prob)} CrI "
-        f"{span(row[lower], row[upper], digits)} (posterior; {len(result.observers):,} observers). "
-        "The interval generalizes to new families."
-    )
 
 
 def method(_: Result, interval: str | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Scores of models against humans: tables, differences, ranks, ceilings, sentences."""
+"""Scores of models against humans: tables, differences, ranks, ceilings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from alikely._base.intervals import CiKind, Intervals
 from alikely._base.names import counted, listed
 from alikely._base.notes import codes, told
 from alikely._base.random import RandomState
-from alikely.benchmark import ranking, tables, words
+from alikely.benchmark import ranking, tables
 from alikely.benchmark.decomposition import (
     joint_covariance,
     normal_deviates,
@@ -38,7 +38,6 @@ from alikely.benchmark.levels import (
     system_names,
 )
 from alikely.estimates.result import Result, of_kind
-from alikely.estimates.sentences import Phrases
 
 BOTH = (*BY, "system_other")
 type Schema = Mapping[str, Mapping[str, tuple[str, ...] | None]]
@@ -132,29 +131,6 @@ def summary(
     table["note_codes"] = [" ".join(codes(text)) for text in stored]
     table["note"] = [in_kinds(told(text), human_kind(scores)) for text in stored]
     return with_columns(table, tables.SCORE_COLUMNS, "all" if intervals == "all" else columns)
-
-
-def sentence(
-    scores: Result,
-    *,
-    generalize_to: Population | None,
-    level: str,
-    interval: str | None,
-    ci_prob: float,
-    ci_kind: CiKind,
-    digits: int,
-) -> str:
-    """Write the scores, and how many of their differences are significant, as a sentence."""
-    at, chosen = Level(scores, generalize_to, level), method(scores, interval, generalize_to)
-    frame = scores.summary(
-        generalize_to, level, intervals=[chosen] if chosen else [], columns="all", ci_prob=ci_prob,
-        ci_kind=ci_kind,
-    )  # fmt: skip
-    say = Phrases(scores.metric, chosen, ci_prob, ci_kind, digits)
-    apart = None
-    if words.judged(at, frame):
-        apart = tables.all_differences(at, None, ci_prob, ci_kind)
-    return in_kinds(words.score_sentence(at, frame, say, apart), human_kind(scores))
 
 
 def method(
@@ -296,7 +272,7 @@ def differences(
             intervals=intervals, columns=columns, ci_prob=prob, ci_kind=kind,
         )  # fmt: skip
         return found
-    table, at, _ = _compared(scores, groups, generalize_to, level, ci_prob, ci_kind)
+    table, at = _compared(scores, groups, generalize_to, level, ci_prob, ci_kind)
     valid = not (at.analytic and tables.not_valid(scores.metric))
     return tables.differences_shown(table, intervals, columns, valid=valid)
 
@@ -309,11 +285,11 @@ def _compared(
     ci_prob: float | None,
     ci_kind: CiKind | None = None,
     first: str = "",
-) -> tuple[pd.DataFrame, Level, float]:
-    """Tabulate all differences of models or groups, with the level and probability of intervals."""
+) -> tuple[pd.DataFrame, Level]:
+    """Tabulate all differences of models or groups, with their level."""
     prob, kind = of_kind(scores, "model").interval_options(ci_prob, ci_kind)
     at = Level(scores, generalize_to, level)
-    return tables.all_differences(at, groups, prob, kind, first), at, prob
+    return tables.all_differences(at, groups, prob, kind, first), at
 
 
 def test_equality(
@@ -346,7 +322,7 @@ def test_equality(
         If all responses are identical. Also as in `differences`.
     """
     require_analytic(of_kind(scores, "model"), "tests")
-    table, _, _ = _compared(scores, groups, generalize_to, level, None)
+    table, _ = _compared(scores, groups, generalize_to, level, None)
     return tables.equality_test(table, tables.not_valid(scores.metric))
 
 
@@ -374,9 +350,9 @@ def test_difference(
     Returns
     -------
     pandas.Series
-        The row of `differences` for `first` minus `second`, with every column; ``n_differences``,
-        the number of differences that the adjustment covers; and ``sentence``, a description of the
-        result.
+        The row of `differences` for `first` minus `second`, with every column, and
+        ``n_differences``, the number of differences that the adjustment covers. The method
+        `alikely.Result.sentence` describes the difference in words.
 
     Raises
     ------
@@ -388,15 +364,14 @@ def test_difference(
     >>> import alikely as al
     >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
     >>> test = al.benchmark.test_difference(scores, "model_1", "model_2", "images")
-    >>> print(test["sentence"])  # doctest: +ELLIPSIS
-    Error consistency with the humans, model_1 minus model_2: ...
+    >>> bool(test["p_value"] <= test["p_value_simultaneous"]), test["n_differences"]
+    (True, 15)
     """
     require_analytic(of_kind(scores, "model"), "tests")
-    table, at, prob = _compared(scores, groups, generalize_to, level, ci_prob, None, first)
+    table, _ = _compared(scores, groups, generalize_to, level, ci_prob, None, first)
     row = tables.one_difference(table, first, second)
     row["note"] = tables.not_valid(scores.metric) or row["note"]
-    text = words.difference_sentence(at, row, table, prob)
-    row["n_differences"], row["sentence"] = len(table), in_kinds(text, human_kind(scores))
+    row["n_differences"] = len(table)
     return row
 
 

@@ -22,8 +22,8 @@ from alikely._base import notes
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
 from alikely._base.frames import ROWS, Columns, groups_of, with_columns
-from alikely._base.intervals import CiKind, Intervals, bound_names
-from alikely._base.names import MISSING, counted, listed, nearest, number, span
+from alikely._base.intervals import CiKind, Intervals
+from alikely._base.names import counted, listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.benchmark.decomposition import deviates_of_pairs, pair_contrasts
@@ -32,11 +32,10 @@ from alikely.benchmark.tables import pairwise_differences
 from alikely.data.trials import Trials
 from alikely.estimates import pair_result
 from alikely.estimates.contrasts import contrast
+from alikely.estimates.notes import apart as without_trials
 from alikely.estimates.pair_result import draws as draws
 from alikely.estimates.pairs import compare
-from alikely.estimates.remarks import apart as without_trials
 from alikely.estimates.result import Result
-from alikely.estimates.sentences import cautions, interval_words, population_words
 from alikely.inference.influence import TINY, covariance_of, of_items, of_sums
 from alikely.metrics import Metric
 
@@ -204,29 +203,6 @@ def summary(
             rows.append(row | {"method": str(method)} | told.to_dict() | {"note": note})
     frame = pd.DataFrame(rows)
     return with_columns(frame, list(frame), columns)
-
-
-def sentence(
-    result: Result, *, interval: str | None, ci_prob: float, ci_kind: CiKind, digits: int
-) -> str:
-    """Write the means within and between all groups, and their difference, as a sentence."""
-    shown = [method(result, interval)]
-    table = result.summary(intervals=shown, ci_prob=ci_prob, ci_kind=ci_kind)
-    table = table[table["group"] == ALL].set_index("contrast")
-    lower, upper = bound_names("", ci_kind, ci_prob)
-    name = interval_words(shown[0], ci_kind, ci_prob)
-    said = {
-        statement: f"{number(row['estimate'], digits).replace(MISSING, 'undefined')}, {name} "
-        f"{span(row[lower], row[upper], digits)}"
-        for statement, row in table.iterrows()
-    }
-    whom = population_words(result.metric, shown[0], result.data.attrs)
-    text = (
-        f"Mean {result.metric.label} within groups was {said[WITHIN]}, and between groups "
-        f"{said[BETWEEN]}. The difference was {said[EXCESS]}. The intervals ({shown[0]}) "
-        f"generalize to {whom}; they are not adjusted for multiple comparisons."
-    )
-    return " ".join(filter(None, [text, cautions(table["note"], "means")]))
 
 
 def method(result: Result, interval: str | None = None) -> str:

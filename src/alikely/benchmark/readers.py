@@ -28,12 +28,10 @@ from alikely._base.frames import ROWS, Columns, with_columns
 from alikely._base.intervals import (
     Intervals,
     bound_columns,
-    bound_names,
     check_interval,
     chosen_methods,
-    percent,
 )
-from alikely._base.names import counted, listed, nearest, number, p_words, span
+from alikely._base.names import counted, listed, nearest
 from alikely._base.notes import note, told
 from alikely._base.settings import options, resolve
 from alikely.benchmark.decomposition import (
@@ -47,7 +45,7 @@ from alikely.data.inclusion import refuse_inclusion
 from alikely.data.summaries import missing_note_of
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
-from alikely.estimates.remarks import few_clusters, require_clusters
+from alikely.estimates.notes import few_clusters, require_clusters
 from alikely.estimates.result import Result
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import cluster_influence, most_freedom
@@ -59,14 +57,6 @@ FEWEST_READERS = 6
 MOST_READERS = 15
 # Ratio of the variance over readers to that of single ratings above which it counts as strong.
 STRONG = 3.0
-# Maximum number of differences in a sentence.
-MOST_SENTENCES = 3
-POPULATION = {
-    "one": "The interval generalizes to new readers and new cases; it is not adjusted for multiple "
-    "comparisons.",
-    "several": "The intervals generalize to new readers and new cases; they are not adjusted for "
-    "multiple comparisons.",
-}
 
 
 def reader_study(
@@ -227,33 +217,6 @@ def differences(
     t = frame["estimate"] / frame["se"].where(frame["se"] > 0)
     frame["p_value"] = 2 * special.stdtr(frame["df"], -t.abs())
     return with_columns(frame, list(frame), columns)
-
-
-def sentence(result: Result, *, ci_prob: float, digits: int) -> str:
-    """Write the differences between modalities, or the mean of a single one, as a sentence."""
-    table = result.summary(ci_prob=ci_prob)
-    if len(table) > 1:
-        table = differences(result, ci_prob=ci_prob, intervals=None, columns=None)
-        table = table.sort_values("p_value", kind="stable")
-    label = result.metric.label
-    said = [_said(label, row, ci_prob, digits) for _, row in table.head(MOST_SENTENCES).iterrows()]
-    if len(table) > MOST_SENTENCES:
-        said.append(f"The table has all {len(table)} differences.")
-    return " ".join([*said, POPULATION["one" if len(table) == 1 else "several"]])
-
-
-def _said(label: str, row: pd.Series, ci_prob: float, digits: int) -> str:
-    lower, upper = bound_names("analytic", "ci", ci_prob)
-    what, p = f"in {row['modality']}", ""
-    if "modality_b" in row:
-        what += f" minus that in {row['modality_b']}"
-        p = f", {p_words('p', row['p_value'])}"
-    value = number(row["estimate"], digits)
-    return (
-        f"Mean {label} over readers {what} was {value}, {percent(ci_prob)} CI "
-        f"{span(row[lower], row[upper], digits)}{p} (analytic; {row['n_readers']} readers, "
-        f"{row['n_cases']} cases)."
-    )
 
 
 def method(_: Result, interval: str | None = None) -> str:

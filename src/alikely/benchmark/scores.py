@@ -59,7 +59,7 @@ from alikely.data.trials import Trials
 from alikely.errors.limits import mean_draws, paired_row_draws
 from alikely.errors.posteriors import agreement_draws
 from alikely.estimates.analysis import check_numbers, kept_prior, require_cells
-from alikely.estimates.remarks import require_clusters
+from alikely.estimates.notes import require_clusters
 from alikely.estimates.result import Result
 from alikely.inference.influence import estimate
 from alikely.inference.process import process_draws
@@ -99,7 +99,7 @@ def benchmark_scores(
     trials : Trials
         Aligned responses.
     metric : str or Metric
-        Any metric for trials, as listed by `alikely.metrics.metrics`. For directed metrics, humans
+        Any metric for trials, as in `alikely.compare`. For directed metrics, humans
         are the reference for models, and the human-human mean averages both directions. Noise
         ceilings require a metric of correctness. For error similarity, Gibbs sampling takes 0.05 to
         0.1 s per pair and condition. Limits are computed for the scores themselves

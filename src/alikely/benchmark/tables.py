@@ -40,7 +40,7 @@ from alikely.benchmark.decomposition import (
 from alikely.benchmark.layout import CEILING, HUMANS, Population, in_kinds
 from alikely.benchmark.levels import SOURCES, Level, human_kind, level_draws
 from alikely.benchmark.ranking import largest_difference, normal_draws
-from alikely.estimates.remarks import few_clusters
+from alikely.estimates.notes import few_clusters
 from alikely.estimates.result import Result
 from alikely.inference.intervals import adjusted_p_values, describe_draws, interval
 from alikely.inference.intervals import within as within_bounds

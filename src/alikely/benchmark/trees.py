@@ -204,15 +204,10 @@ def summary(tree: Result, *, intervals: Intervals, columns: Columns) -> pd.DataF
             "family": family,
             "size": [len(parts[f]) for f in family],
             "support": [known.get(parts[f], np.nan) for f in family],
-            "note": _note(tree)[1],
+            "note": _note(tree),
         }
     )
     return with_columns(frame, list(frame), columns)
-
-
-def sentence(tree: Result, *, digits: int) -> str:
-    """Report how well the recommended groups replicate, or why there are none."""
-    return f"Families of similar observers: {_note(tree, digits)[0]}."
 
 
 def method(_: Result, interval: str | None = None) -> str:
@@ -267,26 +262,19 @@ def members(tree: Result) -> pd.DataFrame:
     return table.sort_values("size", ascending=False, kind="stable", ignore_index=True)
 
 
-def _note(tree: Result, digits: int = 2) -> tuple[str, str]:
-    """How well the recommended groups replicate, and the same if they do not."""
-    n, n_families, rand = (
-        tree.data.attrs[name] for name in ("n_advised", "n_families", "reproducibility")
-    )
-    if n_families > 1 and rand >= REPRODUCED:
+def _note(tree: Result) -> str:
+    """Why the recommended groups are no families, or empty."""
+    rand = tree.data.attrs["reproducibility"]
+    if tree.data.attrs["n_families"] < 2:
+        return "no families: all groups but one have a single member"
+    if np.isnan(rand):
+        return "no bootstrap replicates: these groups may be due to chance"
+    if rand < REPRODUCED:
         return (
-            f"{n_families} of {n} groups have at least two members; the adjusted Rand index "
-            f"between bootstrap replicates is {number(rand, digits)}"
-        ), ""
-    if n_families < 2:
-        said = "no families: all groups but one have a single member"
-    elif np.isnan(rand):
-        said = "no bootstrap replicates: these groups may be due to chance"
-    else:
-        said = (
             "no families that replicate: the adjusted Rand index between bootstrap replicates is "
-            f"{number(rand, digits)} (below {REPRODUCED:.2f}); more trials may show some"
+            f"{number(rand, 2)} (below {REPRODUCED:.2f}); more trials may show some"
         )
-    return said, said
+    return ""
 
 
 def branch_members(linkage: Floats) -> list[list[int]]:

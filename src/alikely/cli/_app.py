@@ -258,7 +258,7 @@ SEVERAL = ("target",)
 IN_PYTHON = {
     "self", "trials", "path", "rng", "tests", "n_starts", "n_datasets", "n_coverage", "spectrum",
     "alignment", "labels", "delta", "components", "matrix", "tables", "kind", "shown", "columns",
-    "as_", "sort", "unmatched",
+    "as_", "sort",
 }  # fmt: skip
 READ, RUN = ([one.name for one in fields(group)] for group in (Reading, Running))
 OPTIONS = Group("Options", sort_key=1)
@@ -277,8 +277,7 @@ class Options:
         self.file = file
         self.out: Path | None = given.get("out")
         self.one_file = False
-        # Options on unmatched items apply to trials and margins.
-        own = {*READ, *RUN, "out"} - {"unmatched"}
+        own = {*READ, *RUN, "out"}
         self.given = {n: v for n, v in given.items() if n not in own}
         self.notes: list[str] = []
         self._written: list[str] = []

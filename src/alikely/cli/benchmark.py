@@ -62,8 +62,7 @@ def benchmark(
     said = scores.data.attrs
     say(f"{PERSON[said['human_ids']]}; {IMAGE[said['item_scope']]}.")
     for first, second in test_difference or ():
-        tested = al.benchmark.test_difference(scores, first, second, generalize_to, level)
-        say("", str(tested["sentence"]))
+        say("", scores.sentence(generalize_to, level, difference=(first, second)))
     o.table("benchmark", scores.summary(generalize_to, level=None, intervals="all"))
     o.write("benchmark.nc", scores.save)
     o.plot("benchmark", lambda: al.plot_benchmark(scores, generalize_to=generalize_to, level=level))

@@ -192,7 +192,7 @@ def _show_null(o: Options, result: Result) -> None:
         )
         return
     tree = al.estimates.independent_observers(result, o.n_draws, o.seed, **o.pick("sampler"))
-    frame = al.estimates.null_table(result, tree, ci_prob=o.ci_prob)
+    frame = tree["null"].to_dataset().to_dataframe().reset_index().drop(columns="pair")
     way = "MCMC" if frame["way"].iloc[0] == "nuts" else "exact draws"
     level = percent(o.ci_prob)
     above = f"Expected from independent observers with the same accuracies ({way}):"

@@ -16,7 +16,7 @@ from alikely.cli import _output
 from alikely.cli._app import Options, subcommand
 from alikely.cli._output import PAIR, say, show, show_notes
 from alikely.cli._running import worded
-from alikely.metrics import metrics
+from alikely.metrics.metric import metrics
 
 if TYPE_CHECKING:
     from alikely.metrics import Metric

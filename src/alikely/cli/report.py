@@ -51,26 +51,26 @@ def report(
     if any(saved) and not all(saved):
         raise ValueError("FILE must be trials or saved results (.nc), not both")
     trials: Trials | None = None
-    remarks: list[str] = []
+    notes: list[str] = []
     if all(saved):
         results: list[Any] = [al.Result.load(path) for path in o.file]
     else:
         trials = o.trials()
         if exclude:
             every, trials = trials, al.exclude_conditions(trials, exclude)
-            remarks.append(_left_out(every, trials, exclude))
-        results = _analyzed(o, trials, find_metric(metric), remarks)
+            notes.append(_left_out(every, trials, exclude))
+        results = _analyzed(o, trials, find_metric(metric), notes)
     import matplotlib as mpl
 
     mpl.use("Agg")  # there may be no screen
-    page = al.report.make_report(*results, trials=trials, title=title, remarks=remarks)
+    page = al.report.make_report(*results, trials=trials, title=title, notes=notes)
     assert o.out is not None
     page.save(o.out)
     print(f"Written to {o.out}: {page.title!r}, {o.out.stat().st_size / 1e6:.1f} MB")
     for failure in page.failures:
         print(f"! not shown: {failure}")
-    for remark in remarks:
-        print(f"! {remark}")
+    for text in notes:
+        print(f"! {text}")
 
 
 def _left_out(every: Trials, kept: Trials, why: str) -> str:
@@ -85,7 +85,7 @@ def _left_out(every: Trials, kept: Trials, why: str) -> str:
     )
 
 
-def _analyzed(o: Options, trials: Trials, metric: Any, remarks: list[str]) -> list[Any]:
+def _analyzed(o: Options, trials: Trials, metric: Any, notes: list[str]) -> list[Any]:
     """All pairs, scores where there are humans and models, and reader studies."""
     both = {o.models, o.humans} <= set(map(str, trials.data["kind"].values))
     asked = o.pick("pairs", "by", "no_response", "n_draws", "cluster", "ci_prob")
@@ -99,11 +99,11 @@ def _analyzed(o: Options, trials: Trials, metric: Any, remarks: list[str]) -> li
                 scores = o.of(al.benchmark_scores, metric=metric)
                 results.append(al.benchmark_scores(trials, **scores))
         except ValueError as error:
-            remarks.append(f"No scores, ranks or ceilings: {error}")
-    return _study(o, trials, metric, remarks) + results
+            notes.append(f"No scores, ranks or ceilings: {error}")
+    return _study(o, trials, metric, notes) + results
 
 
-def _study(o: Options, trials: Trials, metric: Any, remarks: list[str]) -> list[Any]:
+def _study(o: Options, trials: Trials, metric: Any, notes: list[str]) -> list[Any]:
     """Differences between conditions, of readers with one other observer or among themselves."""
     data = trials.data
     n_conditions = len(set(map(str, data["condition"].values)))
@@ -119,5 +119,5 @@ def _study(o: Options, trials: Trials, metric: Any, remarks: list[str]) -> list[
             asked = {"no_response": "error"} | o.pick("no_response", "ci_prob")
             return [al.benchmark.reader_study(trials, other, metric, readers=readers, **asked)]
     except ValueError as error:
-        remarks.append(f"No differences between conditions: {error}")
+        notes.append(f"No differences between conditions: {error}")
         return []

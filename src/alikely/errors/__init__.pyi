@@ -1,9 +1,7 @@
 from .conditions import condition_divergences as condition_divergences
-from .tables import dense as dense
 from .tables import error_rows as error_rows
 
 __all__ = [
     "condition_divergences",
-    "dense",
     "error_rows",
 ]

@@ -15,7 +15,6 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT, blocks
 from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import By, answers, correctness, groups_of_trials
@@ -28,7 +27,6 @@ from alikely.metrics.rows import Mixture
 __all__ = [
     "agreement_of_classes",
     "class_comparison",
-    "dense",
     "error_rows",
 ]
 
@@ -41,8 +39,8 @@ def error_rows(
     """Count every observer's errors by true class and response.
 
     Only errors that occurred are listed, so that data with thousands of classes fit into memory.
-    `dense` converts the list to square tables. Error rows of different observers or conditions can
-    be compared without common trials.
+    ``rows["count"].to_dataframe()`` is the list for `pandas.pivot_table`. Error rows of different
+    observers or conditions can be compared without common trials.
 
     Parameters
     ----------
@@ -99,55 +97,6 @@ def _counted(frame: pd.DataFrame, classes: NDArray[Any]) -> xr.Dataset:
     return xr.Dataset(
         {"count": ("error", counts["count"].to_numpy(np.int64))}, {**coords, "class": classes}
     )
-
-
-def dense(counts: xr.Dataset, dims: tuple[str, ...]) -> xr.DataArray:
-    """Convert a list of error counts to an array, with 0 for errors that are not listed.
-
-    Parameters
-    ----------
-    counts : xarray.Dataset
-        As returned by `error_rows`.
-    dims : tuple of str
-        Coordinates to use as dimensions, such as ``("observer", "true_class", "response_class")``.
-        Counts are summed over all other coordinates. Class dimensions include all classes.
-
-    Returns
-    -------
-    xarray.DataArray of int
-
-    Raises
-    ------
-    ValueError
-        If a coordinate does not exist.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> rows = error_rows(al.load_example())
-    >>> dict(dense(rows, ("observer", "true_class", "response_class")).sizes)
-    {'observer': 10, 'true_class': 17, 'response_class': 17}
-    """
-    known = [str(name) for name in counts.coords if counts[name].dims == counts["count"].dims]
-    for dim in dims:
-        if dim not in known:
-            raise ValueError(
-                f"dims must be among {listed(known)}, got {dim!r}{nearest(dim, known)}"
-            )
-    classes = pd.Index(counts["class"].values)
-    levels = [
-        classes
-        if dim in ("true_class", "response_class")
-        else pd.Index(pd.unique(counts[dim].values))
-        for dim in dims
-    ]
-    at = tuple(
-        level.get_indexer(counts[dim].values) for level, dim in zip(levels, dims, strict=True)
-    )
-    out = np.zeros([len(level) for level in levels], dtype=np.int64)
-    np.add.at(out, at, counts["count"].values)
-    coords = {dim: level.to_numpy(object) for dim, level in zip(dims, levels, strict=True)}
-    return xr.DataArray(out, coords, dims, name="count")
 
 
 def agreement_of_classes(table: xr.Dataset) -> dict[str, tuple[str, NDArray[Any]]]:

@@ -1,12 +1,10 @@
 from .confusions import confusion_matrices as confusion_matrices
 from .contrasts import contrast as contrast
-from .contrasts import contrast_sentence as contrast_sentence
 from .contrasts import difference as difference
 from .contrasts import mean as mean
 from .contrasts import nearest_observers as nearest_observers
 from .correlations import metric_correlations as metric_correlations
 from .independence import independent_observers as independent_observers
-from .independence import null_table as null_table
 from .independence import test_copy_model as test_copy_model
 from .latex import latex_table as latex_table
 from .margins import consistency_table as consistency_table
@@ -32,7 +30,6 @@ __all__ = [
     "confusion_matrices",
     "consistency_table",
     "contrast",
-    "contrast_sentence",
     "decision_margin_consistency",
     "difference",
     "error_consistency",
@@ -43,7 +40,6 @@ __all__ = [
     "metric_correlations",
     "misclassification_agreement",
     "nearest_observers",
-    "null_table",
     "pairwise_matrix",
     "response_noise",
     "square_matrix",

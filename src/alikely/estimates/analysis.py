@@ -23,7 +23,7 @@ from alikely.data.repeats import recurring
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.tables import By, Pairs, joint_correctness, n_entries
 from alikely.data.trials import Trials
-from alikely.estimates.remarks import cluster_remarks, joined, require_clusters, unmatched_remarks
+from alikely.estimates.notes import cluster_notes, joined, require_clusters, unmatched_notes
 from alikely.estimates.result import CHAINS, LABELS, Result
 from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.inference.influence import estimate, of_items
@@ -151,13 +151,13 @@ def analyze(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
         as_class = design.no_response == "error" and metric.counts == "readings"
         treated = "class" if as_class else design.no_response
         attrs["missing_note"] = missing_note_of(trials.data, treated, observers=named)
-    remarks = [
-        cluster_remarks(table, metric, estimates, cluster),
-        unmatched_remarks(table, metric),
+    notes = [
+        cluster_notes(table, metric, estimates, cluster),
+        unmatched_notes(table, metric),
     ]
-    if any(own.any() for own in remarks):
-        before = [estimates["remark"].values] if "remark" in estimates else []
-        estimates["remark"] = ("pair", np.array(joined([*before, *remarks]), dtype=object))
+    if any(own.any() for own in notes):
+        before = [estimates["note"].values] if "note" in estimates else []
+        estimates["note"] = ("pair", np.array(joined([*before, *notes]), dtype=object))
     if design.n_resamples:
         with step(f"{of}: {design.n_resamples:,} bootstrap replicates"):
             replicates = bootstrap(

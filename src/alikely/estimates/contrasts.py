@@ -22,7 +22,7 @@ from scipy import stats
 from alikely._base.arrays import Floats
 from alikely._base.frames import with_notes
 from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods
-from alikely._base.names import MISSING, listed, nearest, number, p_words, span
+from alikely._base.names import nearest
 from alikely._base.notes import note, told
 from alikely.errors.limits import UNBOUNDED, mean_draws
 from alikely.estimates.matrix_result import (
@@ -34,8 +34,8 @@ from alikely.estimates.matrix_result import (
     place_names,
     square_matrix,
 )
-from alikely.estimates.pair_result import matching
-from alikely.estimates.remarks import (
+from alikely.estimates.methods import METHODS, chosen_interval
+from alikely.estimates.notes import (
     apart,
     cluster_note,
     few_clusters,
@@ -44,21 +44,8 @@ from alikely.estimates.remarks import (
     repeats_note,
     several_people,
 )
+from alikely.estimates.pair_result import matching
 from alikely.estimates.result import LABELS, Population, Result, of_kind
-from alikely.estimates.sentences import (
-    METHODS,
-    PLACES,
-    capital,
-    cautions,
-    chosen_interval,
-    interval_words,
-    method_words,
-    pair_words,
-    place_words,
-    population_words,
-    side_words,
-    trial_words,
-)
 from alikely.inference.influence import (
     cells_of_clusters,
     covariance_of,
@@ -92,15 +79,6 @@ TOGETHER = note("pair-by-pair")
 LARGEST_PART = 1 / 18
 # Most cells of entries by cluster in memory; above, first derivatives are used.
 MOST_CELLS = 5_000_000
-NAMES = {
-    "dataset": "data set",
-    "condition": "condition",
-    "observer": "observer",
-    "observer_a": "first observer",
-    "observer_b": "second observer",
-}
-# Most labels of entries that a sentence names.
-MOST_LABELS = 3
 
 
 def difference(
@@ -260,9 +238,9 @@ def _combined(
     first = {} if first is None else first
     if result.kind == "matrix":
         return _of_matrix(result, first, second, ci_prob, **shown)
-    weights, lost = _mean_weights(result, first)
+    weights, lost = mean_weights(result, first)
     if second is not None:
-        minus, other = _mean_weights(result, second)
+        minus, other = mean_weights(result, second)
         _require_apart(weights, minus, first, second)
         weights, lost = weights - minus, lost or other
     found = contrast(result, weights, ci_prob=ci_prob, **shown)
@@ -513,9 +491,9 @@ def contrast(
         number = of_sums(part, result.metric, cluster, w[None])[2].astype(int)
         few = few_clusters(cluster, number)
     undefined = next((note("undefined-entry", why=str(why)) for why in reasons if why), "")
-    remarks = [of_plan["analytic"], few[0], undefined, repeats_note(result)]
+    notes = [of_plan["analytic"], few[0], undefined, repeats_note(result)]
     if found.disagreements is not None and found.sampled < ROUNDING:
-        remarks.append(PRIOR_ALONE)
+        notes.append(PRIOR_ALONE)
     rows: dict[str, dict[str, object]] = {
         "analytic": {
             "estimate": estimate,
@@ -525,7 +503,7 @@ def contrast(
             bounds[0]: found.lower,
             bounds[1]: found.upper,
             "p_value": found.p_value if np.isfinite(estimate) else np.nan,
-            "note": joined_notes(*remarks),
+            "note": joined_notes(*notes),
         }
     }
     wrong = _wrong(result, part, w, found)
@@ -726,7 +704,7 @@ def _of_populations(
     return draws, about
 
 
-def _mean_weights(result: Result, which: Which) -> tuple[NDArray[np.float64], str]:
+def mean_weights(result: Result, which: Which) -> tuple[NDArray[np.float64], str]:
     """Weights of a mean over the entries with common trials, and a text on the others."""
     weights = np.zeros(result.table.sizes["pair"])
     chosen = entries_of(result, which)
@@ -772,126 +750,6 @@ def entries_of(result: Result, which: Which) -> NDArray[np.intp]:
             f"{nearest(missing, index)}"
         )
     return np.asarray(positions)
-
-
-def contrast_sentence(
-    result: Result,
-    first: Which,
-    second: Which | None = None,
-    *,
-    interval: str | None = None,
-) -> str:
-    """Describe a mean or a difference of entries in sentences suitable for a paper.
-
-    Parameters
-    ----------
-    result : Result
-        An analysis of pairs.
-    first, second : str, sequence of str, or mapping
-        As in `alikely.difference`. Without `second`, the mean of `first` is described, as returned
-        by `alikely.mean`.
-    interval : {"analytic", "bootstrap", "posterior"}, optional
-        Method used to compute the interval, as in `alikely.Result.sentence`.
-
-    Returns
-    -------
-    str
-        Text that states the mean or difference, its interval, the method, the population to which
-        the interval generalizes, and whether the interval excludes 0.
-
-    Raises
-    ------
-    TypeError
-        If `result` is not a result of pairs.
-    ValueError
-        As in `alikely.difference` and `alikely.Result.sentence`.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition="noise")
-    >>> result = al.error_consistency(trials, "human-human", n_draws=0, n_resamples=0, rng=1)
-    >>> text = al.estimates.contrast_sentence(result, {"observer": "human_1"})
-    >>> print(text)  # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
-    The mean error consistency of the 3 comparisons with observer human_1 was 0.40, 95% CI ...
-    """
-    of_kind(result, "pair")
-    if interval is not None and chosen_interval(result, interval) == "bca":
-        raise ValueError(
-            "interval of a mean must be 'analytic', 'bootstrap' or 'posterior', got 'bca'"
-        )
-    prob, kind = result.interval_options(None, None)
-    what, of = _named(result, first)
-    head = f"the {what} of {of}"
-    shown = None if interval is None else [interval]
-    table = _combined(result, first, second, None, "overall", None, intervals=shown)
-    weights = _mean_weights(result, first)[0]
-    used = weights != 0
-    if second is not None:
-        minus = _mean_weights(result, second)[0]
-        weights, used = weights - minus, used | (minus != 0)
-        other, of = _named(result, second)
-        head += f" minus {'that' if other == what else f'the {other}'} of {of}"
-    if table.empty:
-        raise ValueError(
-            f"this result has no {interval or 'valid'} interval of a mean or difference; recompute "
-            "it with n_draws=4000"
-        )
-    method = str(table.index[0])
-    estimate = float(weights[used] @ result.estimates["estimate"].values[used])
-    row = table.loc[method]
-    lower, upper = (float(row[name]) for name in bound_names("", kind, prob))
-    ends = span(lower, upper, 2)
-    value = number(estimate, 2)
-    text = f"{capital(head)} was {value}, "
-    name = interval_words(method, kind, prob)
-    if ends == MISSING:
-        reason = f" ({row['note']})" if row["note"] else ""
-        return f"{text}without {name}{reason}."
-    if method == "posterior":
-        text += f"posterior median {number(float(row['estimate']), 2)}, "
-    ground = trial_words(result.summary(intervals=[])[used], result)
-    whom = population_words(result.metric, method, result.data.attrs)
-    shared = ", accounting for shared trials" if used.sum() > 1 else ""
-    text += (
-        f"{name} {ends} ({method_words(result, method, kind)}{shared}; {ground}). The interval "
-        f"generalizes to {whom}; it is not adjusted for multiple comparisons."
-    )
-    # Differences are tested against 0; means against independent errors, if that is one value.
-    chance = result.metric.independent if second is None else 0.0
-    if chance is not None:
-        text += f" It {side_words(lower, upper, chance)} {number(chance, 0)}"
-        text += f"{_odds(row, method) if chance == 0 else ''}."
-    return " ".join(filter(None, [text, cautions(pd.Series([row["note"]]), "")]))
-
-
-def _named(result: Result, which: Which) -> tuple[str, str]:
-    """Words for a selection of entries: the metric or its mean, and the pairs."""
-    metric, chosen = result.metric, entries_of(result, which)
-    if len(chosen) == 1:
-        row = result.pairs.iloc[chosen[0]]
-        return metric.label, f"{pair_words(row, metric)}{place_words(row, PLACES)}"
-    head, n = f"mean {metric.label}", f"{len(chosen):,} comparisons"
-    if not isinstance(which, Mapping):
-        names = [which] if isinstance(which, str) else list(which)
-        if len(names) > MOST_LABELS:
-            return head, f"{len(chosen):,} selected comparisons"
-        return head, f"{n} ({listed(names)})"
-    parts = [
-        f"{NAMES[name]} {' or '.join([labels] if isinstance(labels, str) else labels)}"
-        for name, labels in which.items()
-    ]
-    return head, f"the {n} with {' and '.join(parts)}" if parts else f"all {n}"
-
-
-def _odds(row: pd.Series, method: str) -> str:
-    """Words for the p-value or probability of the sign."""
-    if method == "analytic":
-        p = float(row["p_value"])
-        return "" if np.isnan(p) else f" ({p_words('p', p)}, two-sided)"
-    share = float(row["prob_positive"])
-    what = {"posterior": "posterior probability", "bootstrap": "proportion of replicates"}[method]
-    return f" ({p_words(f'{what} above 0', share)})"
 
 
 def model_means(

@@ -13,6 +13,7 @@ References
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,14 +23,13 @@ import xarray as xr
 from numpy.typing import NDArray
 
 import alikely
-from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
 from alikely._base.intervals import CiKind, bound_columns
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.data.inclusion import refuse_inclusion
 from alikely.estimates.analysis import check_numbers
-from alikely.estimates.remarks import joined_notes
+from alikely.estimates.notes import joined_notes
 from alikely.estimates.result import Result
 from alikely.inference.intervals import interval
 from alikely.inference.null import (
@@ -45,6 +45,7 @@ from alikely.inference.sampling import Sampler, trial_log_likelihood
 
 # Largest false-positive rate of the test of the copy model.
 CHANCE = 0.05
+KINDS: tuple[CiKind, ...] = ("eti", "hdi")
 
 
 def independent_observers(
@@ -89,6 +90,13 @@ def independent_observers(
         ``bootstrap`` (resample, pair) and ``log_likelihood`` (chain, draw, observation), in the
         order of `alikely.inference.posterior`.
 
+        ``null`` (pair, way) compares each estimate with the replicated data, for each ``way``
+        (``"exact"`` or ``"nuts"``, and ``"bootstrap"``):
+
+        - ``estimate``; ``null_mean``, ``null_sd`` and limits of the defined replicates
+        - ``p_value``: two-sided p-value around the value for independent observers; never 0
+        - ``n_replicates``, ``n_undefined`` and ``note``
+
     Raises
     ------
     ValueError
@@ -100,10 +108,6 @@ def independent_observers(
     SamplingWarning
         If the chains did not converge (see `alikely.inference.nuts`).
 
-    See Also
-    --------
-    null_table : intervals and p-values from the null distribution.
-
     Examples
     --------
     >>> import arviz as az
@@ -114,9 +118,16 @@ def independent_observers(
     >>> tree = al.estimates.independent_observers(result, rng=1, log_likelihood=True)
     >>> list(az.compare({"copying": copying, "independence": tree}).index)
     ['copying', 'independence']
+    >>> tree["null"].to_dataset().to_dataframe()["null_eti95_ub"].round(2).tolist()
+    [0.15]
     """
     n_draws = resolve("n_draws", n_draws)
-    cells = _cells(result)
+    cells = correctness_cells(result)
+    if result.metric.counts != "correctness":
+        raise ValueError(
+            f"independent observers are simulated by correctness, which does not determine "
+            f"{result.metric.name}; use a result of error_consistency"
+        )
     check_numbers(n_resamples=n_resamples)
     table, seed = result.table, seed_sequence(rng)
     tree = independent_posterior(
@@ -140,6 +151,7 @@ def independent_observers(
         p_a, p_b = draws["p_a"].values, draws["p_b"].values
         shares = [p_a * p_b, p_a * (1 - p_b), (1 - p_a) * p_b, (1 - p_a) * (1 - p_b)]
         tree["log_likelihood"] = trial_log_likelihood(table, np.log(np.stack(shares, axis=-1)))
+    tree["null"] = _compared(result, tree)
     tree.attrs |= {
         "seed": str(seed.entropy),
         "alikely_version": alikely.__version__,
@@ -148,140 +160,43 @@ def independent_observers(
     return tree
 
 
-def null_table(
-    result: Result,
-    *trees: xr.DataTree,
-    ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
-) -> pd.DataFrame:
-    """Compare each estimate with the null distribution of independent observers.
-
-    Parameters
-    ----------
-    result : Result
-        An analysis of correctness.
-    *trees : xarray.DataTree
-        As returned by `independent_observers` for that result: exact draws, MCMC, or both.
-    ci_prob, ci_kind : float and {"eti", "hdi"}, optional
-        Probability level and kind of the intervals. Default: the probability of the analysis, and
-        both kinds.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per entry and ``way`` (``"exact"``, ``"nuts"`` or ``"bootstrap"``):
-
-        - labels and ``estimate``
-        - ``null_mean``, ``null_sd`` and bounds of the defined replicates
-        - ``p_value``: two-sided p-value around the value for independent observers; never 0
-        - ``n_replicates``, ``n_undefined`` and ``note``
-
-    Raises
-    ------
-    ValueError
-        If there is no tree, or a tree belongs to another result or has no replicates. If two trees
-        have the same ``way``, or an option is invalid.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition="noise", observer=["human_1", "human_2"])
-    >>> result = al.error_consistency(trials, rng=1)
-    >>> tree = al.estimates.independent_observers(result, rng=1, n_resamples=4000)
-    >>> null_table(result, tree)[["way", "null_eti95_ub", "p_value"]].round(2)
-             way  null_eti95_ub  p_value
-    0      exact           0.15      0.0
-    1  bootstrap           0.15      0.0
-    """
-    _cells(result)
-    prob, _ = result.interval_options(ci_prob, ci_kind)
-    kinds: tuple[CiKind, ...] = ("eti", "hdi") if ci_kind is None else (ci_kind,)
-    frames = [
-        _of_one_way(result, way, values, prob, kinds)
-        for way, values in _replicates(result, trees).items()
-    ]
-    rows = pd.concat(frames, keys=range(len(frames)), names=["place", "entry"])
-    return rows.sort_index(level=["entry", "place"]).reset_index(drop=True)
-
-
-def _cells(result: Result) -> NDArray[np.int64]:
-    cells = correctness_cells(result)
-    if result.metric.counts != "correctness":
-        raise ValueError(
-            f"independent observers are simulated by correctness, which does not determine "
-            f"{result.metric.name}; use a result of error_consistency"
-        )
-    return cells
-
-
-def _replicates(result: Result, trees: tuple[xr.DataTree, ...]) -> dict[str, Floats]:
-    """Replicates of the estimand (replicate, pair), by way."""
-    name, labels = result.metric.name, result.table["pair"].values.tolist()
-    if not trees:
-        raise ValueError(
-            "null_table needs at least one tree; make one with "
-            "alikely.estimates.independent_observers(result)"
-        )
-    found: dict[str, Floats] = {}
-    for tree in trees:
-        groups = getattr(tree, "children", {})
-        replicated = "posterior_predictive" in groups and name in tree["posterior_predictive"]
-        if not (replicated and "sampler" in tree.attrs):
-            raise ValueError(
-                f"expected trees with replicates of {name}, got one without; make it with "
-                "alikely.estimates.independent_observers(result)"
-            )
-        ways = {str(tree.attrs["sampler"]): "posterior_predictive"}
-        if "bootstrap" in groups:
-            ways["bootstrap"] = "bootstrap"
-        for way, group in ways.items():
-            values = tree[group].to_dataset()[name]
-            if values["pair"].values.tolist() != labels:
-                raise ValueError(
-                    f"a tree has {values.sizes['pair']} entries that are not the {len(labels)} of "
-                    "the result; make it with alikely.estimates.independent_observers(result)"
-                )
-            if way in found:
-                raise ValueError(
-                    f"two trees have replicates by {way!r}; give each way once (bootstrap: "
-                    "n_resamples=0 in one of them)"
-                )
-            flat = values.transpose(..., "pair").values
-            found[way] = flat.reshape(-1, len(labels))
-    return found
-
-
-def _of_one_way(
-    result: Result, way: str, values: Floats, ci_prob: float, kinds: tuple[CiKind, ...]
-) -> pd.DataFrame:
-    estimate = result.estimates["estimate"].values
-    undefined = np.isnan(values).sum(axis=0)
-    enough = undefined < len(values) - 1
-    defined = values[:, enough].astype(np.float64)
-    mean, sd = (np.full(len(estimate), np.nan) for _ in range(2))
-    mean[enough], sd[enough] = np.nanmean(defined, axis=0), np.nanstd(defined, axis=0, ddof=1)
-    bounds: dict[str, Any] = {}
-    for kind in kinds:
-        bounds |= bound_columns("null", kind, ci_prob, interval(values, ci_prob, kind))
-    p, independent, about = np.full(len(estimate), np.nan), result.metric.independent, ""
-    if independent is None:
+def _compared(result: Result, tree: xr.DataTree) -> xr.Dataset:
+    """Compare each estimate with replicates of independent observers, (pair, way)."""
+    metric, estimate = result.metric, result.estimates["estimate"].values
+    ways = {str(tree.attrs["sampler"]): tree["posterior_predictive"][metric.name]}
+    if "bootstrap" in tree.children:
+        ways["bootstrap"] = tree["bootstrap"][metric.name]
+    prob, _ = result.interval_options(None, None)
+    parts = []
+    for way, replicates in ways.items():
+        values = replicates.transpose(..., "pair").values.reshape(-1, len(estimate))
+        undefined = np.isnan(values).sum(axis=0)
+        enough = undefined < len(values) - 1
+        defined = values[:, enough].astype(np.float64)
+        found: dict[str, Any] = {"estimate": estimate}
+        for name, of in (
+            ("null_mean", np.nanmean),
+            ("null_sd", functools.partial(np.nanstd, ddof=1)),
+        ):
+            found[name] = np.full(len(estimate), np.nan)
+            found[name][enough] = of(defined, axis=0)
+        for kind in KINDS:
+            found |= bound_columns("null", kind, prob, interval(values, prob, kind))
         about = "no p-value: independent observers have no one value"
-    else:
-        p = np.where(enough, p_value(estimate - independent, values - independent), np.nan)
-    return result.pairs.assign(
-        way=way,
-        estimate=estimate,
-        null_mean=mean,
-        null_sd=sd,
-        **bounds,
-        p_value=p,
-        n_replicates=len(values),
-        n_undefined=undefined,
-        note=[
+        found["p_value"] = np.full(len(estimate), np.nan)
+        if metric.independent is not None:
+            p = p_value(estimate - metric.independent, values - metric.independent)
+            found["p_value"], about = np.where(enough, p, np.nan), ""
+        found |= {"n_replicates": np.full(len(estimate), len(values)), "n_undefined": undefined}
+        found["note"] = [
             joined_notes(reason, "" if some else "no two replicates are defined", about)
             for reason, some in zip(result.estimates["undefined"].values, enough, strict=True)
-        ],
-    )
+        ]
+        table = xr.Dataset({name: ("pair", values) for name, values in found.items()})
+        parts.append(table.assign_coords(way=way))
+    labels: dict[Any, Any] = {name: ("pair", values) for name, values in result.pairs.items()}
+    null = xr.concat(parts, "way").transpose("pair", "way")
+    return null.assign_coords(labels | {"pair": result.table["pair"].values})
 
 
 def test_copy_model(result: Result) -> pd.DataFrame:

@@ -32,7 +32,7 @@ from alikely.estimates.analysis import (
     counted,
     model_name,
 )
-from alikely.estimates.remarks import design_remarks
+from alikely.estimates.notes import design_notes
 from alikely.estimates.result import Result
 from alikely.inference import null
 from alikely.inference.evaluation import option_features
@@ -166,7 +166,7 @@ def _alongside_cells(
     derived = {name: function(cells) for name, function in metric.derived.items()}
     if "inclusion" in table:
         # Tests of independence need counts; weighted counts are not counts.
-        return of_pairs({"remark": design_remarks(table, estimates)} | derived)
+        return of_pairs({"note": design_notes(table, estimates)} | derived)
     unit = design.unit(table)
     # Two-sided, around the value of independent observers, if that is one number.
     middle = metric.independent if design.n_null else None
@@ -193,7 +193,7 @@ def _alongside_cells(
         draws = null.null_draws(cells, design.n_null, metric, seed)
         found["p_null"] = null.p_value(value - middle, draws - middle)
     if recurs.any() and not recurs.all():
-        found["remark"] = np.where(recurs, note("repeats-no-tests"), "").astype(object)
+        found["note"] = np.where(recurs, note("repeats-no-tests"), "").astype(object)
     return of_pairs(found | derived)
 
 
@@ -254,8 +254,8 @@ def _alongside_labels(
     found = agreement_of_classes(table)
     if "inclusion" in table:
         # Other columns describe unweighted counts.
-        remark = design_remarks(table, estimates)
-        return of_pairs({"n_joint_errors": found["n_joint_errors"], "remark": remark})
+        notes = design_notes(table, estimates)
+        return of_pairs({"n_joint_errors": found["n_joint_errors"], "note": notes})
     return of_pairs({k: found[k] for k in ("n_joint_errors", *metric.alongside) if k in found})
 
 
@@ -267,11 +267,11 @@ def _draw_labels(
     draws = agreement_draws(table, design.n_draws, metric, seed, cluster=design.unit(table))
     own = chained(draws, table, metric, design.sampler, clustered=True)
     number, total = table["cells"].values[:, 3], table["cells"].values.sum(axis=1)
-    remarks = _texts(len(number))
-    remarks[(number == total) & (number < CHOSEN)] = note("all-joint-errors", least=CHOSEN)
-    remarks[number < TOO_FEW] = note("too-few-joint-errors", least=TOO_FEW)
-    remarks[number == 0] = ""
-    return {"posterior": own} | of_pairs({"posterior_remark": remarks})
+    notes = _texts(len(number))
+    notes[(number == total) & (number < CHOSEN)] = note("all-joint-errors", least=CHOSEN)
+    notes[number < TOO_FEW] = note("too-few-joint-errors", least=TOO_FEW)
+    notes[number == 0] = ""
+    return {"posterior": own} | of_pairs({"posterior_note": notes})
 
 
 def _require_auto(metric: Metric, design: Design) -> None:
@@ -317,8 +317,8 @@ def analyse_rows(trials: Any, metric: Metric, design: Design) -> Result:
     estimates = found["estimates"].to_dataset()
     for name in OF_PAIRING:
         estimates[name] = xr.full_like(estimates[name], np.nan, dtype=np.float64)
-    remarks = np.full(estimates.sizes["pair"], LOST, dtype=object)
-    found["estimates"] = xr.DataTree(estimates.assign(remark=("pair", remarks)))
+    notes = np.full(estimates.sizes["pair"], LOST, dtype=object)
+    found["estimates"] = xr.DataTree(estimates.assign(note=("pair", notes)))
     found.attrs["pairing"] = "lost"
     return Result(found)
 
@@ -352,18 +352,18 @@ def _draw_rows(
         "copy_probability": model["copy_probability"].mean(("chain", "draw")).values,
     }
     few = note("few-limit-draws") if n_draws * (1 - prob) / 2 < BEYOND else ""
-    remarks = _texts(table.sizes["pair"])
+    notes = _texts(table.sizes["pair"])
     for k, (r_hat, bounded) in enumerate(zip(drawn.r_hat, drawn.bounded, strict=True)):
         apart = note("chains-apart", r_hat=r_hat) if r_hat > R_HAT else ""
         open_ = UNBOUNDED if bounded < (1 + prob) / 2 else ""
-        remarks[k] = "; ".join(filter(None, (apart, few, open_)))
+        notes[k] = "; ".join(filter(None, (apart, few, open_)))
     groups = {
         "posterior": chained(drawn.values, table, metric, "gibbs"),
         "rows": model,
         "populations": drawn.populations,
     }
     groups = {name: group for name, group in groups.items() if len(group)}
-    return groups | of_pairs({"posterior_remark": remarks} | found)
+    return groups | of_pairs({"posterior_note": notes} | found)
 
 
 # Ratings.
@@ -463,7 +463,7 @@ def _alongside_readings(
         of_errors, unlike = np.full(len(of_errors), np.nan), _texts(len(of_errors))
     missing = np.zeros(table.sizes["pair"], dtype=np.int64)
     rare = np.zeros(table.sizes["pair"])
-    remarks = _texts(table.sizes["pair"])
+    notes = _texts(table.sizes["pair"])
     names, response = table["observer"].values, table["response"].values
     ends = np.stack([table["first"].values, table["second"].values], axis=1)
     group = table["pair_group"].values
@@ -494,11 +494,11 @@ def _alongside_readings(
         parts += [note("one-class", who=listed(alone))] if alone else []
         if unlike[entry] and number.max(initial=0) > 1:
             parts.append(note("ec-undefined", why=str(unlike[entry])))
-        remarks[entry] = "; ".join(parts)
+        notes[entry] = "; ".join(parts)
     known_of = {"error_consistency": of_errors, "n_missing": missing, "n_minority_ratings": rare}
     if together:
         known_of["n_readers"] = table["readers"].values.sum(axis=1)
-    return of_pairs(known_of | {"remark": remarks})
+    return of_pairs(known_of | {"note": notes})
 
 
 # Options.
@@ -511,12 +511,12 @@ def _alongside_options(
     soft = metric.counts == "probabilities"
     names = ("agreement", "chance_agreement", "same_wrong", "same_wrong_chance")
     found: dict[str, Any] = {name: np.full(table.sizes["pair"], np.nan) for name in names}
-    remarks = _texts(table.sizes["pair"])
+    notes = _texts(table.sizes["pair"])
     for block in blocks(table):
         ready = option_features(block, soft)
         sums = ready.sums(np.ones((1, ready.design.shape[1])))
         lacking = table["cells"].values[block.rows].sum(axis=1) - sums.number[0].astype(np.int64)
-        remarks[block.rows] = [note("no-probabilities", n=int(n)) if n else "" for n in lacking]
+        notes[block.rows] = [note("no-probabilities", n=int(n)) if n else "" for n in lacking]
         mean = [divide(part, sums.number)[0] for part in sums]
         found["agreement"][block.rows] = mean[1]
         found["chance_agreement"][block.rows] = chance_agreement(mean[2], mean[3], mean[6])
@@ -529,7 +529,7 @@ def _alongside_options(
     r_p = estimate(table, of_itself, unit)
     of_errors = dataclasses.replace(SAME_WRONG_ANSWER, features=metric.features)
     found["same_wrong_se"] = estimate(table, of_errors, unit)["se"].values
-    found |= {"r_p": r_p["estimate"].values, "r_p_se": r_p["se"].values, "remark": remarks}
+    found |= {"r_p": r_p["estimate"].values, "r_p_se": r_p["se"].values, "note": notes}
     if not soft:
         found["n_joint_errors"] = table["cells"].values[:, 3]
     return of_pairs(found)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from alikely._base.checks import one_of
 from alikely._base.intervals import percent
 from alikely._base.names import MISSING, number, p_number, span
-
-Environment = Literal["tabular", "table", "longtable"]
 
 BOUND = re.compile(r"^(?:(?P<method>\w+)_)?(?P<kind>eti|hdi|ci)(?P<percent>[\d.]+)$")
 # Columns that intervals without their own center are joined with.
@@ -52,7 +49,6 @@ def latex_table(
     digits: int = 3,
     caption: str | None = None,
     label: str | None = None,
-    environment: Environment | None = None,
     headings: Mapping[str, str] | None = None,
     leading_zero: bool = True,
 ) -> str:
@@ -66,9 +62,6 @@ def latex_table(
         Number of decimals, from 0 to 10.
     caption, label : str, optional
         Caption and label, in LaTeX. Either one turns the table into a float.
-    environment : {"tabular", "table", "longtable"}, optional
-        LaTeX environment. Default: ``"table"`` with a caption or label, otherwise ``"tabular"``.
-        ``"longtable"`` can span several pages and requires the LaTeX package longtable.
     headings : mapping of str to str, optional
         Column headings that replace the names of columns.
     leading_zero : bool, default True
@@ -101,14 +94,6 @@ def latex_table(
     \bottomrule
     \end{tabular}
     """
-    if environment is None:
-        environment = "tabular" if caption is None and label is None else "table"
-    one_of("environment", environment, get_args(Environment))
-    if environment == "tabular" and (caption is not None or label is not None):
-        raise ValueError(
-            "environment 'tabular' takes no caption or label; leave environment out, or use "
-            "'table' or 'longtable'"
-        )
     cells, numbers, joined = printed(
         table, digits=digits, headings=headings, leading_zero=leading_zero
     )
@@ -120,7 +105,27 @@ def latex_table(
     form = "".join("r" if name in numbers else "l" for name in cells)
     heads = [_escaped(str(name)) for name in cells]
     cells.columns = [_opening(heads[0]), *heads[1:]]
-    return _rendered(cells, form, environment, caption, label, below)
+    float_ = caption is not None or label is not None
+    # With more cells pandas would omit rows.
+    with pd.option_context("styler.render.max_elements", cells.size + cells.shape[1] + 1):
+        text = (
+            cells.reset_index(drop=True)
+            .style.hide(axis="index")
+            .format(str, escape=None)
+            .to_latex(
+                column_format=form,
+                hrules=True,
+                environment="table" if float_ else None,
+                caption=caption,
+                label=label,
+                position_float="centering" if float_ else None,
+            )
+        )
+    if below:
+        lines = "\n".join(rf"\par{{\footnotesize {line}\par}}" for line in below)
+        end = r"\end{tabular}"
+        text = text.replace(end, f"{end}\n{lines}", 1)
+    return "% needs \\usepackage{booktabs}\n" + text.rstrip()
 
 
 def printed(
@@ -291,36 +296,3 @@ def _letters(place: int) -> str:
         place, letter = divmod(place - 1, 26)
         text = chr(ord("a") + letter) + text
     return text
-
-
-def _rendered(
-    cells: pd.DataFrame,
-    form: str,
-    environment: Environment,
-    caption: str | None,
-    label: str | None,
-    below: list[str],
-) -> str:
-    # With more cells pandas would omit rows.
-    with pd.option_context("styler.render.max_elements", cells.size + cells.shape[1] + 1):
-        text = (
-            cells.reset_index(drop=True)
-            .style.hide(axis="index")
-            .format(str, escape=None)
-            .to_latex(
-                column_format=form,
-                hrules=True,
-                environment=None if environment == "tabular" else environment,
-                caption=caption,
-                label=label,
-                position_float="centering" if environment == "table" else None,
-            )
-        )
-    if below:
-        lines = "\n".join(rf"\par{{\footnotesize {line}\par}}" for line in below)
-        end = rf"\end{{{'tabular' if environment == 'table' else environment}}}"
-        text = text.replace(end, f"{end}\n{lines}", 1)
-    packages = r"\usepackage{booktabs}"
-    if environment == "longtable":
-        packages += r"\usepackage{longtable}"
-    return f"% needs {packages}\n{text.rstrip()}"

@@ -23,7 +23,7 @@ from alikely.inference.influence import covariance_of, estimate, of_items, of_su
 from alikely.inference.intervals import interval
 from alikely.inference.process import four_chains
 from alikely.inference.weighting import student_deviate
-from alikely.margins.checks import entry_remarks
+from alikely.margins.checks import entry_notes
 from alikely.margins.model_margins import decision_margins
 from alikely.margins.posterior import CHECKED, MarginModel, entry_draws
 from alikely.margins.reliability import split_half_reliability
@@ -51,7 +51,7 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
         margins = decision_margins(*several, trials=trials)
     table = margin_table(
         trials, margins, design.pairs, design.by, design.no_response,
-        group=asked["group"], unmatched=asked["unmatched"], cluster=design.cluster,
+        group=asked["group"], cluster=design.cluster,
     )  # fmt: skip
     if design.n_draws:
         model = asked["model"]
@@ -76,7 +76,7 @@ def _alongside(
 ) -> Groups:
     """Reliability of the groups, and the disattenuated estimate."""
     ceilings = _ceilings(table, design, seed)
-    variables: dict[str, Any] = {"remark": entry_remarks(table)}
+    variables: dict[str, Any] = {"note": entry_notes(table)}
     variables |= _corrected(table, ceilings, estimates["estimate"].values)
     return {"ceilings": ceilings} | of_pairs(variables)
 
@@ -107,7 +107,7 @@ def _draw(
         "scale": np.where(models, "margin", "share" if model == "moments" else "strength").astype(
             object
         ),
-        "posterior_remark": found["note"].values,
+        "posterior_note": found["note"].values,
         **{name: found[name].values for name in CHECKED[model]},
     }
     return groups | of_pairs(variables)
@@ -171,7 +171,6 @@ DEFAULTS: dict[str, Any] = {
     "group": "kind",
     "n_alternatives": None,
     "model": "moments",
-    "unmatched": "error",
 }
 MARGINS = Kind(
     _count,

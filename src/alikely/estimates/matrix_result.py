@@ -25,11 +25,10 @@ from alikely.data.counting import Packed
 from alikely.data.summaries import DATA_SUMMARY
 from alikely.data.trials import Trials
 from alikely.estimates.matrix_answers import answers_of, responses_of
+from alikely.estimates.methods import chosen_interval
+from alikely.estimates.notes import few_clusters, joined
 from alikely.estimates.pair_result import page_columns as page_columns
-from alikely.estimates.remarks import few_clusters, joined
 from alikely.estimates.result import LABELS, Result, of_kind
-from alikely.estimates.sentences import PLACES as LABELED
-from alikely.estimates.sentences import Phrases, capital, chosen_interval
 from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.metrics.pair_sums import combined_influence
 
@@ -241,31 +240,6 @@ def summary(
     )
 
 
-def sentence(matrix: Result, *, ci_prob: float, ci_kind: CiKind, digits: int) -> str:
-    """Describe the extremes, what intervals generalize to, and the tests."""
-    place, n_places = place_dim(matrix), len(place_names(matrix))
-    metric, values, n = matrix.metric, matrix.estimates["estimate"].values, len(matrix.observers)
-    where = f", {n_places:,} {place}s" if place else ""
-    pairs = counted(n * (n - 1) // 2, "pair")
-    over = f"{values.size:,} comparisons ({pairs} of {n:,} observers{where})"
-    defined = np.isfinite(values)
-    if not defined.any():
-        return f"{capital(metric.label)} is undefined for all {over}."
-    method = "posterior" if "posterior_lower" in matrix.estimates else "analytic"
-    say = Phrases(metric, method, ci_prob, ci_kind, digits)
-    least, most = (
-        matrix.summary(top=1, lowest=low, intervals=[method]).iloc[0] for low in (True, False)
-    )
-    parts = [say.ranged(over, least, most, float(np.median(values[defined])), LABELED)]
-    if lost := int((~defined).sum()):
-        parts.append(f"{capital(metric.label)} is undefined for {lost:,}.")
-    how = "posterior, computed from counts" if method == "posterior" else "analytic"
-    parts.append(say.speak(how, matrix.data.attrs))
-    if "p_adjusted" in matrix.estimates:
-        parts.append(say.tests(matrix.estimates["p_adjusted"].values, " by Fisher's exact test"))
-    return " ".join(parts)
-
-
 def method(result: Result, interval: str | None = None) -> str:
     """Return the method of the interval that a page shows."""
     return chosen_interval(entries(result, np.arange(1)), interval)
@@ -412,7 +386,7 @@ def entries(result: Result, flat: NDArray[np.intp], *, answers: bool = False) ->
             )
             found[str(name)] = ("pair", grid.ravel()[flat])
     found["undefined"] = ("pair", _reasons(result, counts, flat))
-    found["remark"] = ("pair", np.array(_remarks(result, found, counts), dtype=object))
+    found["note"] = ("pair", np.array(_notes(result, found, counts), dtype=object))
     if cluster_column(result):
         found["interval_center"] = found["estimate"]
     groups = {"observed_data": table, "estimates": xr.Dataset(found, {"pair": table["pair"]})}
@@ -465,16 +439,16 @@ def _reasons(
     return np.where(defined, "", reasons).astype(object)
 
 
-def _remarks(result: Result, found: Mapping[str, Any], counts: NDArray[np.int64]) -> list[str]:
+def _notes(result: Result, found: Mapping[str, Any], counts: NDArray[np.int64]) -> list[str]:
     """Notes on entries that use fewer trials than both answered, or few clusters."""
-    remarks = [np.full(len(counts), "", dtype=object)]
+    notes = [np.full(len(counts), "", dtype=object)]
     if "n_used" in found:
         used, total = found["n_used"][1], counts.sum(axis=1)
         for row in np.flatnonzero(used < total):
-            remarks[0][row] = note("trials-used", n=int(used[row]), total=int(total[row]))
+            notes[0][row] = note("trials-used", n=int(used[row]), total=int(total[row]))
     if "n_clusters" in found:
-        remarks.append(few_clusters(cluster_column(result), found["n_clusters"][1]))
-    return joined(remarks)
+        notes.append(few_clusters(cluster_column(result), found["n_clusters"][1]))
+    return joined(notes)
 
 
 def pair_ends(result: Result) -> NDArray[np.intp]:

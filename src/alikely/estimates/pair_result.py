@@ -1,4 +1,4 @@
-"""Results of pairs: table, sentences, draws and selection."""
+"""Results of pairs: table, draws and selection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from alikely._base.names import listed, nearest
 from alikely._base.notes import codes, note, told
 from alikely.data.repeats import unequal_answers
 from alikely.data.tables import SEPARATOR
-from alikely.estimates.remarks import (
+from alikely.estimates.methods import PLACES, chosen_interval, shown_methods
+from alikely.estimates.notes import (
     apart,
     cautions,
     cluster_note,
@@ -29,7 +30,6 @@ from alikely.estimates.remarks import (
     scarcity,
     wide,
 )
-from alikely.estimates.sentences import PLACES, chosen_interval, result_sentence, shown_methods
 from alikely.inference.cell_limits import WITHOUT_DRAWS, posterior_quantiles
 from alikely.inference.intervals import adjusted_p_values, analytic_interval, interval
 from alikely.inference.resampling import bca_of_table
@@ -38,13 +38,12 @@ from alikely.metrics import consistency
 
 if TYPE_CHECKING:
     from alikely.estimates.result import Result
-    from alikely.estimates.sentences import PLACES, chosen_interval, result_sentence, shown_methods
 
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 # Either observer of a pair.
 EITHER = "observer"
-# Functions of this kind of result in other files.
-sentence, method = result_sentence, chosen_interval
+# The method whose interval a page shows.
+method = chosen_interval
 # Counts in the tables of labels and of rows, for all their metrics.
 COUNTED = ("n_joint_errors", "n_errors_a", "n_errors_b")
 # Tests against independent observers: tables show the first available, others on request.
@@ -296,25 +295,25 @@ def _notes(
     defined = undefined == ""
     known = {str(name): frame[name].to_numpy() for name in frame}
     known |= {"cells": result.table["cells"].values} if "cells" in result.table else {}
-    remarks = [undefined, scarcity(result.metric, known, known["se"], defined, methods)]
+    notes = [undefined, scarcity(result.metric, known, known["se"], defined, methods)]
     if "cells" in known:
-        remarks.append(cautions(result.metric, known["cells"], defined, methods))
-    if "remark" in estimates:
-        remarks.append(estimates["remark"].values)
+        notes.append(cautions(result.metric, known["cells"], defined, methods))
+    if "note" in estimates:
+        notes.append(estimates["note"].values)
     if width is not None:
-        if "posterior_remark" in estimates:
-            remarks.append(estimates["posterior_remark"].values)
-        remarks.append(wide(width))
-        remarks.append(np.full(len(frame), few, dtype=object))
-        remarks.append(np.where(recurring(result), cluster_note(result), "").astype(object))
-    remarks.append(np.full(len(frame), repeats_note(result), dtype=object))
-    remarks.append(unequal_answers(result.table))
-    remarks.append(missing_notes(result, frame))
+        if "posterior_note" in estimates:
+            notes.append(estimates["posterior_note"].values)
+        notes.append(wide(width))
+        notes.append(np.full(len(frame), few, dtype=object))
+        notes.append(np.where(recurring(result), cluster_note(result), "").astype(object))
+    notes.append(np.full(len(frame), repeats_note(result), dtype=object))
+    notes.append(unequal_answers(result.table))
+    notes.append(missing_notes(result, frame))
     if numbered := result.table.attrs.get("numbered", ""):
         there = frame["dataset"].isin([*numbered.split(SEPARATOR), ALL_DATA])
-        remarks.append(np.where(there, NUMBERED, "").astype(object))
+        notes.append(np.where(there, NUMBERED, "").astype(object))
     for name, reason in result.metric.unreliable.items():
         if name in (*methods, *columns):
-            remarks.append(np.full(len(frame), note("unreliable", why=reason), dtype=object))
+            notes.append(np.full(len(frame), note("unreliable", why=reason), dtype=object))
     # An undefined estimate often has no posterior for the same reason: one note is enough.
-    return joined(remarks)
+    return joined(notes)

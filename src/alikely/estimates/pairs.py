@@ -95,9 +95,8 @@ def compare(
     trials : Trials or xarray.Dataset
         As in `error_consistency`.
     metric : str or Metric
-        Name or short name of a registered metric (`alikely.metrics.metrics`), a custom metric, or a
-        metric with options, such as ``alikely.metrics.get_metric("error_similarity",
-        mixture="pooled")``.
+        Name or short name of a registered metric, a custom metric, or a metric with options, such
+        as ``alikely.metrics.get_metric("error_similarity", mixture="pooled")``.
     pairs, by, no_response, n_draws, cluster, ci_prob, rng
         As in `error_consistency`. If the metric is not symmetric, such as ``"copy_probability"``,
         the first observer of a pair is the reference, and pairs of observers of the same kind
@@ -442,7 +441,7 @@ def error_similarity(
     return _compared(**locals())
 
 
-def decision_margin_consistency(  # noqa: PLR0913
+def decision_margin_consistency(
     trials: Trials,
     margins: Any = None,
     pairs: Pairs = "all",
@@ -451,7 +450,6 @@ def decision_margin_consistency(  # noqa: PLR0913
     group: str = "kind",
     n_alternatives: int | None = None,
     model: MarginModel = "moments",
-    unmatched: Literal["error", "accept"] = "error",
     no_response: Literal["error", "drop"] = "error",
     n_resamples: int | None = None,
     n_draws: int | None = None,
@@ -497,9 +495,6 @@ def decision_margin_consistency(  # noqa: PLR0913
           and a group. The distribution of strengths can have any skewness and tail weight, and the
           posterior of `alikely.models.item_margins`, computed by quadrature, allows for deviations
           from this distribution. If only correctness is known, `n_alternatives` is required.
-    unmatched : {"error", "accept"}
-        What to do if fewer than half of a model's items match items with responses: raise an error,
-        or compare the model on the matching items.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error, or to drop it.
     n_resamples : int
@@ -540,7 +535,9 @@ def decision_margin_consistency(  # noqa: PLR0913
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If an option is invalid, or if the trials and margins do not allow the comparison.
+        If an option is invalid, or if the trials and margins do not allow the comparison. If fewer
+        than half of a model's items match items with responses; leave out the margins of other
+        items to compare the model on the matching items.
 
     Notes
     -----

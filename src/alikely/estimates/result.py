@@ -22,13 +22,14 @@ from alikely._base.intervals import CiKind, Intervals, check_interval
 from alikely._base.names import listed
 from alikely.data.trials import Trials
 from alikely.estimates.latex import latex_table, printed
-from alikely.estimates.sentences import bounds_of
+from alikely.estimates.methods import bounds_of
 from alikely.inference.cell_limits import WITHOUT_DRAWS
-from alikely.metrics import Metric, get_metric, metrics
+from alikely.metrics import Metric, get_metric
 from alikely.metrics.cell_priors import CellPrior, cell_prior
+from alikely.metrics.metric import metrics
 
 if TYPE_CHECKING:
-    from alikely.report import Report
+    from alikely.report.pages import Report
 
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 CHAINS = "chains"
@@ -36,7 +37,7 @@ Population = Literal["images", "observers", "both"]
 # Headings of tables for papers where they are not the columns.
 HEADINGS = {"ceiling_normalized": "ceiling-normalized", "n_entries": "entries"}
 # Version of the file layout.
-FORMAT = 2
+FORMAT = 3
 ATTRIBUTES = ("kind", "metric", "ci_prob", "ci_kind", "alikely_version")
 
 
@@ -198,9 +199,10 @@ class Result:
         """The functions of this kind of result."""
         return importlib.import_module(KINDS[self.kind].module)
 
-    def _call(self, name: str, **options: Any) -> Any:
+    def _call(self, name: str, function: Any = None, **options: Any) -> Any:
         """Call a function of this kind with the options it takes; other options must be unset."""
-        what, function = KINDS[self.kind].what, getattr(self._functions, name, None)
+        what = KINDS[self.kind].what
+        function = function or getattr(self._functions, name, None)
         if function is None:
             raise ValueError(f"a Result of {what} has no {name}")
         known = inspect.signature(function).parameters
@@ -336,6 +338,8 @@ class Result:
         ci_prob: float | None = None,
         ci_kind: CiKind | None = None,
         digits: int = 2,
+        mean: Any = None,
+        difference: tuple[Any, Any] | None = None,
     ) -> str:
         """Describe the result in sentences suitable for a paper.
 
@@ -349,6 +353,11 @@ class Result:
             Default: as in the analysis.
         digits : int
             Number of decimals.
+        mean : str, sequence of str, or mapping, optional
+            For pairs: describe the mean of these entries, selected as in `alikely.mean`.
+        difference : tuple, optional
+            Describe one difference. For pairs: two selections of entries, as in
+            `alikely.difference`. For scores: the names of two models.
 
         Returns
         -------
@@ -360,13 +369,15 @@ class Result:
               differ from independent observers after adjustment for multiple comparisons.
             - For scores: the lowest and the highest score, the human-human consistency, and the
               number of differences that are significant after adjustment.
+            - For a mean or a difference: the estimate, its interval, and whether that excludes 0.
 
             Notes, if any, are added at the end.
 
         Raises
         ------
         ValueError
-            If the result has no such interval, or an option is out of range.
+            If the result has no such interval, an option is out of range, or a selection matches
+            nothing.
 
         Examples
         --------
@@ -380,12 +391,14 @@ class Result:
         (observers fixed). It lies above 0, the value expected for independent errors. The test
         against independent observers gave p = ...
         """
+        # The report is a higher layer, but users expect this method on the result.
+        function = importlib.import_module("alikely.report.sentences").SENTENCES[self.kind]
         prob, kind = self.interval_options(ci_prob, ci_kind)
-        text = self._call(
-            "sentence", generalize_to=generalize_to, level=level, interval=interval, ci_prob=prob,
-            ci_kind=kind, digits=digits,
+        text: str = self._call(
+            "sentence", function, generalize_to=generalize_to, level=level, interval=interval,
+            ci_prob=prob, ci_kind=kind, digits=digits, mean=mean, difference=difference,
         )  # fmt: skip
-        return str(text)
+        return text
 
     def to_latex(
         self,

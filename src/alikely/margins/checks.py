@@ -244,7 +244,7 @@ def pair_sides(
 # Notes on the data of entries
 
 
-def model_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
+def model_notes(table: xr.Dataset, system: int, group: int) -> list[str]:
     """List notes on unusual margins of a model in a group of trials."""
     name = table["observer"].values[system]
     margins = table["margins"].values[system]
@@ -278,7 +278,7 @@ def model_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
     return texts
 
 
-def group_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
+def group_notes(table: xr.Dataset, system: int, group: int) -> list[str]:
     """List notes on unequal numbers of responses of a group in a group of trials."""
     shown = table["member_shown"].values[table["member_group"].values == system]
     shown = shown[:, (table["trial_group"].values == group) & shown.any(axis=0)]
@@ -298,13 +298,13 @@ def group_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
     return texts
 
 
-def entry_remarks(table: xr.Dataset) -> NDArray[np.object_]:
+def entry_notes(table: xr.Dataset) -> NDArray[np.object_]:
     """Return the notes on the data of each entry."""
     names, evaluated = table["observer"].values, table["is_model"].values
     ends = np.stack([table["first"].values, table["second"].values], axis=1).tolist()
     groups = table["pair_group"].values.tolist()
     known = {
-        (s, group): (model_remarks if evaluated[s] else group_remarks)(table, s, group)
+        (s, group): (model_notes if evaluated[s] else group_notes)(table, s, group)
         for pair, group in zip(ends, groups, strict=True)
         for s in pair
     }

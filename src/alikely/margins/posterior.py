@@ -115,7 +115,7 @@ def entry_draws(
         if model == "moments" or not groups:
             limits[:, pair] = moment_limits(total, levels)
             ends = interval(limits[:, [pair]].astype(np.float32), ci_prob, "eti")[0]
-            told = [total.reason] if total.reason else _remarks(entry, ends)
+            told = [total.reason] if total.reason else _notes(entry, ends)
         elif reason := _without_strengths(table, systems, groups, items):
             limits[:, pair], influences, told = np.nan, np.zeros(len(items)), [reason]
         else:
@@ -277,7 +277,7 @@ def _said(model: str, found: dict[str, float]) -> dict[str, str]:
     return said
 
 
-def _remarks(entry: _Entry, bounds: Floats) -> list[str]:
+def _notes(entry: _Entry, bounds: Floats) -> list[str]:
     """Notes on moments."""
     rho, found = entry.total.rho, entry.found
     said = _said("moments", found)

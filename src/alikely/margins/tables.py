@@ -15,7 +15,6 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.checks import one_of
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.columns import ITEM_COLUMNS
@@ -45,12 +44,10 @@ def margin_table(
     no_response: Literal["error", "drop"] = "error",
     *,
     group: str = "kind",
-    unmatched: Literal["error", "accept"] = "error",
     cluster: str | None = None,
 ) -> xr.Dataset:
     """Align margins of models with responses of groups of observers."""
     data = trials.data
-    one_of("unmatched", unmatched, ("error", "accept"))
     names, kinds, members = _systems(data, margins, group)
     # Models are last, each with its observer in the trials, if any.
     model = np.arange(len(names)) >= len(names) - (
@@ -85,13 +82,14 @@ def margin_table(
     )
     mixed = model[first] != model[second]
     compared = dict.fromkeys([*first[mixed].tolist(), *second[mixed].tolist()])
-    for s in compared if unmatched == "error" else ():
+    for s in compared:
         # Pairs without any common item are named below.
         if 0 < matched[s] < LEAST_MATCHED * (matched[s] + min(alone[s], missing[s])):
             raise ValueError(
                 f"of the items of {names[s]!r} {matched[s]} are among those that were answered, "
                 f"{alone[s]} are not, and {missing[s]} that were answered have no margin; label "
-                "items and conditions alike in trials and margins, or give unmatched='accept'"
+                "items and conditions alike in trials and margins, or leave out the margins of "
+                "other items"
             )
     _refuse_strangers(names, there, items["dataset"].to_numpy(object), first, second)
     marks = np.where(model[:, None], index > 0, right), np.where(model[:, None], there, shown)

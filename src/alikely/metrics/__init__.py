@@ -4,24 +4,18 @@ from __future__ import annotations
 
 # Also imported to register their metrics.
 from alikely.metrics import bounds, errors, margins, ratings  # noqa: F401
-from alikely.metrics.answers import Answers
 from alikely.metrics.consistency import ERROR_CONSISTENCY, error_consistency
 from alikely.metrics.copying import copy_probability
-from alikely.metrics.metric import Metric, get_metric, metrics, register
-from alikely.metrics.options import capa_matrices, same_wrong_answers
-from alikely.metrics.trust import Trust
+from alikely.metrics.metric import Metric, get_metric, register
+from alikely.metrics.options import capa_matrices
 
 __all__ = [
     "ERROR_CONSISTENCY",
-    "Answers",
     "Metric",
-    "Trust",
     "bounds",
     "capa_matrices",
     "copy_probability",
     "error_consistency",
     "get_metric",
-    "metrics",
     "register",
-    "same_wrong_answers",
 ]

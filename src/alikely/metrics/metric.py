@@ -117,8 +117,9 @@ class Metric:
         - ``"rows"``: error rows of both observers
         - ``"margins"``: moments of the two margins ``a`` and ``b``: ``1, a, b, a^2, b^2, a b``
         - ``"options"``, ``"probabilities"``: responses among options
-        - a function that takes `alikely.metrics.Answers`, with arrays of shape (pair, trial), and
-          returns features of shape (pair, trial, K)
+        - a function of the responses of pairs, with the attributes ``correct_a, correct_b,
+          response_a, response_b, truth``, arrays of shape (pair, trial). It returns features of
+          shape (pair, trial, K)
     gradient : callable, optional
         Function of sums that returns the derivative of the value with respect to each sum. Default:
         complex-step differentiation, or central differences if `value` does not accept complex
@@ -165,7 +166,7 @@ class Metric:
         Columns of `alongside` and `derived` that tables show only on request.
     rests_on : (str, str)
         Variable and column heading of the count that tables show. Default: determined by `counts`.
-    trust : Trust
+    trust : alikely.metrics.trust.Trust
         Conditions under which intervals are unreliable. Default: determined by `counts`.
     caution : callable, optional
         For ``"correctness"``: function of counts ``(pair, K)`` that returns strings ``(pair,)``:
@@ -517,19 +518,7 @@ def _origin(metric: Metric) -> tuple[str, str]:
 
 
 def metrics() -> dict[str, Metric]:
-    """List all registered metrics.
-
-    Returns
-    -------
-    dict of str to Metric
-        Metrics by name, in the order of registration.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> list(al.metrics.metrics())[:2]
-    ['error_consistency', 'normalized_error_consistency']
-    """
+    """Return all registered metrics by name, in the order of registration."""
     return dict(_METRICS)
 
 

@@ -252,34 +252,7 @@ def _both_wrong(sums: OptionSums) -> Floats:
 def same_wrong_answers(
     values: ArrayLike, truth: ArrayLike, n_options: ArrayLike | None = None
 ) -> dict[int, tuple[Floats, Floats, float]]:
-    """Count joint errors by number of options, and compute their agreement and chance agreement.
-
-    Parameters
-    ----------
-    values, truth, n_options : array_like
-        As in `capa_matrices`.
-
-    Returns
-    -------
-    dict of int to (ndarray, ndarray, float)
-        Three values for each number of options:
-
-        - expected number of joint errors (observer, observer)
-        - proportion of joint errors with the same response; NaN without joint errors
-        - proportion expected by chance, ``1 / (options - 1)``
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `capa_matrices`.
-
-    Examples
-    --------
-    >>> answers = [[0, 1, 2, 1], [0, 0, 2, 2]]
-    >>> found = same_wrong_answers(answers, [1, 1, 3, 0], n_options=[2, 2, 4, 4])
-    >>> {k: (n[0, 1].item(), share[0, 1].item()) for k, (n, share, _) in found.items()}
-    {2: (1.0, 1.0), 4: (2.0, 0.5)}
-    """
+    """Number, agreement and chance agreement of joint errors by number of options."""
     array, right, options = _checked(values, truth, n_options)
     found = {}
     for k in np.unique(options).tolist():

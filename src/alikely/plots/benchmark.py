@@ -26,8 +26,8 @@ from alikely.benchmark.levels import (
     population_of,
     system_names,
 )
+from alikely.estimates.methods import bounds_of
 from alikely.estimates.result import Result, of_kind
-from alikely.estimates.sentences import bounds_of
 from alikely.metrics import get_metric
 from alikely.plots._style import (
     METHODS,

@@ -11,8 +11,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from alikely._base.checks import one_of
+from alikely.estimates.methods import shown_methods
 from alikely.estimates.result import Result, of_kind
-from alikely.estimates.sentences import shown_methods
 from alikely.planning.numbers import check_whole
 from alikely.plots._style import METHODS, axes_or_new, legend, name_rows, rows_shown, styled
 from alikely.plots.pairs import position_of

@@ -1,4 +1,3 @@
-from .pages import Report as Report
 from .pages import make_report as make_report
 
-__all__ = ["Report", "make_report"]
+__all__ = ["make_report"]

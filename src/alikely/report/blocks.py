@@ -17,8 +17,8 @@ from alikely._base.frames import ordered
 from alikely._base.names import MISSING, counted
 from alikely.estimates.latex import HEADINGS as SHARED
 from alikely.estimates.latex import printed
-from alikely.estimates.sentences import NUMBER, capital, merged_remarks
 from alikely.plots._style import column, svg_of
+from alikely.report.sentences import NUMBER, capital, merged_notes
 
 # Rows of a table that are shown at once; all rows follow folded, 50 at a time.
 ROWS = 10
@@ -261,7 +261,7 @@ def numbered_notes(sections: Sequence[Section]) -> tuple[list[Section], list[str
         (title, table), first = tables[part["table"].iloc[0]], part["table"].iloc[0]
         n, of = part.loc[part["table"] == first, "row"].nunique(), len(table.cells)
         where = f"{'all' if n == of > 1 else f'{n:,} of'} {counted(of, 'row')} in {title}"
-        items.append(f"{capital(*merged_remarks(merged))} ({where}).")
+        items.append(f"{capital(*merged_notes(merged))} ({where}).")
         advice += [f"Note {number}: {code}." for code in part["code"][part["code"] != ""][:1]]
     found = {id(table): _with_numbers(table, frame[frame["table"] == k])
              for k, (_, table) in enumerate(tables)}  # fmt: skip

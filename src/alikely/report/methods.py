@@ -17,8 +17,8 @@ from alikely._base.packages import versions
 from alikely.benchmark.levels import dataset_names, is_analytic, model_names
 from alikely.estimates.matrix_result import place_dim
 from alikely.estimates.result import Result
-from alikely.estimates.sentences import capital, interval_words, method_words
 from alikely.report.blocks import Block, Code, Items, Section, Text, table_of
+from alikely.report.sentences import capital, interval_words, method_words
 
 ENTRY = re.compile(r"^@\w+\{(?P<key>\w+),\n(?P<fields>.*?)^\}", re.MULTILINE | re.DOTALL)
 FIELD = re.compile(r"^  (?P<name>\w+) = \{(?P<value>.*)\},?$", re.MULTILINE)

@@ -103,7 +103,7 @@ def make_report(
     *results: Result,
     trials: Trials | None = None,
     title: str | None = None,
-    remarks: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> Report:
     """Create an HTML report of results.
 
@@ -116,7 +116,7 @@ def make_report(
         The trials that were analyzed. By default, the report uses the counts and kinds in the
         results.
     title : str, optional
-    remarks : sequence of str
+    notes : sequence of str
         Paragraphs below the title.
 
     Returns
@@ -151,7 +151,7 @@ def make_report(
         raise TypeError(f"trials must be alikely.Trials, got {type(trials).__name__}")
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a text, got {type(title).__name__}")
-    remarks = [str(remark) for remark in entries("remarks", remarks)]
+    notes = [str(text) for text in entries("notes", notes)]
     if not results:
         raise ValueError("a report needs at least one result, such as al.error_consistency(trials)")
     trees = [
@@ -175,8 +175,8 @@ def make_report(
             sections += parts
         read = data_section(trees, trials)
         labels = {result.metric.label for result in results}
-        sections, notes, advice = numbered_notes(_named_apart([read, *sections], labels))
-        noted = Items(notes, numbered=True) if notes else Text("There are no notes.")
+        sections, found, advice = numbered_notes(_named_apart([read, *sections], labels))
+        noted = Items(found, numbered=True) if found else Text("There are no notes.")
         sections = [
             Section("Findings", leads),
             Section("What to keep in mind", [noted]),
@@ -188,7 +188,7 @@ def make_report(
         blocks = [block for section in sections for block in section.blocks]
         blocks += [block.figure for block in leads if isinstance(block, Lead) and block.figure]
         failures = [f"{block.what} {block.why}" for block in blocks if isinstance(block, Failure)]
-        return Report(_page(heading, remarks, sections), heading, tuple(failures))
+        return Report(_page(heading, notes, sections), heading, tuple(failures))
 
 
 def _check_observers(results: Sequence[Result], trials: Trials) -> None:
@@ -216,7 +216,7 @@ def _named_apart(sections: list[Section], labels: set[str]) -> list[Section]:
     return named
 
 
-def _page(title: str, remarks: Sequence[str], sections: list[Section]) -> str:
+def _page(title: str, notes: Sequence[str], sections: list[Section]) -> str:
     """The page; whatever it is given is escaped but for drawings and scripts of its own."""
     folder = files("alikely.report").joinpath("page")
     style, script, template = (
@@ -227,6 +227,6 @@ def _page(title: str, remarks: Sequence[str], sections: list[Section]) -> str:
     )
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment.from_string(template).render(
-        title=title, remarks=remarks, sections=sections, style=Markup(style),
+        title=title, notes=notes, sections=sections, style=Markup(style),
         script=Markup(script), script_hash=f"sha256-{digest}",
     )  # fmt: skip

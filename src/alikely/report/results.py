@@ -13,18 +13,11 @@ from alikely._base.names import MISSING, counted, listed, number
 from alikely.benchmark.benchmark import ceilings, differences, ranks
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
 from alikely.benchmark.levels import dataset_names, human_kind, is_analytic, model_names
-from alikely.benchmark.readers import POPULATION
 from alikely.benchmark.tables import NO_METHOD, is_plug_in, not_valid
 from alikely.benchmark.trees import families, members
-from alikely.benchmark.words import SPEAKS
 from alikely.estimates.contrasts import model_means, observer_differences
+from alikely.estimates.methods import PLACES, bounds_of, chosen_interval
 from alikely.estimates.result import Result
-from alikely.estimates.sentences import (
-    PLACES,
-    Phrases,
-    chosen_interval,
-    population_words,
-)
 from alikely.plots._style import COLORS, name_rows, new_axes, styled
 from alikely.plots.agreement import plot_agreement
 from alikely.plots.benchmark import plot_benchmark
@@ -39,6 +32,12 @@ from alikely.report.blocks import (
     attempted,
     figure_of,
     table_of,
+)
+from alikely.report.sentences import (
+    POPULATIONS,
+    READERS_AND_CASES,
+    population_words,
+    said,
 )
 
 # Images and humans are both resampled: the widest of the three populations, and first.
@@ -118,23 +117,23 @@ def _pair_lead(result: Result, figure: Block | None = None, more: Sequence[str] 
     places = [name for name in PLACES if top[name].nunique() > 1]
     top = top[top["estimate"].notna()].head(MOST_IN_LEAD)
     if figure is None and len(top) > 1:
-        say, n = Phrases(metric, chosen, prob, kind, 2), at["estimate"].size
+        n, shown = at["estimate"].size, _ends(top, chosen, bounds_of(chosen, kind, prob))
         which = f"The {len(top)} highest of {n:,} estimates" * (len(top) < n)
         columns = ["observer_a", "observer_b", *places]
         rows = top.set_axis(top[columns].astype(str).agg(", ".join, axis=1))
         figure = figure_of(
-            lambda: _forest({metric.label: rows[_ends(rows, say)]}),
+            lambda: _forest({metric.label: rows[shown]}),
             f"{which or 'Estimates'}{f', with {chosen} intervals' * bool(chosen)}.",
             narrow=False,
         )
     return Lead(question, [*_said(result), *more], figure)
 
 
-def _ends(rows: pd.DataFrame, say: Phrases) -> list[str]:
+def _ends(rows: pd.DataFrame, method: str, bounds: Sequence[str]) -> list[str]:
     """Columns of the center and the bounds of an interval; without a method, the estimate."""
-    center = "posterior_median" if say.method == "posterior" else "estimate"
+    center = "posterior_median" if method == "posterior" else "estimate"
     center = center if center in rows else "estimate"
-    return [center, *((say.lower, say.upper) if say.lower in rows else ("estimate", "estimate"))]
+    return [center, *(bounds if bounds[0] in rows else ("estimate", "estimate"))]
 
 
 def pair_sections(
@@ -275,7 +274,7 @@ def score_sections(scores: Result) -> list[Section]:
 
 def _for(scores: Result, generalize_to: Population = BOTH) -> str:
     """What numbers generalize to."""
-    return f", for {SPEAKS[generalize_to]}" if is_analytic(scores) else ""
+    return f", for {POPULATIONS[generalize_to]}" if is_analytic(scores) else ""
 
 
 def _scores(scores: Result) -> list[Block]:
@@ -457,7 +456,8 @@ def _study(study: Result) -> tuple[Lead, list[Section]]:
     prob, _ = study.interval_options(None, None)
     ends = bound_names("analytic", "ci", prob)
     names = ["estimate", *ends, "se", "n_readers", "n_cases"]
-    what = f"Means over readers. {POPULATION['several' if len(apart) else 'one']}"
+    several = "several" if len(apart) else "single"
+    what = f"Means over readers. {said(several, how='', whom=READERS_AND_CASES)}"
     blocks: list[Block] = [
         table_of(modalities[["modality", *names, "note"]], what, headings=MODALITIES)
     ]

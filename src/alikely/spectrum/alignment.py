@@ -71,9 +71,9 @@ def condition_alignment(
     models, humans : str
         Kinds of the observers.
     metrics : str, Metric, or sequence of these
-        Any metrics for trials, as listed by `alikely.metrics.metrics`; some require class labels.
-        For directed metrics, humans are the reference for models, and the human-human mean averages
-        both directions.
+        Any metrics for trials, as in `alikely.compare`; some require class labels. For directed
+        metrics, humans are the reference for models, and the human-human mean averages both
+        directions.
     no_response : {"error", "drop"}
         As in `alikely.data.joint_correctness`.
     n_resamples : int

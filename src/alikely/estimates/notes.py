@@ -69,9 +69,9 @@ def joined_notes(*notes: str) -> str:
     return "; ".join(dict.fromkeys(filter(None, notes)))
 
 
-def joined(remarks: Iterable[NDArray[Any]]) -> list[str]:
+def joined(notes: Iterable[NDArray[Any]]) -> list[str]:
     """Join the notes of each entry."""
-    every = [np.asarray(own, dtype=object) for own in remarks]
+    every = [np.asarray(own, dtype=object) for own in notes]
     said = [own for own in every if (own != "").any()]
     # Millions of rows share a few texts.
     join = functools.cache(joined_notes)
@@ -115,7 +115,7 @@ def _posterior_alone(metric: Metric, methods: Sequence[str]) -> bool:
     return {*methods} == {"posterior"} and metric.posterior_label == "posterior"
 
 
-def cluster_remarks(
+def cluster_notes(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, cluster: str | None
 ) -> NDArray[np.object_]:
     """Note of each entry on the given clusters, or on clusters that should be given."""
@@ -125,22 +125,22 @@ def cluster_remarks(
     return few_clusters(str(cluster), estimates["n_clusters"].values)
 
 
-def unmatched_remarks(table: xr.Dataset, metric: Metric) -> NDArray[np.object_]:
+def unmatched_notes(table: xr.Dataset, metric: Metric) -> NDArray[np.object_]:
     """Note of each pair on trials with a response by only one of its observers."""
-    remarks = np.full(table.sizes["pair"], "", dtype=object)
+    notes = np.full(table.sizes["pair"], "", dtype=object)
     if metric.counts in ("readings", "rows", "margins") or "inclusion" in table:
-        return remarks
+        return notes
     for block in blocks(table):
         known = (block.correct != LEFT_OUT).astype(np.float32)
         both, own = (known @ known.T)[block.a, block.b], known.sum(axis=1)
         total = own[block.a] + own[block.b] - both
-        remarks[block.rows] = [
+        notes[block.rows] = [
             note("unmatched", n=f"{all_ - common:,.0f}", total=f"{all_:,.0f}")
             if all_ > common
             else ""
             for all_, common in zip(total.tolist(), both.tolist(), strict=True)
         ]
-    return remarks
+    return notes
 
 
 def require_clusters(table: xr.Dataset, cluster: str) -> None:
@@ -264,16 +264,16 @@ def of_design(
     return center, df, notes
 
 
-def design_remarks(table: xr.Dataset, estimates: xr.Dataset) -> NDArray[np.object_]:
+def design_notes(table: xr.Dataset, estimates: xr.Dataset) -> NDArray[np.object_]:
     """Note of each comparison: weighting of items, target population, effective sample size."""
     how = note("weighted-images", generalize_to=SPEAKS[table.attrs["generalize_to"]])
-    remarks = [
+    notes = [
         joined_notes(how, few_images(value, made_for))
         for value, made_for in zip(
             estimates["effective_images"].values, _made_for(table), strict=True
         )
     ]
-    return np.array(remarks, dtype=object)
+    return np.array(notes, dtype=object)
 
 
 def _made_for(table: xr.Dataset) -> list[bool | None]:
