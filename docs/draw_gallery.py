@@ -195,9 +195,13 @@ def what(name: str) -> str:
     function, _, kind = name.partition(" ")
     text = inspect.getdoc(getattr(al, function)) or ""
     if kind:
-        (text,) = re.findall(rf'^- ``"{kind}"``: (.+?)(?=\n- |\n\n|$)', text, re.M | re.S)
+        (text,) = re.findall(rf'^- ``"{kind}"``: (.+?)(?=\n- |\n\n|\Z)', text, re.M | re.S)
         text = re.split(r"[;.,] | \(`", " ".join(text.split()))[0]
-    text = re.split(r" \[|, after", text.splitlines()[0])[0].rstrip(".,").removeprefix("Draw ")
+    text = (
+        re.split(r" \[|, (?:after|as in) ", text.splitlines()[0])[0]
+        .rstrip(".,")
+        .removeprefix("Draw ")
+    )
     return text[0].upper() + text[1:]
 
 

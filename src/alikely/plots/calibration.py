@@ -47,7 +47,7 @@ def plot_calibration(
       band [SBV22]_. A curve with a maximum on the left and a minimum on the right indicates
       intervals that are too narrow; the opposite indicates intervals that are too wide. A single
       maximum or minimum indicates bias
-    - ``"recovery"``: posterior means, with normal 90% intervals, against true values
+    - ``"recovery"``: posterior means against true values, with normal 90% intervals
     - ``"coverage"``: coverage of the 95% intervals of several methods, with a point for each
       setting (`methods`, `x`, `ax`)
 
