@@ -20,8 +20,8 @@ from alikely.inference.cell_limits import posterior_limits
 from alikely.inference.null import elpd, elpd_mid_p, log_bayes_factor
 from alikely.inference.process import pairwise_draws
 from alikely.inference.resampling import joint_draws
-from alikely.metrics import cell_priors
-from alikely.metrics.cell_priors import cell_prior
+from alikely.metrics import consistency
+from alikely.metrics.consistency import cell_prior
 
 # Correct in two thirds, error consistency of .63, and worth fifty trials.
 STRONG = (30.0, 4.0, 4.0, 12.0)
@@ -121,7 +121,7 @@ def test_a_prior_moves_every_posterior(name: str, monkeypatch: pytest.MonkeyPatc
     """The prior that is given, and the one default of all functions."""
     default, strong = (np.asarray(MOVED[name](prior), float) for prior in (None, STRONG))
     if name != "bayes_factor":
-        monkeypatch.setattr(cell_priors, "DEFAULT_PRIOR", cell_prior(STRONG))
+        monkeypatch.setattr(consistency, "DEFAULT_PRIOR", cell_prior(STRONG))
         moved = np.asarray(MOVED[name](None), float)
         assert not np.allclose(default, moved, equal_nan=True)
     if name in EITHER_WAY:
@@ -249,7 +249,7 @@ def test_the_prior_of_the_result_decides_whether_it_biases_a_mean() -> None:
 
 def test_means_name_a_prior_of_unknown_bias() -> None:
     found = result(None)
-    found.data.attrs["prior"] = cell_priors.prior_text({"copy_probability": (1, 1)})
+    found.data.attrs["prior"] = consistency.prior_text({"copy_probability": (1, 1)})
     assert "posterior" not in al.mean(found, intervals="all").index
     note = al.mean(found, intervals=["posterior"]).loc["posterior", "note"]
     assert "a prior on copy_probability biases means and differences by an unknown" in note

@@ -15,7 +15,7 @@ from scored import covariance
 import alikely as al
 from alikely.benchmark.decomposition import added_count, fieller_interval
 from alikely.benchmark.layout import exclude_conditions
-from alikely.benchmark.levels import level_parts
+from alikely.benchmark.tables import level_parts
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.metrics import consistency

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import alikely as al
-from alikely.benchmark.levels import dataset_names
+from alikely.benchmark.tables import dataset_names
 from alikely.data.trials import Trials
 from studies.benchmarks import BenchmarkDesign, population_scores, simulated_benchmark
 

@@ -11,8 +11,8 @@ from scipy import special, stats
 import alikely as al
 from alikely._base.notes import codes
 from alikely.benchmark.decomposition import joint_covariance
-from alikely.benchmark.levels import level_parts
 from alikely.benchmark.ranking import latent_correlation, score_noise
+from alikely.benchmark.tables import level_parts
 from alikely.data.trials import Trials
 
 Figure = Callable[[str], None]

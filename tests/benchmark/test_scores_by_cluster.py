@@ -11,7 +11,7 @@ from scipy import stats
 
 import alikely as al
 from alikely.benchmark.decomposition import added_count, spread
-from alikely.benchmark.levels import level_parts
+from alikely.benchmark.tables import level_parts
 
 ACCURACY = np.array([0.75, 0.78, 0.8, 0.76, 0.72, 0.7])
 KINDS = ["human"] * 4 + ["model"] * 2

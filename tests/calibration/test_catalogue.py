@@ -22,7 +22,7 @@ import alikely as al
 from alikely.calibration.coverage import Coverage
 from alikely.calibration.ranks import Ranks
 from alikely.inference.chains import SamplingWarning, nuts
-from alikely.metrics.cell_priors import check_prior
+from alikely.metrics.consistency import check_prior
 from studies import cards, pages
 from studies.__main__ import main
 from studies.cards import RANKS, in_steps, keep_ranks, kept_branches, kept_ranks, verdict

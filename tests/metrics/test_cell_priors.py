@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from alikely.metrics.cell_priors import CellPrior, cell_prior, check_prior, prior_text
+from alikely.metrics.consistency import CellPrior, cell_prior, check_prior, prior_text
 from alikely.simulate.cells import pattern_cells
 
 # Correlated, uncorrelated, worth many trials.

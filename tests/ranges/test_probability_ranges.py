@@ -17,7 +17,7 @@ from alikely.benchmark import entries, judges, ranking, tables
 from alikely.inference import fisher, intervals, permutation, resampling
 from alikely.margins import checks, reliability
 from alikely.metrics import alternatives
-from alikely.metrics.cell_priors import DEFAULT_PRIOR
+from alikely.metrics.consistency import DEFAULT_PRIOR
 from alikely.models import _mixtures as mixtures
 from alikely.papers import leaderboards as reconstruction
 from alikely.planning import margins as margin_plans

@@ -26,7 +26,7 @@ from alikely.benchmark.decomposition import (
     spread,
 )
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
-from alikely.benchmark.levels import (
+from alikely.benchmark.tables import (
     BY,
     Level,
     dataset_names,

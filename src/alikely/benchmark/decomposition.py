@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from scipy import sparse, special, stats
 
 from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.layout import (
     Items,
     Layout,
@@ -68,6 +69,8 @@ AT = 0.975
 # Fraction of trial-level noise in the variance between humans that is excluded when degrees of
 # freedom are computed.
 NOISE = 0.25
+# Differences in memory at a time, about 160 MB.
+CHUNK = 20_000_000
 
 
 def decomposition(
@@ -422,6 +425,26 @@ def largest_of_differences(df: Floats, n_systems: int, ci_prob: float) -> Floats
     """Critical values for simultaneous intervals of all differences of systems."""
     range_ = stats.studentized_range.ppf(ci_prob, n_systems, np.inf)
     return np.asarray(stats.t.isf(special.ndtr(-range_ / np.sqrt(2)), df))
+
+
+def normal_draws(covariance: Floats, n_draws: int, rng: RandomState) -> Floats:
+    """Draw from a normal distribution with mean 0: (draw, system)."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    generator = np.random.default_rng(seed_sequence(rng))
+    return np.asarray(generator.standard_normal((n_draws, len(root))) @ root.T)
+
+
+def largest_difference(
+    normal: Floats, j: NDArray[np.intp], k: NDArray[np.intp], sd: Floats
+) -> Floats:
+    """Compute the largest of some standardized differences in each draw; 0 if there are none."""
+    largest = np.zeros(len(normal))
+    step = max(1, CHUNK // max(len(j), 1))
+    for start in range(0, len(normal) * bool(len(j)), step):
+        part = normal[start : start + step]
+        largest[start : start + step] = ((part[:, j] - part[:, k]) / sd).max(axis=1)
+    return largest
 
 
 def shares_of_ceiling(

@@ -22,7 +22,7 @@ from alikely._base.checks import require_names
 from alikely._base.names import listed
 from alikely._base.notes import note
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, refuse_own_names
-from alikely.benchmark.levels import BY
+from alikely.benchmark.tables import BY
 from alikely.data.summaries import DATA_SUMMARY
 from alikely.estimates.result import Result, of_kind
 

@@ -30,13 +30,17 @@ from alikely._base.intervals import bound_names
 from alikely._base.notes import note, told
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
-from alikely.benchmark.decomposition import crossed_degrees, degrees_of_images, fieller_set
+from alikely.benchmark.decomposition import (
+    crossed_degrees,
+    degrees_of_images,
+    fieller_set,
+    largest_difference,
+    normal_draws,
+)
 from alikely.benchmark.layout import OVERALL
-from alikely.benchmark.levels import dataset_names, level_parts, model_names
+from alikely.benchmark.tables import dataset_names, level_parts, model_names
 from alikely.estimates.result import Result
 
-# Differences in memory at a time, about 160 MB.
-CHUNK = 20_000_000
 FEWEST_DRAWS = 100
 # Reliability below which scores are mostly noise.
 RELIABLE = 0.5
@@ -93,26 +97,6 @@ def significantly_greater(
         greater[j[declared], k[declared]] = True
         playing &= ~declared
     return greater
-
-
-def normal_draws(covariance: Floats, n_draws: int, rng: RandomState) -> Floats:
-    """Draw from a normal distribution with mean 0: (draw, system)."""
-    values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0))
-    generator = np.random.default_rng(seed_sequence(rng))
-    return np.asarray(generator.standard_normal((n_draws, len(root))) @ root.T)
-
-
-def largest_difference(
-    normal: Floats, j: NDArray[np.intp], k: NDArray[np.intp], sd: Floats
-) -> Floats:
-    """Compute the largest of some standardized differences in each draw; 0 if there are none."""
-    largest = np.zeros(len(normal))
-    step = max(1, CHUNK // max(len(j), 1))
-    for start in range(0, len(normal) * bool(len(j)), step):
-        part = normal[start : start + step]
-        largest[start : start + step] = ((part[:, j] - part[:, k]) / sd).max(axis=1)
-    return largest
 
 
 def rank_sets(

@@ -65,8 +65,7 @@ from alikely.inference.influence import estimate
 from alikely.inference.process import process_draws
 from alikely.inference.resampling import bootstrap, joint_draws
 from alikely.metrics import Metric
-from alikely.metrics.cell_priors import Prior, cell_prior
-from alikely.metrics.consistency import ACCURACY_COLUMNS, accuracies
+from alikely.metrics.consistency import ACCURACY_COLUMNS, Prior, accuracies, cell_prior
 
 N_CHAINS = 4
 # Kinds of draws of pairs from which joint draws of scores are made.

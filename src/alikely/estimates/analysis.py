@@ -31,7 +31,7 @@ from alikely.inference.resampling import bootstrap
 from alikely.inference.sampling import Sampler, check_sampler
 from alikely.margins.moments import FEWEST_CLASSES
 from alikely.metrics import Metric
-from alikely.metrics.cell_priors import Prior, check_prior, prior_text
+from alikely.metrics.consistency import Prior, check_prior, prior_text
 
 # With more pairs, tables take minutes and replicates gigabytes.
 MANY = 20_000

@@ -42,8 +42,8 @@ from alikely.inference.permutation import permutation_p, sign_flip_p
 from alikely.inference.process import four_chains, process_draws, strata_draws
 from alikely.inference.sampling import posterior
 from alikely.metrics import Metric, consistency
-from alikely.metrics.cell_priors import CellPrior, check_prior
 from alikely.metrics.cells import divide
+from alikely.metrics.consistency import CellPrior, check_prior
 from alikely.metrics.options import (
     OPTION_CORRELATION,
     SAME_WRONG_ANSWER,

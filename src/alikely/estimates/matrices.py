@@ -31,7 +31,7 @@ from alikely.inference.fisher import fisher_log10_p
 from alikely.inference.influence import estimate
 from alikely.inference.intervals import adjusted_p_values
 from alikely.metrics import Metric, get_metric
-from alikely.metrics.cell_priors import CellPrior, Prior, cell_prior
+from alikely.metrics.consistency import CellPrior, Prior, cell_prior
 
 Method = Literal["analytic", "posterior"]
 # Most bytes of an entry, measured with 1,500 observers: cells, estimate, standard error, limits and

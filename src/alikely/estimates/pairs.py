@@ -28,7 +28,7 @@ from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
 from alikely.margins.posterior import MarginModel
 from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
-from alikely.metrics.cell_priors import Prior
+from alikely.metrics.consistency import Prior
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.margins import DECISION_MARGIN_CONSISTENCY
 

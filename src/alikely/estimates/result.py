@@ -25,7 +25,7 @@ from alikely.estimates.latex import latex_table, printed
 from alikely.estimates.methods import bounds_of
 from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.metrics import Metric, get_metric
-from alikely.metrics.cell_priors import CellPrior, cell_prior
+from alikely.metrics.consistency import CellPrior, cell_prior
 from alikely.metrics.metric import metrics
 
 if TYPE_CHECKING:

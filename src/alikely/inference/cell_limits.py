@@ -23,7 +23,7 @@ from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
 from alikely.inference.fisher import whole_counts
 from alikely.metrics import ERROR_CONSISTENCY
-from alikely.metrics.cell_priors import Prior, cell_prior
+from alikely.metrics.consistency import Prior, cell_prior
 from alikely.metrics.options import chance_agreement
 
 # How results call limits that need no draws.

@@ -48,7 +48,7 @@ from alikely.inference.fits import labeled
 from alikely.inference.process import independence_draws
 from alikely.inference.sampling import Sampler, check_sampler
 from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency
-from alikely.metrics.cell_priors import (
+from alikely.metrics.consistency import (
     Prior,
     cell_prior,
     check_accuracy_priors,

@@ -38,7 +38,7 @@ from alikely.data.tables import check_counts
 from alikely.inference.evaluation import evaluator, shares_of_options, weighted_cells
 from alikely.inference.weighting import Population
 from alikely.metrics import ERROR_CONSISTENCY, Metric
-from alikely.metrics.cell_priors import (
+from alikely.metrics.consistency import (
     CellPrior,
     PatternPrior,
     Prior,

@@ -28,7 +28,7 @@ from alikely.inference.evaluation import evaluator, weighted_cells
 from alikely.inference.process import COPY_MODEL, cells_of_sums, n_pieces, prior_pieces
 from alikely.inference.weighting import multiplicities
 from alikely.metrics import ERROR_CONSISTENCY, Metric
-from alikely.metrics.cell_priors import PatternPrior, Prior, cell_prior
+from alikely.metrics.consistency import PatternPrior, Prior, cell_prior
 
 # Numbers held at a time by one worker (weights plus cells), about 15 MB in float32: with four times
 # as many the rows of 1,000 classes take twice as long, since they come from memory each time.

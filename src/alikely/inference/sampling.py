@@ -25,7 +25,7 @@ from alikely.inference.fits import check_include, extended, labeled
 from alikely.inference.process import COPY_MODEL, pairwise_draws
 from alikely.inference.resampling import joint_draws
 from alikely.metrics import ERROR_CONSISTENCY, Metric
-from alikely.metrics.cell_priors import Prior, cell_prior, check_prior
+from alikely.metrics.consistency import Prior, cell_prior, check_prior
 
 if TYPE_CHECKING:
     import pymc as pm

@@ -20,7 +20,7 @@ from pymc.logprob.transforms import Transform
 
 from alikely._base.names import listed, nearest
 from alikely.data.tables import check_counts, pair_coords
-from alikely.metrics.cell_priors import check_accuracy_priors, check_prior
+from alikely.metrics.consistency import check_accuracy_priors, check_prior
 from alikely.models._parts import tensor_within
 from alikely.models._priors import Priors, check_priors, with_priors
 

@@ -48,7 +48,7 @@ from alikely.estimates.result import Result
 from alikely.inference.fisher import fisher_log10_p
 from alikely.inference.intervals import defined_quantiles, mean_of_defined
 from alikely.metrics import ERROR_CONSISTENCY, Metric, bounds, consistency, get_metric
-from alikely.metrics.cell_priors import Prior, cell_prior
+from alikely.metrics.consistency import Prior, cell_prior
 from alikely.planning.numbers import (
     check_between,
     check_whole,

@@ -18,7 +18,7 @@ from alikely._base.random import RandomState
 from alikely.benchmark import ranking
 from alikely.benchmark.benchmark import method, ranks
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population
-from alikely.benchmark.levels import (
+from alikely.benchmark.tables import (
     is_analytic,
     level_draws,
     level_scores,

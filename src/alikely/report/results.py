@@ -12,8 +12,15 @@ from alikely._base.intervals import bound_names, percent
 from alikely._base.names import MISSING, counted, listed, number
 from alikely.benchmark.benchmark import ceilings, differences, ranks
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
-from alikely.benchmark.levels import dataset_names, human_kind, is_analytic, model_names
-from alikely.benchmark.tables import NO_METHOD, is_plug_in, not_valid
+from alikely.benchmark.tables import (
+    NO_METHOD,
+    dataset_names,
+    human_kind,
+    is_analytic,
+    is_plug_in,
+    model_names,
+    not_valid,
+)
 from alikely.benchmark.trees import families, members
 from alikely.estimates.contrasts import model_means, observer_differences
 from alikely.estimates.methods import PLACES, bounds_of, chosen_interval

@@ -16,7 +16,7 @@ from alikely._base.names import MISSING, counted, listed, number, p_number, p_wo
 from alikely.benchmark import readers, tables
 from alikely.benchmark.groups import ALL, BETWEEN, EXCESS, WITHIN
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
-from alikely.benchmark.levels import (
+from alikely.benchmark.tables import (
     Level,
     dataset_names,
     human_kind,

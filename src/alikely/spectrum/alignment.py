@@ -37,7 +37,7 @@ from alikely.benchmark.layout import (
     system_labels,
     undefined_entries,
 )
-from alikely.benchmark.levels import few_notes
+from alikely.benchmark.tables import few_notes
 from alikely.data.repeats import condition_labels, presented
 from alikely.data.summaries import missing_note_of
 from alikely.data.trials import Trials
