@@ -18,7 +18,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 import alikely
-from alikely import models
 from alikely._base.files import write_file
 from alikely._base.names import nearest
 from alikely._base.random import RandomState
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
 SEED = 1
 # Monte Carlo errors of reference values are then a tenth of those of a usual fit.
 N_REFERENCE, QUANTILES = 80_000, (0.05, 0.5, 0.95)
-# Two functions of the package use other priors.
-MODEL_NAMES = models.__all__
+MODEL_NAMES = tuple(CASES)
 N_POINTS = 3
 # With fewer simulations a band is not informative.
 FEWEST = 20

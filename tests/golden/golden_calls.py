@@ -28,6 +28,7 @@ from alikely.margins import strengths
 from alikely.models._priors import prior_texts
 from alikely.papers.families import family_ranks, profile_tests
 from studies import cards
+from studies.generative.item_margins import item_margins
 from studies.items import ITEMS
 from studies.margins import MARGINS
 from studies.simulators.margins import MarginWorld
@@ -853,7 +854,7 @@ def model_item_margins(_: int) -> pd.DataFrame:
     trials, model = data.margins()
     right = (trials.data["correct"].values > 0).sum(axis=0)
     near = model.loc[model["observer"] == "near", "margin"].to_numpy()
-    return density(al.models.item_margins(right, np.full(50, 8), near, n_alternatives=5))
+    return density(item_margins(right, np.full(50, 8), near, n_alternatives=5))
 
 
 @golden("calibration.coverage_study")

@@ -29,6 +29,8 @@ from alikely.inference.interpreter.models import Graphs
 from alikely.models.observers import FEW_ANSWERS
 from alikely.simulate import cohort as simulated_cohort
 from studies.cases import CASES
+from studies.generative.item_margins import item_margins
+from studies.generative.paired_errors import paired_errors
 
 ITEMS = 12
 SOURCE = Path(al.__file__).parent
@@ -63,15 +65,13 @@ def counts(seed: int, *shape: int) -> NDArray[np.int64]:
 def items(seed: int) -> pm.Model:
     rng = np.random.default_rng(seed)
     right = rng.binomial(10, rng.uniform(0.2, 0.9, ITEMS))
-    return al.models.item_margins(
-        right, np.full(ITEMS, 10), rng.normal(size=ITEMS), n_alternatives=4
-    )
+    return item_margins(right, np.full(ITEMS, 10), rng.normal(size=ITEMS), n_alternatives=4)
 
 
 def two_groups(seed: int) -> pm.Model:
     rng = np.random.default_rng(seed)
     right = rng.binomial(10, rng.uniform(0.2, 0.9, (2, ITEMS)))
-    return al.models.item_margins(right, np.full((2, ITEMS), 10), n_alternatives=4)
+    return item_margins(right, np.full((2, ITEMS), 10), n_alternatives=4)
 
 
 def observers(seed: int, shown: int = 3) -> pm.Model:
@@ -107,7 +107,7 @@ def spectrum(seed: int) -> pm.Model:
 # Models whose data are all in pymc.Data: one compiled model for any data of a shape.
 def paired(seed: int) -> pm.Model:
     agreed, apart, alone_a, alone_b = counts(seed, 4, 4, 4)
-    return al.models.paired_errors(agreed, apart, apart, alone_a, alone_b)
+    return paired_errors(agreed, apart, apart, alone_a, alone_b)
 
 
 ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {

@@ -28,6 +28,7 @@ from alikely.margins.strengths import (
     strength_of,
 )
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
+from studies.generative.item_margins import item_margins
 from studies.simulators.margins import MARGIN_WORLDS, MarginData, MarginWorld, margin_data
 
 TAILS = [0.025, 0.5, 0.975]
@@ -217,9 +218,7 @@ def test_each_check_finds_what_it_should(name: str, check: str) -> None:
 def test_equal_to_chains(features: dict[str, object]) -> None:
     data = experiment(10, n_items=80, **features)
     right, shown = data.right.sum(axis=0), data.shown.sum(axis=0)
-    model = al.models.item_margins(
-        right, shown, data.margins, n_alternatives=16, law="sinh_arcsinh"
-    )
+    model = item_margins(right, shown, data.margins, n_alternatives=16, law="sinh_arcsinh")
     group = group_strengths(data.right, data.shown, 16)
     fit = fit_model(group, data.margins, plain=True, n_points=8_192, rng=1)
     assert_equal_to_chains(fit, model, 4_000)

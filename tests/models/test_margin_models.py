@@ -16,7 +16,8 @@ from scipy import integrate, stats
 import alikely as al
 from alikely.margins.strengths import strength_of
 from alikely.metrics.alternatives import m_afc_log_probability
-from alikely.models._strengths import GRID, Bent, log_odds, one_sided, seen_strength
+from alikely.models._strengths import GRID, log_odds, one_sided, seen_strength
+from studies.generative.item_margins import Bent, item_margins
 
 M = 16
 RIGHT = np.array([9, 3, 7, 1, 6, 8])
@@ -51,7 +52,7 @@ def test_log_odds_of_the_model(n_alternatives: int) -> None:
 @pytest.mark.slow
 def test_rho_equals_quadrature() -> None:
     """Six items, with everything but rho and the strengths held at a value."""
-    model = al.models.item_margins(RIGHT, [10] * 6, MARGINS, n_alternatives=M)
+    model = item_margins(RIGHT, [10] * 6, MARGINS, n_alternatives=M)
     held = {"strength_mean": 1.5, "strength_sd": 1.0, "margin_mean": 0.0, "margin_sd": 1.0}
     tree = al.inference.nuts(pm.do(model, held), n_draws=4000, rng=1)
     z = (MARGINS - MARGINS.mean()) / MARGINS.std()
@@ -91,7 +92,7 @@ def test_rho_equals_quadrature() -> None:
 def test_bad_input(change: dict[str, Any], message: str) -> None:
     given = {"right": RIGHT, "shown": [10] * 6, "margins": MARGINS, "n_alternatives": M, **change}
     with pytest.raises(ValueError, match=message) as caught:
-        al.models.item_margins(**given)
+        item_margins(**given)
     assert "\n" not in str(caught.value)
 
 
@@ -112,17 +113,15 @@ def test_bent_strengths_are_those_without_chains(skewness: float, log_tail: floa
 
 def test_bent_strengths_of_a_model_and_of_groups() -> None:
     shown = np.full(6, 10)
-    model = al.models.item_margins(RIGHT, shown, MARGINS, n_alternatives=M, law="sinh_arcsinh")
+    model = item_margins(RIGHT, shown, MARGINS, n_alternatives=M, law="sinh_arcsinh")
     given = model["margins"].get_value()
     # Ranks are what counts of margins.
-    again = al.models.item_margins(
-        RIGHT, shown, np.exp(MARGINS), n_alternatives=M, law="sinh_arcsinh"
-    )
+    again = item_margins(RIGHT, shown, np.exp(MARGINS), n_alternatives=M, law="sinh_arcsinh")
     assert again["margins"].get_value().tolist() == given.tolist()
     assert (given.mean(), given.std()) == pytest.approx((0, 1))
     names = {variable.name for variable in model.free_RVs}
     assert names == {"rho", "strength_mean", "strength_sd", "skewness", "log_tail", "score"}
-    groups = al.models.item_margins(
+    groups = item_margins(
         np.stack([RIGHT, RIGHT[::-1]]), np.full((2, 6), 10), n_alternatives=M, law="sinh_arcsinh"
     )
     assert {"score_first", "score_second"} <= {variable.name for variable in groups.free_RVs}

@@ -18,7 +18,8 @@ from scipy.spatial.distance import jensenshannon
 import alikely as al
 from alikely.errors.pairs import Chain, PairedErrors, divergence
 from alikely.metrics.rows import drop_true, insert_true
-from alikely.models import pairs
+from studies.generative import paired_errors as pairs
+from studies.generative.paired_errors import paired_errors
 
 # Graphs that run a few times are not worth rewriting.
 PLAIN = Mode("py", None)
@@ -40,7 +41,7 @@ def square(counts: np.ndarray) -> list[np.ndarray]:
 
 
 def built(counts: np.ndarray = COUNTS) -> pm.Model:
-    return al.models.paired_errors(*square(counts))
+    return paired_errors(*square(counts))
 
 
 def rows(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -168,7 +169,7 @@ def labeled(table: np.ndarray, responses: str) -> xr.DataArray:
 
 def test_labels_are_those_of_the_tables() -> None:
     tables = [labeled(table + 5 * np.eye(3, dtype=int), "abc").T for table in square(COUNTS)]
-    model = al.models.paired_errors(*tables)
+    model = paired_errors(*tables)
     assert model.coords["response_class"] == ("a", "b", "c")
     for name, part in zip(pairs.KINDS, COUNTS, strict=True):
         np.testing.assert_array_equal(model[name].get_value()[0], part)
@@ -187,7 +188,7 @@ def test_labels_are_those_of_the_tables() -> None:
 )
 def test_bad_counts_are_refused(change: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        al.models.paired_errors(*change(square(COUNTS)))
+        paired_errors(*change(square(COUNTS)))
 
 
 def simulated(copying: float, both: int, alone: int, seed: int, apart: float = 0.5) -> Any:

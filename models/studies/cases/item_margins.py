@@ -6,7 +6,6 @@ import numpy as np
 import pymc as pm
 from scipy import special
 
-from alikely import models
 from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
 from studies.case import Case, named
@@ -18,6 +17,7 @@ from studies.cases._margins import (
     right_answers,
     with_margins,
 )
+from studies.generative.item_margins import item_margins
 
 N_ITEMS = 30
 
@@ -25,7 +25,7 @@ N_ITEMS = 30
 def _design() -> pm.Model:
     right = np.arange(N_ITEMS) % N_ANSWERS
     shown, margins = np.full(N_ITEMS, N_ANSWERS), np.linspace(-2, 2, N_ITEMS)
-    return models.item_margins(right, shown, margins, n_alternatives=ALTERNATIVES)
+    return item_margins(right, shown, margins, n_alternatives=ALTERNATIVES)
 
 
 def _data(truth: Values, rng: np.random.Generator) -> Values:
@@ -37,7 +37,7 @@ def _data(truth: Values, rng: np.random.Generator) -> Values:
 def _design_of_groups() -> pm.Model:
     right = np.indices((2, N_ITEMS)).sum(axis=0) % N_ANSWERS
     shown = np.full((2, N_ITEMS), N_ANSWERS)
-    return models.item_margins(right, shown, n_alternatives=ALTERNATIVES)
+    return item_margins(right, shown, n_alternatives=ALTERNATIVES)
 
 
 def _data_of_groups(truth: Values, rng: np.random.Generator) -> Values:
@@ -58,9 +58,7 @@ def _data_of_groups(truth: Values, rng: np.random.Generator) -> Values:
 def _design_of_bent() -> pm.Model:
     right = np.arange(N_ITEMS) % N_ANSWERS
     shown, margins = np.full(N_ITEMS, N_ANSWERS), np.linspace(-2, 2, N_ITEMS)
-    return models.item_margins(
-        right, shown, margins, n_alternatives=ALTERNATIVES, law="sinh_arcsinh"
-    )
+    return item_margins(right, shown, margins, n_alternatives=ALTERNATIVES, law="sinh_arcsinh")
 
 
 def _data_of_bent(truth: Values, rng: np.random.Generator) -> Values:
@@ -84,7 +82,7 @@ def _bent(u: Floats, truth: Values) -> Floats:
 
 def _example() -> pm.Model:
     margins = [1.2, -0.4, 0.9, -1.0, 0.1, 1.1]
-    return models.item_margins([9, 3, 7, 1, 6, 8], [10] * 6, margins, n_alternatives=16)
+    return item_margins([9, 3, 7, 1, 6, 8], [10] * 6, margins, n_alternatives=16)
 
 
 MAIN = Case(

@@ -9,11 +9,11 @@ import pymc as pm
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from alikely import models
 from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
 from alikely.metrics.rows import drop_true
 from studies.case import Case, named
+from studies.generative.paired_errors import paired_errors
 
 N_CLASSES = 3
 # By true class: numbers of items with errors of both, of a only, of b only.
@@ -35,7 +35,7 @@ def _design(n_pairs: int = 1, shared: bool = True) -> pm.Model:
     counts[[0, 3, 4], ..., here[:, None], ((here + 1) % N_CLASSES)[:, None]] = np.moveaxis(
         numbers, -1, 0
     )
-    return models.paired_errors(*counts)
+    return paired_errors(*counts)
 
 
 def _data(truth: Values, rng: np.random.Generator, n_pairs: int = 1, shared: bool = True) -> Values:
@@ -84,7 +84,7 @@ def _example() -> pm.Model:
     agreed = [[0, 5, 1], [2, 0, 2], [0, 3, 0]]
     apart = [[0, 1, 1], [0, 0, 0], [1, 0, 0]]
     alone = [[0, 4, 2], [2, 0, 1], [1, 3, 0]]
-    return models.paired_errors(agreed, apart, apart, alone, alone)
+    return paired_errors(agreed, apart, apart, alone, alone)
 
 
 MAIN = Case(

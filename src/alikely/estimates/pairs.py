@@ -493,8 +493,8 @@ def decision_margin_consistency(
           proportion correct is a nonlinear function of the normal scores.
         - ``"strengths"`` (0.1 seconds per pair): correlation between the item strengths of a model
           and a group. The distribution of strengths can have any skewness and tail weight, and the
-          posterior of `alikely.models.item_margins`, computed by quadrature, allows for deviations
-          from this distribution. If only correctness is known, `n_alternatives` is required.
+          posterior of the latent correlation, computed by quadrature, allows for deviations from
+          this distribution. If only correctness is known, `n_alternatives` is required.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error, or to drop it.
     n_resamples : int

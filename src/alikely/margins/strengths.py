@@ -1,8 +1,8 @@
 """Posterior of the correlation of item strengths of a model and a group, by quadrature.
 
-The generative model is `alikely.models.item_margins`, with a distribution of strengths of any
-skewness and tail weight [JP09]_, given normal scores of the margins. Repeated responses add a
-stable deviation of each observer and item.
+The generative model is that of the model page `models/item_margins`, with a distribution of
+strengths of any skewness and tail weight [JP09]_, given normal scores of the margins. Repeated
+responses add a stable deviation of each observer and item.
 
 References
 ----------

@@ -3,14 +3,12 @@
 References
 ----------
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
-.. [JP09] Jones, Pewsey (2009). Sinh-arcsinh distributions. doi:10.1093/biomet/asp053
 """
 
 from __future__ import annotations
 
 import functools
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -27,7 +25,6 @@ from alikely.metrics.margins import FEWEST_ITEMS
 __all__ = [
     "FLOOR",
     "GRID",
-    "Bent",
     "arcsinh",
     "check_counts",
     "check_margins",
@@ -91,49 +88,12 @@ def one_sided(right: Any, shown: Any, seen: Any, information: Any, expected: Any
     return information * pt.switch(extreme, pt.sigmoid(above), 1)
 
 
-# Hyperbolic functions, of those that the interpreter of densities knows.
-def _sinh(x: Any) -> Any:
-    return (pt.exp(x) - pt.exp(-x)) / 2
-
-
-def _cosh(x: Any) -> Any:
-    return (pt.exp(x) + pt.exp(-x)) / 2
-
-
 def arcsinh(x: Any) -> Any:
     """Inverse hyperbolic sine, exact for large numbers of either sign; of slope 1 at 0."""
     below = pt.lt(x, 0)
     size = pt.switch(below, -x, x)
     value = pt.log(size + pt.sqrt(size**2 + 1))
     return pt.switch(below, -value, value)
-
-
-class Bent(NamedTuple):
-    """Strengths as a sinh-arcsinh function of normal scores [JP09]_."""
-
-    mean: Any
-    sd: Any
-    skewness: Any
-    log_tail: Any
-
-    def _shape(self) -> tuple[Any, Any, Any]:
-        power, one = pt.exp(-self.log_tail), math.asinh(1.0)
-        ends = [_sinh((sign * one + self.skewness) * power) for sign in (1, -1)]
-        return power, 2 * self.sd / (ends[0] - ends[1]), _sinh(self.skewness * power)
-
-    def strength(self, score: Any) -> Any:
-        """Strengths of normal scores."""
-        power, scale, middle = self._shape()
-        return self.mean + scale * (_sinh((arcsinh(score) + self.skewness) * power) - middle)
-
-    def placed(self, seen: Any, information: Any) -> tuple[Any, Any]:
-        """Empirical normal scores of strengths, and their approximate information."""
-        power, scale, middle = self._shape()
-        inside = arcsinh((seen - self.mean) / scale + middle) / power - self.skewness
-        # Smooth, and never far out: it places coordinates, which need not be exact.
-        score = _sinh(2 * pt.tanh(inside / 2))
-        slope = scale * power * _cosh((arcsinh(score) + self.skewness) * power)
-        return score, information * slope**2 / (1 + score**2)
 
 
 def _line(n_alternatives: int) -> tuple[float, float]:

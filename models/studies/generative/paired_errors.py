@@ -22,8 +22,6 @@ from alikely.metrics.rows import drop_true, insert_true
 from alikely.models._parts import tensor_within
 from alikely.models._priors import Priors, with_priors
 
-__all__ = ["paired_errors"]
-
 KINDS = ("agreed", "apart_a", "apart_b", "alone_a", "alone_b")
 PAIR_DIMS = ("pair", "true_class", "response_class")
 WRONG_DIMS = ("pair", "true_class", "wrong_class")
@@ -112,14 +110,6 @@ def paired_errors(
     ``spread`` measures how much systems differ. The half-normal prior for ``spread`` is finite at 0
     [G06]_, so that the divergence between identical systems can be 0. Likelihoods are computed for
     single errors, so they omit multinomial coefficients, which do not depend on the parameters.
-
-    Examples
-    --------
-    >>> some = np.array([[0, 5, 1], [2, 0, 2], [0, 3, 0]])
-    >>> none = np.zeros((3, 3), dtype=int)
-    >>> model = paired_errors(some, none, none, some, some.T, priors={"spread": (1,)})
-    >>> model["error_rows"].eval().shape
-    (1, 2, 3, 3)
     """
     given = (agreed, apart_a, apart_b, alone_a, alone_b)
     counts, labels = _checked(dict(zip(KINDS, given, strict=True)))

@@ -18,7 +18,8 @@ References
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+import math
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pymc as pm
@@ -30,7 +31,7 @@ from alikely.models._parts import informed
 from alikely.models._priors import Priors, with_priors
 from alikely.models._strengths import (
     FLOOR,
-    Bent,
+    arcsinh,
     check_counts,
     check_margins,
     check_task,
@@ -41,9 +42,44 @@ from alikely.models._strengths import (
     seen_strength,
 )
 
-__all__ = ["item_margins"]
-
 Law = Literal["normal", "sinh_arcsinh"]
+
+
+# Hyperbolic functions, of those that the interpreter of densities knows.
+def _sinh(x: Any) -> Any:
+    return (pt.exp(x) - pt.exp(-x)) / 2
+
+
+def _cosh(x: Any) -> Any:
+    return (pt.exp(x) + pt.exp(-x)) / 2
+
+
+class Bent(NamedTuple):
+    """Strengths as a sinh-arcsinh function of normal scores [JP09]_."""
+
+    mean: Any
+    sd: Any
+    skewness: Any
+    log_tail: Any
+
+    def _shape(self) -> tuple[Any, Any, Any]:
+        power, one = pt.exp(-self.log_tail), math.asinh(1.0)
+        ends = [_sinh((sign * one + self.skewness) * power) for sign in (1, -1)]
+        return power, 2 * self.sd / (ends[0] - ends[1]), _sinh(self.skewness * power)
+
+    def strength(self, score: Any) -> Any:
+        """Strengths of normal scores."""
+        power, scale, middle = self._shape()
+        return self.mean + scale * (_sinh((arcsinh(score) + self.skewness) * power) - middle)
+
+    def placed(self, seen: Any, information: Any) -> tuple[Any, Any]:
+        """Empirical normal scores of strengths, and their approximate information."""
+        power, scale, middle = self._shape()
+        inside = arcsinh((seen - self.mean) / scale + middle) / power - self.skewness
+        # Smooth, and never far out: it places coordinates, which need not be exact.
+        score = _sinh(2 * pt.tanh(inside / 2))
+        slope = scale * power * _cosh((arcsinh(score) + self.skewness) * power)
+        return score, information * slope**2 / (1 + score**2)
 
 
 def item_margins(
@@ -113,15 +149,6 @@ def item_margins(
     Responses are assumed to be independent given the item, but repeated responses of an observer
     are dependent. With few observers and many repeats, use only one response per observer and item.
     To reuse a compiled model for other data, replace its data.
-
-    Examples
-    --------
-    >>> right = [9, 3, 7, 1, 6, 8]
-    >>> margins = [1.2, -0.4, 0.9, -1.0, 0.1, 1.1]
-    >>> likely = {"rho": pm.Uniform.dist(0, 1)}
-    >>> model = item_margins(right, [10] * 6, margins, n_alternatives=16, priors=likely)
-    >>> [variable.name for variable in model.free_RVs][0]
-    'rho'
     """
     one = margins is not None
     wanted = "(item,), of one group with margins" if one else "(2, item), of two groups"

@@ -1,0 +1,1 @@
+"""Generative models of posteriors that the package draws without chains."""
