@@ -200,7 +200,7 @@ def what(name: str) -> str:
     text = (
         re.split(r" \[|, (?:after|as in) ", text.splitlines()[0])[0]
         .rstrip(".,")
-        .removeprefix("Draw ")
+        .removeprefix("Plot ")
     )
     return text[0].upper() + text[1:]
 

@@ -238,8 +238,7 @@ def test_identical_models_are_said_to_be_so() -> None:
     row = rows.loc[(trials.observers[-1], "twin")]
     assert row["difference"] == 0
     assert np.isnan(row["p_value"])
-    told = "both systems gave identical responses: the difference has no variance"
-    assert row["note"].startswith(told)
+    assert row["note"].startswith("both systems gave identical responses")
     assert (rows["note"].str.contains("identical")).sum() == 1
     with pytest.raises(ValueError, match="'twin' have a difference without variance"):
         al.benchmark.ranks(scores, "images", rng=1)

@@ -178,7 +178,7 @@ def test_missing_entries_are_refused_or_counted(
     holed = with_draws(result, undefined)
     table = al.benchmark.scores_from_result(holed).summary().set_index("system")
     assert np.isnan(table.loc["near", "posterior_median"])
-    assert table.loc["near", "note"].startswith("1 comparisons have no posterior, such as human x")
+    assert table.loc["near", "note"].startswith("1 comparisons, such as human x")
     assert al.benchmark.ranks(al.benchmark.scores_from_result(holed))["system"].tolist() == [
         "middle",
         "far",

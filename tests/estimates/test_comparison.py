@@ -99,7 +99,7 @@ def test_undefined_entries_say_so() -> None:
     )
     assert np.isfinite(table.loc["analytic", ["eti95_lb", "eti95_ub"]].astype(float)).all()
     note = table.loc["bootstrap", "note"]
-    assert note.startswith("few chance disagreements (about ")
+    assert note.startswith("few expected disagreements (about ")
     assert note.endswith("Report the analytic interval; no defined draws")
     assert np.isfinite(table.loc["posterior", "estimate"])
 

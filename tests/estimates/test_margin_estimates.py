@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 import alikely as al
+from alikely._base import notes
 from alikely.margins.reliability import split_half_reliability
 from alikely.margins.tables import answers_of_group, margin_table
 from alikely.metrics.alternatives import m_afc_probability
@@ -215,7 +216,7 @@ def test_scales_that_are_put_together_are_told() -> None:
     found = al.decision_margin_consistency(
         al.Trials.from_table(answers), margins, n_resamples=0, n_draws=80, rng=1
     )
-    told = "comparisons are on different scales (margin, share). Combine comparisons on one scale"
+    told = notes.told(notes.note("scales", scales="margin, share"))
     assert al.mean(found).index.tolist() == ["analytic", "posterior"]
     assert al.mean(found).loc["posterior", "note"] == told
     assert al.mean(found).loc["analytic", "note"] == ""

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 import alikely as al
+from alikely._base import notes
 from alikely.data.blocks import blocks
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import covariance_of, estimate
@@ -131,10 +132,7 @@ def test_the_same_answers_in_two_modalities_have_a_certain_difference() -> None:
     np.testing.assert_allclose(found.loc["bootstrap", ["estimate", "se"]].astype(float), 0)
     np.testing.assert_allclose(found.loc["analytic", ["estimate", "center"]].astype(float), 0)
     for method in ("analytic", "posterior"):
-        assert found.loc[method, "note"] == (
-            "no trial distinguishes the comparisons: the interval reflects only the prior. "
-            "Report each comparison"
-        )
+        assert found.loc[method, "note"] == notes.told(notes.note("prior-alone"))
     assert result.draws("bootstrap").std() > 0
     np.testing.assert_allclose(np.ptp(result.draws("bootstrap"), axis=1), 0, atol=1e-6)
     # Patterns of the prior differ between modalities: all that is left of the posterior's width.

@@ -159,7 +159,7 @@ def test_sums_of_entries_with_few_errors_leave_out_what_is_wrong() -> None:
     assert al.mean(result, intervals="all").index.tolist() == ["analytic"]
     named = al.mean(result, intervals=["bootstrap", "posterior"])
     assert named.loc["bootstrap", "note"].startswith(
-        "few chance disagreements (about 5 in each of 12"
+        "few expected disagreements (about 5 in each of 12"
     )
     assert named["note"].str.endswith("Report the analytic interval").all()
     # Notes have at most 20 words.

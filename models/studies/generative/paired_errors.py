@@ -62,8 +62,8 @@ def paired_errors(
     ----------
     agreed : array_like or xarray.DataArray, shape (pair, true_class, response_class)
         Numbers of items on which both systems erred and gave the same label, by this label. The
-        diagonal is ignored. The first axis may be omitted for a single pair. Class labels are taken
-        from the coords.
+        diagonal is ignored. The first axis may be omitted for one pair. Class labels are taken from
+        the coords.
     apart_a, apart_b : array_like or xarray.DataArray, shape (pair, true_class, response_class)
         Numbers of items on which both systems erred with different labels, by the label of `a` or
         of `b`.

@@ -37,7 +37,7 @@ NOTES: dict[str, Note] = {
     "few-joint-errors": Note(
         "Fewer than {least} joint errors: analytic and bootstrap intervals are too narrow. "
         "Report the posterior interval",
-        "for metrics of labels, a pair has fewer than 40 joint errors",
+        "for label metrics, a pair has fewer than 40 joint errors",
         "Report the posterior interval.",
     ),
     "too-few-joint-errors": Note(
@@ -48,7 +48,7 @@ NOTES: dict[str, Note] = {
     "all-joint-errors": Note(
         "Fewer than {least} trials, all of them joint errors: the coverage of 95% intervals may "
         "be only 0.87. Collect more trials",
-        "all trials of a pair are joint errors, and there are fewer than 40",
+        "all trials of a pair, fewer than 40, are joint errors",
         "Report the interval as approximate, or collect more trials.",
     ),
     "joint-errors-of-means": Note(
@@ -97,7 +97,8 @@ NOTES: dict[str, Note] = {
         "Collect more trials, or items on which each observer makes some errors.",
     ),
     "few-draws": Note(
-        "Only {n} posterior draws: too few to estimate the limits. Increase n_draws",
+        "Only {n} posterior draws: too few to estimate the limits of the interval. Increase "
+        "n_draws",
         "fewer than one posterior draw is expected beyond each limit",
         "Increase `n_draws`.",
     ),
@@ -113,11 +114,12 @@ NOTES: dict[str, Note] = {
     ),
     "clusters": Note(
         "Responses within {column} are correlated (design effect {effects}). Pass cluster={column}",
-        "responses within groups of an item column are correlated (permutation test, p < 0.01)",
+        "responses within groups defined by an item column are correlated (permutation test, p < "
+        "0.01)",
         "Pass the column as `cluster=`.",
     ),
     "few-clusters": Note(
-        "Only {n} clusters of {column}: the interval is approximate. Collect more clusters",
+        "{column} defines only {n} clusters: the interval is approximate. Collect more clusters",
         "there are fewer than 5 clusters",
         "Collect more clusters, or report the interval as approximate.",
     ),
@@ -128,9 +130,9 @@ NOTES: dict[str, Note] = {
         "Collect more clusters, or report the estimate without an interval.",
     ),
     "few-clusters-posterior": Note(
-        "Only {n} effective clusters: the posterior may be too narrow. Report the analytic "
-        "interval",
-        "there are fewer than 50 effective clusters",
+        "The effective number of clusters is only {n}: the posterior may be too narrow. Report "
+        "the analytic interval",
+        "the effective number of clusters is below 50",
         "Report the analytic interval.",
     ),
     "clusters-ignored": Note(
@@ -142,30 +144,30 @@ NOTES: dict[str, Note] = {
     "clusters-pairs": Note(
         "The posterior of each pair ignores clusters and may be too narrow. Report the analytic "
         "interval",
-        "for error similarity, items are clustered or repeated, and the posterior includes "
+        "for error similarity, items are clustered or repeated, and the posterior accounts for "
         "clusters only in the correlation between pairs",
         "Report the analytic interval.",
     ),
     "repeats-as-trials": Note(
-        "Repeated responses to an item are treated as independent trials. Leave out "
-        "cluster='trial' to resample items",
+        "Repeated responses to an item are treated as independent trials. Omit cluster='trial' "
+        "to resample items",
         "items are repeated, and `cluster='trial'` was passed",
-        "Leave out `cluster='trial'` to treat items as the sampling unit.",
+        "Omit `cluster='trial'` to treat items as the sampling unit.",
     ),
     "repeats-no-tests": Note(
         "Items are repeated: p_fisher and log_bf10 are not available. Use p_null",
-        "items are repeated, and these tests assume independent trials",
+        "items are repeated, but `p_fisher` and `log_bf10` assume independent trials",
         "Use `p_null`, which permutes items.",
     ),
     "item-labels": Note(
-        "Item labels with several true classes denote a different item in each condition. Use "
+        "An item label with several true classes denotes a different item in each condition. Use "
         "unique labels",
         "an item label has several true classes",
         "Use different item labels in different conditions.",
     ),
     "prior-alone": Note(
         "No trial distinguishes the comparisons: the interval reflects only the prior. Report "
-        "each comparison",
+        "each comparison separately",
         "the standard error of a mean or difference is 0",
         "Report the comparisons separately, not their difference.",
     ),
@@ -173,16 +175,16 @@ NOTES: dict[str, Note] = {
         "A prior on copy_probability biases means and differences by an unknown amount. Report "
         "the analytic interval",
         "a mean or difference includes comparisons with a prior on the copy probability",
-        "Report the analytic interval, or state the prior on `p_a`, `u` and `v`.",
+        "Report the analytic interval, or specify the prior on `p_a`, `u` and `v`.",
     ),
     "prior-biases": Note(
-        "Few chance disagreements (about {n} in each of {entries} comparisons): the prior "
+        "Few expected disagreements (about {n} in each of {entries} comparisons): the prior "
         "biases the posterior. Report the analytic interval",
-        "a mean or difference includes comparisons with few errors each",
+        "a mean or difference includes comparisons with few disagreements expected by chance",
         "Report the analytic interval.",
     ),
     "bootstrap-sums": Note(
-        "Few chance disagreements (about {n} in each of {entries} comparisons): the bootstrap "
+        "Few expected disagreements (about {n} in each of {entries} comparisons): the bootstrap "
         "interval is too narrow. Report the analytic interval",
         "fewer than 17 disagreements are expected by chance in each comparison of a mean or "
         "difference",
@@ -201,9 +203,9 @@ NOTES: dict[str, Note] = {
         "Exclude the comparison.",
     ),
     "scales": Note(
-        "Comparisons are on different scales ({scales}). Combine comparisons on one scale",
+        "Comparisons are on different scales ({scales}). Combine only comparisons on one scale",
         "a mean or difference includes noise-corrected correlations on different scales",
-        "Combine comparisons on one scale.",
+        "Combine only comparisons on one scale.",
     ),
     "missing-ratings": Note(
         "{n} of {total} ratings are missing",
@@ -212,7 +214,7 @@ NOTES: dict[str, Note] = {
     ),
     "missing-items": Note(
         "{n} items that were not rated by both raters are excluded",
-        "a pair of raters did not rate the same items",
+        "two raters did not rate the same items",
         "Use `no_response=` to choose how missing ratings are treated.",
     ),
     "unmatched": Note(
@@ -246,14 +248,14 @@ NOTES: dict[str, Note] = {
         "No action is needed.",
     ),
     "kink": Note(
-        "The data are within 2 standard errors of {kink}: the analytic interval is not valid. "
-        "Report the posterior interval",
-        "a normalized metric is close to a point where it has a kink",
+        "The estimate is within 2 standard errors of a kink ({kink}): the analytic interval is "
+        "not valid. Report the posterior interval",
+        "the estimate of a normalized metric is close to a kink of the metric",
         "Report the posterior interval.",
     ),
     "unreliable": Note(
         "{why}",
-        "an interval was requested by name, although simulations show that its coverage is wrong",
+        "an interval was requested by name, but its coverage is wrong in simulations",
         "Report the recommended interval.",
     ),
     "few-humans": Note(
@@ -268,19 +270,19 @@ NOTES: dict[str, Note] = {
     ),
     "ceiling-zero": Note(
         "Human-human consistency is not above 0: ceiling-normalized scores are undefined. Report "
-        "scores",
+        "scores without normalization",
         "humans do not agree more than expected by chance",
-        "Report scores without ceiling normalization.",
+        "Report scores without normalization.",
     ),
     "ceiling-unclear": Note(
-        "Human-human consistency does not differ significantly from 0: ceiling-normalized "
-        "scores are approximate. Report scores",
+        "Human-human consistency does not differ significantly from 0: ceiling-normalized scores "
+        "are approximate. Report scores without normalization",
         "the Fieller interval for a ceiling-normalized score is unbounded",
-        "Report scores without ceiling normalization.",
+        "Report scores without normalization.",
     ),
     "above-ceiling": Note(
-        "The ceiling-normalized score exceeds 1: the model agrees more with the humans than "
-        "they agree with each other",
+        "The ceiling-normalized score exceeds 1: the model agrees more with humans than humans "
+        "agree with each other",
         "the ceiling-normalized score is above 1",
         "No action is needed.",
     ),
@@ -293,7 +295,7 @@ NOTES: dict[str, Note] = {
     "accuracies-bound": Note(
         "Given the accuracies, error consistency cannot exceed {most}. Compare ranks across "
         "metrics with al.benchmark.rank_by_metric",
-        "the maximum possible mean error consistency is below 0.5, given the accuracies",
+        "given the accuracies, the maximum possible mean error consistency is below 0.5",
         "Compare ranks across metrics with `al.benchmark.rank_by_metric`.",
     ),
     "entries-excluded": Note(
@@ -304,13 +306,15 @@ NOTES: dict[str, Note] = {
     "posterior-biased": Note(
         "The priors on individual pairs shift the posterior mean by {by} posterior SDs. Report "
         "the analytic interval",
-        "the posterior mean is more than 0.5 posterior SDs from the analytic center",
+        "the posterior mean is more than 0.5 posterior SDs from the center of the analytic "
+        "interval",
         "Report the analytic interval.",
     ),
     "posterior-not-reported": Note(
         "The posterior is not reported: the priors on individual pairs shift its mean by {by} "
         "posterior SDs",
-        "the posterior mean is more than 0.5 posterior SDs from the analytic center",
+        "the posterior mean is more than 0.5 posterior SDs from the center of the analytic "
+        "interval",
         "Report the analytic interval.",
     ),
     "posterior-images": Note(
@@ -338,18 +342,19 @@ NOTES: dict[str, Note] = {
         "Report the estimate without an interval, or use a different metric.",
     ),
     "identical-responses": Note(
-        "Both systems gave identical responses: the difference has no variance. Exclude one of "
+        "Both systems gave identical responses: their difference has no variance. Exclude one of "
         "the systems",
         "two systems gave the same responses",
         "Exclude one of the systems.",
     ),
     "equal-differences": Note(
-        "The difference is the same for all humans: it has no variance. Use generalize_to='images'",
-        "a difference does not vary over humans",
+        "The difference between systems is the same for all humans, so it has no variance. Use "
+        "generalize_to='images'",
+        "a difference between systems is the same for all humans",
         "Use `generalize_to='images'`.",
     ),
     "same-draws": Note(
-        "Both systems have identical posterior draws: the difference has no variance. Exclude "
+        "Both systems have identical posterior draws: their difference has no variance. Exclude "
         "one of the systems",
         "two systems have the same posterior draws",
         "Exclude one of the systems.",
@@ -362,7 +367,7 @@ NOTES: dict[str, Note] = {
     "significant-alone": Note(
         "The difference is significant without adjustment, but not after adjustment for all {n} "
         "differences",
-        "the pointwise interval for a difference excludes 0, and the simultaneous interval does "
+        "the pointwise interval for a difference excludes 0, but the simultaneous interval does "
         "not",
         "Report the simultaneous interval, unless the comparison was planned in advance.",
     ),
@@ -374,12 +379,12 @@ NOTES: dict[str, Note] = {
         "Report the simultaneous interval.",
     ),
     "entries-without-posterior": Note(
-        "{n} comparisons have no posterior, such as {example}. Exclude these comparisons",
+        "{n} comparisons, such as {example}, have no posterior. Exclude these comparisons",
         "some comparisons in a score have no posterior",
         "Exclude these comparisons.",
     ),
     "rank-depends": Note(
-        "The rank depends on the metric ({ranks}). Report both ranks",
+        "The rank of the model depends on the metric ({ranks}). Report both ranks",
         "the rank sets of a model under two metrics do not overlap",
         "Report both ranks.",
     ),
@@ -390,14 +395,14 @@ NOTES: dict[str, Note] = {
         "Report the raw correlation, or collect more trials.",
     ),
     "noise-unknown": Note(
-        "Too few humans to estimate the noise: no latent correlation is available. Collect data "
-        "from more humans",
+        "Too few humans to estimate the noise in scores: no latent correlation is available. "
+        "Collect data from more humans",
         "a data set has fewer than 3 humans",
         "Collect data from more humans.",
     ),
     "reliability-unclear": Note(
-        "A reliability does not differ significantly from 0: no interval is available. Report "
-        "the raw correlation",
+        "The reliability of scores does not differ significantly from 0: no interval is "
+        "available. Report the raw correlation",
         "the interval for a latent correlation is unbounded",
         "Report the raw correlation, or collect more trials.",
     ),
@@ -419,7 +424,8 @@ NOTES: dict[str, Note] = {
         "Report the interval as approximate.",
     ),
     "shared-noise": Note(
-        "Data sets share {what}: shared noise counts as agreement. Report the raw correlation",
+        "Data sets share {what}: their shared noise counts as agreement. Report the raw "
+        "correlation",
         "data sets share images or humans",
         "Report the raw correlation.",
     ),
@@ -470,9 +476,9 @@ NOTES: dict[str, Note] = {
         "Report the interval as approximate, or add readers.",
     ),
     "reader-groups": Note(
-        "Readers form two groups ({most} and {least}): the mean depends on the sizes of the "
-        "groups. Report the mean of each reader",
-        "readers form two strongly different groups",
+        "Readers form two groups ({most} and {least} readers) whose results differ: the mean "
+        "over readers depends on the group sizes. Report each reader's mean",
+        "two groups of readers have clearly different results",
         "Report `reader_mean` in `estimates` of the result.",
     ),
     "one-observer": Note(
@@ -491,12 +497,13 @@ NOTES: dict[str, Note] = {
         "Exclude the observer or the condition without an estimate.",
     ),
     "few-means": Note(
-        "Fewer than two means are defined: no ranks are available",
+        "Fewer than two observers have a mean: no ranks are available",
         "fewer than two observers have a mean",
         "Collect more trials.",
     ),
     "one-cluster-mean": Note(
-        "A mean is based on only one cluster: standard errors and ranks are not available",
+        "An observer's mean is based on only one cluster: standard errors and ranks are not "
+        "available",
         "all trials of an observer belong to one cluster",
         "Collect more clusters.",
     ),

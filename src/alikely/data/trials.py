@@ -491,8 +491,8 @@ class Trials:
         ------
         ValueError
             If shapes or labels do not match, if an option is unknown, or if a question has only one
-            option. If values are negative, partly NaN, or do not sum to 1 (tolerance 1e-6; 1e-3
-            below double precision).
+            option. If a value is negative, if only some values are NaN, or if they do not sum to 1
+            (tolerance 1e-6; 1e-3 below double precision).
 
         Examples
         --------

@@ -53,7 +53,7 @@ def metric_correlations(
     ----------
     results : sequence of Result or pandas.DataFrame
         At least two results for different metrics and the same trials. Entries are matched by
-        ``dataset, condition, observer_a, observer_b``. Tables with other measures of pairs are also
+        ``dataset, condition, observer_a, observer_b``. Tables of other pairwise measures are also
         accepted, for example from `alikely.papers.representation_similarity`. The columns of a
         table are ``observer_a, observer_b`` (in either order), optionally ``dataset`` and
         ``condition``, and one column of values, named after the measure. Without ``dataset`` or

@@ -353,8 +353,8 @@ def error_similarity(
     pairs, by : str or sequence, and {"condition", "dataset"} or None
         As in `error_consistency`. ``by=None`` also compares observers from different data sets.
     metric : str or Metric
-        A metric computed from error rows, such as the similarity with other options (``alpha``,
-        ``mixture`` and ``base`` of `alikely.metrics.errors.error_divergence`):
+        A metric computed from error rows. To change ``alpha``, ``mixture`` or ``base`` of
+        `alikely.metrics.errors.error_divergence`, pass
         ``alikely.metrics.get_metric("error_similarity", mixture="pooled")``.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error with the separate label ``(no response)``,

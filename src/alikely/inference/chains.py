@@ -74,8 +74,7 @@ def nuts(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     target_accept : float
-        Target of the mean acceptance probability, in (0, 1). A higher target leads to shorter
-        steps.
+        Target mean acceptance probability, in (0, 1). A higher target leads to shorter steps.
     remedy : str
         Advice to include in a warning, such as to use another sampler.
     thin : int

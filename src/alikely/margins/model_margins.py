@@ -80,8 +80,8 @@ def decision_margins(
         classes.
     coarse : mapping of str to str, optional
         Coarse category of each fine class. True classes may then be coarse categories or fine
-        classes; a name that is both denotes the coarse category. For the 16 categories of the 1,000
-        ImageNet classes, use `alikely.datasets.sixteen_categories`.
+        classes; a name that is both denotes the coarse category. To map the 1,000 ImageNet classes
+        to 16 categories, use `alikely.datasets.sixteen_categories`.
     how : {"mean", "mean_probability"}
         Score of a coarse category: the mean of its classes' logits [AK24]_, or the log of the mean
         of their probabilities [G21]_. Because of the log, margins are differences of logits.

@@ -1,4 +1,4 @@
-"""Numerical gradients of metrics: complex step or central differences.
+"""Numerical gradients of metrics: complex-step differentiation or central differences.
 
 References
 ----------

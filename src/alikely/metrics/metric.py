@@ -123,7 +123,7 @@ class Metric:
     gradient : callable, optional
         Function of sums that returns the derivative of the value with respect to each sum. Default:
         complex-step differentiation, or central differences if `value` does not accept complex
-        numbers. Required if the value has a kink.
+        numbers. Required if the function has a kink.
     reason : callable, optional
         Function of sums that returns strings ``(...)``: the reason if the value is undefined,
         otherwise an empty string.

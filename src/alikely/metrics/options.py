@@ -193,8 +193,8 @@ def capa_matrices(
         If shapes do not match, or `n_options` is missing. If a question has only one option, or a
         response or the truth is not among its options.
     ValueError
-        If probabilities are negative, partly NaN, or do not sum to 1 (within 1e-6; within 1e-3 for
-        half and single precision).
+        If a probability is negative, if only some are NaN, or if they do not sum to 1 (within 1e-6;
+        within 1e-3 for half and single precision).
 
     References
     ----------

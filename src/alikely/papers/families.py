@@ -496,7 +496,7 @@ def family_scores(
 
     Each metric is standardized over all pairs, so that metrics can be compared as in figures 6 and
     7 of [X25]_. Because pairs share observers, the standard deviation over pairs does not measure
-    uncertainty. The test therefore shuffles the families of the observers [M67]_.
+    uncertainty. The test therefore permutes the family labels across observers [M67]_.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def plot_radar(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the alignment of model families with humans, by data set, as a radar plot.
+    """Plot the alignment of model families with humans, by data set, as a radar plot.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def plot_condition_map(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a t-SNE map on which conditions with similar errors are close together [MH08]_.
+    """Plot a t-SNE map on which conditions with similar errors are close together [MH08]_.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def plot_agreement(
     observer_kinds: Kinds | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
-    """Draw error consistency with its possible range or a band for independent observers.
+    """Plot error consistency with its possible range or a band for independent observers.
 
     Each kind uses these arguments:
 

@@ -62,7 +62,7 @@ def plot_benchmark(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw model scores with the human ceiling, ranks, or probabilities of having a higher score.
+    """Plot model scores with the human ceiling, ranks, or probabilities of having a higher score.
 
     Each kind uses these arguments:
 
@@ -235,7 +235,7 @@ def plot_robustness(
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how scores or ranks depend on the data set, the metric or analysis choices.
+    """Plot how scores or ranks depend on the data set, the metric or analysis choices.
 
     Each kind draws one of the tables below, and uses these arguments:
 

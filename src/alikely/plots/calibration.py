@@ -39,7 +39,7 @@ def plot_calibration(
     x: str | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """Draw the results of simulation-based calibration or of a coverage study.
+    """Plot the results of simulation-based calibration or of a coverage study.
 
     Each kind uses these arguments, and the first two kinds draw a panel for each quantity:
 

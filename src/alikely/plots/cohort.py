@@ -25,7 +25,7 @@ def plot_cohort(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the fit of the cohort copy model, or compare groups of models or conditions.
+    """Plot the fit of the cohort copy model, or compare groups of models or conditions.
 
     Each kind uses these arguments:
 

@@ -40,7 +40,7 @@ def plot_errors(
     pair: str | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """Draw the errors that observers make, by class.
+    """Plot the errors that observers make, by class.
 
     Each kind draws a different result and uses these arguments:
 

@@ -54,7 +54,7 @@ def plot_families(
     *,
     by: Mapping[str, str] | None = None,
 ) -> NDArray[np.object_]:
-    """Draw a tree of observers, with the support of each branch, above the matrix of all pairs.
+    """Plot a tree of observers, with the support of each branch, above the matrix of all pairs.
 
     Parameters
     ----------

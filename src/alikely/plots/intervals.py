@@ -30,7 +30,7 @@ def plot_intervals(
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw estimates with intervals from one or more methods.
+    """Plot estimates with intervals from one or more methods.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def plot_margins(
     n_alternatives: int | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
-    """Draw decision-margin consistency, or checks of the generative model for margins.
+    """Plot decision-margin consistency, or checks of the generative model for margins.
 
     Each kind draws a different result and uses these arguments:
 

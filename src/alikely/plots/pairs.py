@@ -44,7 +44,7 @@ def plot_matrix(
     observer_kinds: Kinds | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw all pairs as a matrix, with observers grouped by kind or family.
+    """Plot all pairs as a matrix, with observers grouped by kind or family.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def plot_metrics(
     observer_kinds: Kinds | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw one metric against another for the same pairs, as in Figure 4 of [X25]_.
+    """Plot one metric against another for the same pairs, as in Figure 4 of [X25]_.
 
     Parameters
     ----------

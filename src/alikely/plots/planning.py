@@ -47,7 +47,7 @@ def plot_plan(
     designs: pd.DataFrame | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
-    """Draw the widths, power, designs or chosen images of a planned study.
+    """Plot the widths, power, designs or chosen images of a planned study.
 
     Each kind draws a different result and uses these arguments:
 

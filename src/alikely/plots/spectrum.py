@@ -51,7 +51,7 @@ def plot_spectrum(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw all conditions on the scale of human difficulty, with the most difficult on the right.
+    """Plot all conditions on the scale of human difficulty, with the most difficult on the right.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def plot_alignment(
     families: Groups | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the alignment of models with humans in each condition.
+    """Plot the alignment of models with humans in each condition.
 
     Each kind uses these arguments:
 
@@ -346,7 +346,7 @@ def plot_regimes(
     families: Groups | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the ranks of models in each regime, with rank 1 at the top, and their confidence sets.
+    """Plot the ranks of models in each regime, with rank 1 at the top, and their confidence sets.
 
     Lines connect the ranks of a model, and light bars show simultaneous confidence sets. If there
     are more than 12 models and no families, only the 8 models whose ranks change most have a color
