@@ -54,11 +54,6 @@ MOVED: dict[str, Callable[[Any], Any]] = {
     "agreement": lambda p: al.agreement(
         NOISE, prior=p and (20, 1, 1, 20), n_resamples=0, rng=1
     ).draws("posterior"),
-    "agreement_table": lambda p: posterior(
-        al.estimates.agreement_table(
-            NOISE, ["pabak"], prior=p and (20, 1, 1, 20), n_resamples=0, rng=1
-        )
-    ),
     "pairwise_matrix": lambda p: (
         al.pairwise_matrix(NOISE, prior=p).estimates["posterior_lower"].values
     ),

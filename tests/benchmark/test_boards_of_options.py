@@ -60,7 +60,7 @@ def test_support_is_that_of_questions_drawn_anew(trials: al.Trials, metric: str)
     again = al.benchmark.families(matrix, n_resamples=40, rng=1)
     xr.testing.assert_identical(tree.estimates, again.estimates)
     matrix = al.Result(matrix.data)
-    with pytest.raises(ValueError, match="with_trials"):
+    with pytest.raises(ValueError, match="load\\(path, trials\\)"):
         al.benchmark.families(matrix, n_resamples=5)
     assert np.isnan(al.benchmark.families(matrix, n_resamples=0).estimates["support"]).all()
 

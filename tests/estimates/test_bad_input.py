@@ -129,6 +129,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
         "select the same comparisons",
     ),
     (lambda: al.contrast(result(), [1, 2]), "one per comparison, not all 0; got shape (2,)"),
+    (lambda: al.contrast(result(), {"a": 1}), "one per comparison, not all 0; got dict"),  # type: ignore[arg-type]
     (lambda: result().summary(intervals="posterior"), "'all' or a list of"),  # type: ignore[arg-type]
     (lambda: result().summary(columns=["kappa_maxi"]), "columns must name columns"),
     (lambda: result().sentence(interval="wald"), "interval must be one that this result has"),

@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 import alikely as al
-from alikely.estimates.matrix_result import place_names
+from alikely.estimates.matrix_result import place_names, write_pairs
 
 KEYS = ["condition", "observer_a", "observer_b"]
 ALIKE = ["n_trials", "accuracy_a", "accuracy_b", "estimate", "se"]
@@ -162,20 +162,20 @@ def test_sums_of_other_metrics_are_those_of_tables(
     # A file holds right and wrong answers alone.
     matrix.save(tmp_path / "m.nc")
     again = al.Result.load(tmp_path / "m.nc")
-    with pytest.raises(ValueError, match=r"add them with .*with_trials\(result, trials\)"):
+    with pytest.raises(ValueError, match=r"add them with Result.load\(path, trials\)"):
         al.mean(again, names)
     labels = {"observer": names[::-2]} | ({by: place_names(matrix)[-1:]} if by else {})
-    part = al.estimates.with_trials(again, trials).sel(**labels)
+    part = al.Result.load(tmp_path / "m.nc", trials).sel(**labels)
     other = matrix.sel(**labels)
     pd.testing.assert_frame_equal(al.mean(part, names[1::4]), al.mean(other, names[1::4]))
     turned = (trials.data["correct"].values[:, ::-1] == 1).astype(int)
     others = al.Trials.from_correct(turned, observers=names)
     with pytest.raises(ValueError, match="differs from that of the matrix"):
-        al.estimates.with_trials(again, others)
+        al.Result.load(tmp_path / "m.nc", others)
     with pytest.raises(ValueError, match=r"got 'human_1'; give \{'observer': 'human_1'\} or"):
         al.mean(again, "human_1")
     with pytest.raises(ValueError, match="no observers"):
-        al.estimates.with_trials(again, trials.select(observer=names[1:]))
+        al.Result.load(tmp_path / "m.nc", trials.select(observer=names[1:]))
 
 
 @pytest.mark.parametrize("metric", ["error_consistency", "misclassification_agreement"])
@@ -264,7 +264,7 @@ def test_files(by_condition: al.Result, tmp_path: Path) -> None:
     again = al.Result.load(tmp_path / "matrix.nc")
     pd.testing.assert_frame_equal(again.summary(), by_condition.summary())
     pd.testing.assert_frame_equal(al.mean(again), al.mean(by_condition))
-    al.estimates.write_pairs(by_condition, tmp_path / "matrix.parquet")
+    write_pairs(by_condition, tmp_path / "matrix.parquet")
     rows = pd.read_parquet(tmp_path / "matrix.parquet").sort_values(KEYS, ignore_index=True)
     expected = by_condition.summary(intervals="all").sort_values(KEYS, ignore_index=True)
     pd.testing.assert_frame_equal(rows, expected, check_dtype=False)

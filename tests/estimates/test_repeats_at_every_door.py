@@ -156,7 +156,6 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
 REFUSED: dict[str, Callable[[al.Trials], Any]] = {
     "pairwise_matrix": al.pairwise_matrix,
     "agreement": al.agreement,
-    "agreement_table": lambda t: al.estimates.agreement_table(t, **NONE),
     "benchmark_scores of readings": scored("cohen_kappa"),
     "group_scores of readings": lambda t: grouped(t, "cohen_kappa"),
     "reader_study of readings": lambda t: al.benchmark.reader_study(t, "m0", "cohen_kappa"),

@@ -320,10 +320,18 @@ def agreement_of_all(rng: int) -> pd.DataFrame:
     )
 
 
-@golden("estimates.agreement_table")
+@golden("agreement")
 def agreement_table(rng: int) -> pd.DataFrame:
     people = data.study().select(kind="human", dataset="photos")
-    return al.estimates.agreement_table(people, readers="all", rng=rng, **DRAWS)
+    names = [
+        "cohen_kappa", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha", "brennan_prediger",
+        "raw_agreement",
+    ]  # fmt: skip
+    parts = [
+        al.agreement(people, name, readers="all", rng=rng, **DRAWS).summary() for name in names
+    ]
+    table = pd.concat(parts, keys=names, names=["coefficient"])
+    return table.reset_index(level=0).reset_index(drop=True)
 
 
 @golden("decision_margin_consistency")
@@ -565,10 +573,9 @@ def options_of_matrices(_: int) -> pd.DataFrame:
     soft = al.metrics.capa_matrices(p, truth)
     hard = al.metrics.capa_matrices(codes, truth, n_options=4)
     limits = al.inference.option_limits(hard.cells(), n_options=4)
-    same = al.metrics.options.same_wrong_answers(codes, truth, n_options=4)[4][1]
     return stacked(
         estimate=frame(soft.estimate), se=frame(soft.se), r_p=frame(soft.r_p),
-        limits=frame(np.asarray(limits).reshape(-1, 3)), same=frame(same),
+        limits=frame(np.asarray(limits).reshape(-1, 3)), same=frame(hard.same_wrong),
     )  # fmt: skip
 
 

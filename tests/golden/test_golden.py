@@ -18,7 +18,7 @@ from alikely.cli import SUBCOMMANDS
 ROOT = Path(__file__).parents[2]
 # Loaders that download: tests of their own read from a local server. Options compute nothing.
 ELSEWHERE = {
-    "datasets.model_vs_human", "datasets.sixteen_categories", "estimates.with_trials", "options",
+    "datasets.model_vs_human", "datasets.sixteen_categories", "options",
 }  # fmt: skip
 USED = re.compile(r"\bal\.([A-Za-z][\w.]*)\(")
 

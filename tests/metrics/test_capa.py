@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 
 import alikely as al
-from alikely.metrics.options import capa_matrices, same_wrong_answers
+from alikely.metrics.options import capa_matrices
 
 
 def leaderboard(
@@ -134,24 +134,6 @@ def test_two_options_are_error_consistency() -> None:
     found = capa_matrices(answers, truth, 2)
     assert found.estimate[0, 1] == pytest.approx(float(error_consistency(cells)), abs=1e-13)
     assert found.same_wrong[0, 1] == 1
-
-
-def test_wrong_answers_by_number_of_options() -> None:
-    p, answers, truth, n_options = leaderboard(8, 3, 90, 4, True)
-    for values in (p, answers):
-        found = same_wrong_answers(values, truth, n_options)
-        assert sorted(found) == [2, 3, 4]
-        for k, (both_wrong, share, chance) in found.items():
-            own = n_options == k
-            alone = capa_matrices(values[:, own], truth[own], n_options[own])
-            np.testing.assert_allclose(share, alone.same_wrong, atol=1e-12)
-            assert chance == pytest.approx(1 / (k - 1))
-            np.testing.assert_allclose(alone.same_wrong_chance, chance, atol=1e-12)
-            assert (both_wrong <= own.sum()).all()
-        every = capa_matrices(values, truth, n_options)
-        n = sum(both_wrong for both_wrong, _, _ in found.values())
-        same = sum(both_wrong * share for both_wrong, share, _ in found.values())
-        np.testing.assert_allclose(same / n, every.same_wrong, atol=1e-12)
 
 
 def test_chunked_probabilities_stay_chunked() -> None:

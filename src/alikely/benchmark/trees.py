@@ -110,7 +110,7 @@ def families(
         If `n_groups` is not between 1 and the number of observers.
         If more than 5% of replicates have undefined pairs.
         If a matrix of labels or probabilities was read from a file and lacks its trials
-        (`alikely.estimates.with_trials`).
+        (`alikely.Result.load`).
 
     Notes
     -----
@@ -334,8 +334,9 @@ def complete_estimates(matrix: Result, what: str) -> Floats:
         i, j = np.triu_indices(len(names), k=1)
         lost = [f"{names[i[k]]} x {names[j[k]]}" for k in np.flatnonzero(undefined)]
         raise ValueError(
-            f"{what} needs all pairs, and {len(lost)} are undefined in some condition: "
-            f"{listed(lost, 3)}; leave these observers or conditions out with sel"
+            f"{what} needs all pairs, and estimates of {counted(len(lost), 'pair')} are undefined "
+            f"in some condition: {listed(lost, 3)}; leave these observers or conditions out with "
+            "sel"
         )
     return np.asarray(value)
 

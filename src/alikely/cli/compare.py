@@ -13,9 +13,9 @@ from alikely._base.intervals import percent
 from alikely.cli._app import Options, subcommand
 from alikely.cli._output import PAIR, interval_of, say, show, show_result
 from alikely.estimates.analysis import OF_CELLS
-from alikely.estimates.pairs import SENTENCE
 from alikely.metrics import get_metric
 from alikely.metrics.metric import find_metric
+from alikely.report.sentences import said
 
 if TYPE_CHECKING:
     from alikely.estimates.result import Result
@@ -101,7 +101,7 @@ def compare(
         print(end="\n" * (len(results) > 1))
         show_result(o, results[-1], trials)
         if one.counts == "readings":
-            say(f"{SENTENCE[0].upper()}{SENTENCE[1:]}.")
+            say(said("agreement"))
         if null:
             _show_null(o, results[-1])
     if len(results) > 1:

@@ -13,6 +13,7 @@ from alikely.benchmark.trees import branches as branches_of
 from alikely.benchmark.trees import members
 from alikely.cli._app import Options, subcommand
 from alikely.cli._output import interval_of, kinds_of, say, show
+from alikely.estimates.matrix_result import write_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,7 @@ def matrix(o: Options, *, by_family: str | None = None, top: int = 10) -> None:
     trials = o.trials(**({"labels": (by_family,)} if named else {}))
     result = al.pairwise_matrix(trials, **o.of(al.pairwise_matrix))
     _show_pairs(result, top)
-    o.write("pairs.parquet", lambda path: al.estimates.write_pairs(result, path))
+    o.write("pairs.parquet", lambda path: write_pairs(result, path))
     o.write("matrix.nc", result.save)
     groups = None
     if by_family is not None:

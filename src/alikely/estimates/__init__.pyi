@@ -10,11 +10,8 @@ from .latex import latex_table as latex_table
 from .margins import consistency_table as consistency_table
 from .matrices import pairwise_matrix as pairwise_matrix
 from .matrix_result import square_matrix as square_matrix
-from .matrix_result import with_trials as with_trials
-from .matrix_result import write_pairs as write_pairs
 from .noise import response_noise as response_noise
 from .pairs import agreement as agreement
-from .pairs import agreement_table as agreement_table
 from .pairs import compare as compare
 from .pairs import decision_margin_consistency as decision_margin_consistency
 from .pairs import error_consistency as error_consistency
@@ -25,7 +22,6 @@ from .result import Result as Result
 __all__ = [
     "Result",
     "agreement",
-    "agreement_table",
     "compare",
     "confusion_matrices",
     "consistency_table",
@@ -44,6 +40,4 @@ __all__ = [
     "response_noise",
     "square_matrix",
     "test_copy_model",
-    "with_trials",
-    "write_pairs",
 ]

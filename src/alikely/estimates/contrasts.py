@@ -21,7 +21,13 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.frames import with_notes
-from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods
+from alikely._base.intervals import (
+    CiKind,
+    Intervals,
+    bound_columns,
+    bound_names,
+    chosen_methods,
+)
 from alikely._base.names import nearest
 from alikely._base.notes import note, told
 from alikely.errors.limits import UNBOUNDED, mean_draws
@@ -63,6 +69,7 @@ from alikely.inference.intervals import (
 from alikely.inference.pooling import left_out, pooled_sum
 from alikely.inference.weighting import freedom_of_sums, holding, student_deviate
 from alikely.metrics import Metric
+from alikely.metrics.cells import divide
 
 Which = str | Sequence[str] | Mapping[str, str | Sequence[str]]
 # Label metrics: fewest joint errors of each pair for valid intervals of means and of differences.
@@ -319,75 +326,45 @@ def _of_matrix(
     metric, value = matrix.metric, matrix.estimates["estimate"].values.ravel()
     dim = place_dim(matrix)
     place = entry_labels(matrix)[dim][0] if dim else np.zeros(len(value), np.intp)
-    weights = np.zeros((2, len(value)))
-    for side, which in enumerate((first, second)):
-        chosen = entries_of(matrix, which) if which is not None else np.zeros(0, np.intp)
-        _, number, size = np.unique(place[chosen], return_inverse=True, return_counts=True)
-        weights[side, chosen] = 1 / size[number]
-    every = weights[0] - weights[1]
+    sides = []
+    for which in (first, second)[: 1 if second is None else 2]:
+        chosen = np.bincount(entries_of(matrix, which), minlength=len(value)) > 0
+        sides.append(chosen / np.maximum(np.bincount(place, chosen), 1)[place])
+    weights = sides[0]
     if second is not None:
-        _require_apart(weights[0], weights[1], first, second)
-    sides = [set(place[side != 0]) for side in weights]
-    if second is None or sides[0] == sides[1]:
-        kept = _over_places(every, place, value)
+        _require_apart(*sides, first, second)
+        weights = sides[0] - sides[1]
+    if len({frozenset(place[side != 0].tolist()) for side in sides}) == 1:
+        kept = _over_places(weights, place, value)
     else:
         # Different conditions or data sets: each side is averaged separately.
-        means = [_over_places(side, place, value) for side in weights]
-        kept = means[0] - means[1] if all(map(np.any, means)) else np.zeros(len(value))
-    flat = np.flatnonzero(kept if kept.any() else every)
-    there, counts = np.unique(place[kept != 0], return_counts=True)
-    every = (kept if kept.any() else every)[flat]
-    if metric.all_pairs is None or cluster_column(matrix) or not kept.any():
-        result = entries(matrix, flat, answers=True)
-        frame = contrast(result, every, ci_prob=ci_prob, intervals=["analytic"])
-    else:
-        frame = _of_influences(matrix, flat, every, place, ci_prob)
-    return frame.assign(
-        n_pairs=int(counts.min(initial=len(value))) if len(there) else 0, n_places=len(there)
-    )
-
-
-def _of_influences(
-    matrix: Result,
-    flat: NDArray[np.intp],
-    weights: Floats,
-    place: NDArray[np.intp],
-    ci_prob: float | None,
-) -> pd.DataFrame:
-    """Weighted sum of entries of metrics that do not count correctness, by influences of trials."""
-    metric, prob = matrix.metric, matrix.interval_options(ci_prob, None)[0]
-    if metric.all_influences is None or not metric.symmetric:
-        raise ValueError(
-            f"differences and means within a matrix need influences, which {metric.name} does not "
-            f"have; analyze these pairs with compare(trials, {metric.name!r}, pairs=[...]) instead"
-        )
-    full = np.zeros(len(place))
-    full[flat] = weights
-    found = influences(matrix, list(full.reshape(len(place_names(matrix)), 1, -1)))
-    se = float(np.linalg.norm(np.concatenate([psi.sum(axis=0) for psi in found])))
-    estimate = float(weights @ matrix.estimates["estimate"].values.ravel()[flat])
-    lower, upper = _bounds(metric, weights, estimate, se, np.inf, prob)
-    names = bound_names("", "eti", prob)
-    row = {"estimate": estimate, "se": se, names[0]: lower, names[1]: upper}
-    row["p_value"] = float(2 * stats.norm.sf(abs(estimate) / se)) if se > 0 else np.nan
-    return pd.DataFrame([row | {"note": matrix.missing_note}], index=["analytic"])
+        one, other = (_over_places(side, place, value) for side in sides)
+        kept = (one - other) * (one.any() and other.any())
+    counts = np.bincount(place[kept != 0])
+    counts = counts[counts > 0]
+    weights = kept if kept.any() else weights
+    flat = np.flatnonzero(weights)
+    # Matrix products, without the responses of each pair.
+    fast = metric.all_influences and metric.symmetric and not cluster_column(matrix)
+    se = None
+    if fast and len(counts):
+        moved = influences(matrix, list(weights.reshape(len(place_names(matrix)), 1, -1)))
+        se = float(np.linalg.norm(np.concatenate([psi.sum(axis=0) for psi in moved])))
+    part = entries(matrix, flat, answers=se is None)
+    frame = _weighted(part, weights[flat], ci_prob=ci_prob, intervals=["analytic"], se=se)
+    return frame.assign(n_pairs=int(counts.min(initial=len(value) * bool(len(counts)))),
+                        n_places=len(counts))  # fmt: skip
 
 
 def _over_places(weights: Floats, place: NDArray[np.intp], value: Floats) -> Floats:
     """Weights of the defined entries, averaged over the conditions or data sets with any."""
-    kept = np.zeros(len(weights))
-    for k in np.unique(place[weights != 0]):
-        here = (place == k) & (weights != 0)
-        kept[here] = _of_defined(weights[here], np.isfinite(value[here]))
+    kept = np.where(np.isfinite(value), weights, 0.0)
+    lost, minus = (np.bincount(place, own) > 0 for own in (kept != weights, weights < 0))
+    scale = divide(np.bincount(place, weights), np.bincount(place, kept))
+    # A difference needs both sides.
+    scale = np.where(lost, np.where(minus | np.isnan(scale), 0.0, scale), 1.0)
+    kept *= scale[place]
     return kept / max(len(np.unique(place[kept != 0])), 1)
-
-
-def _of_defined(weight: Floats, defined: NDArray[np.bool_]) -> Floats:
-    """Weights of the defined entries; a difference needs both sides."""
-    if not defined.any() or ((weight < 0).any() and not defined.all()):
-        return np.zeros(len(weight))
-    kept = np.where(defined, weight, 0.0)
-    return kept if defined.all() else kept * (weight.sum() / kept.sum())
 
 
 def contrast(
@@ -462,6 +439,22 @@ def contrast(
     >>> al.contrast(result, weights, intervals=["bootstrap", "posterior"]).shape
     (2, 9)
     """
+    return _weighted(
+        result, weights, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals
+    )
+
+
+def _weighted(
+    result: Result,
+    weights: ArrayLike,
+    *,
+    rope: tuple[float, float] | None = None,
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
+    intervals: Intervals = None,
+    se: float | None = None,
+) -> pd.DataFrame:
+    """Weighted sum of entries, whose analytic standard error may be known."""
     of_kind(result, "pair")
     if result.data.attrs.get("pairing") == "lost":
         raise ValueError(
@@ -469,43 +462,20 @@ def contrast(
             "or difference; compare trials instead"
         )
     ci_prob, ci_kind = result.interval_options(ci_prob, ci_kind)
-    table = result.table
-    w = np.asarray(weights, dtype=np.float64)
-    if w.shape != (table.sizes["pair"],) or not np.isfinite(w).all() or not w.any():
+    table, w = result.table, np.asarray(weights)
+    plain = w.dtype.kind in "biuf"
+    if not plain or w.shape != (table.sizes["pair"],) or not np.isfinite(w).all() or not w.any():
+        got = f"shape {w.shape}" if plain else type(weights).__name__
         raise ValueError(
             f"weights must be {table.sizes['pair']} finite numbers, one per comparison, not "
-            f"all 0; got shape {w.shape}"
+            f"all 0; got {got}"
         )
     if rope is not None and not (len(rope) == 2 and rope[0] < rope[1]):
         raise ValueError(f"rope must be (lower, upper) with lower below upper, got {rope!r}")
     chosen = np.flatnonzero(w)
-    part, w = table.isel(pair=chosen), w[chosen]
-    bounds = bound_names("", ci_kind, ci_prob)
-
-    found = _analytic(result, part, chosen, w, ci_prob)
-    _, _, of_plan = of_design(part, result.estimates.isel(pair=chosen), result.metric, w)
-    estimate = float(w @ result.estimates["estimate"].values[chosen])
-    cluster, reasons = result.data.attrs["cluster"], result.estimates["undefined"].values[chosen]
-    few: Any = [""]
-    if cluster and of_items(part, cluster):
-        number = of_sums(part, result.metric, cluster, w[None])[2].astype(int)
-        few = few_clusters(cluster, number)
-    undefined = next((note("undefined-entry", why=str(why)) for why in reasons if why), "")
-    notes = [of_plan["analytic"], few[0], undefined, repeats_note(result)]
-    if found.disagreements is not None and found.sampled < ROUNDING:
-        notes.append(PRIOR_ALONE)
-    rows: dict[str, dict[str, object]] = {
-        "analytic": {
-            "estimate": estimate,
-            "se": found.se,
-            "center": found.center,
-            "df": found.df,
-            bounds[0]: found.lower,
-            bounds[1]: found.upper,
-            "p_value": found.p_value if np.isfinite(estimate) else np.nan,
-            "note": joined_notes(*notes),
-        }
-    }
+    part, w = table.isel(pair=chosen), w[chosen].astype(np.float64)
+    found = _analytic(result, part, chosen, w, ci_prob, ci_kind, se)
+    rows = {"analytic": found.row}
     wrong = _wrong(result, part, w, found)
     # For images sampled by a plan, the posterior of several humans may be too narrow.
     several = "inclusion" in part and bool(several_people(part))
@@ -520,11 +490,11 @@ def contrast(
             row, about = _of_draws(result, method, chosen, w, ci_prob, ci_kind, rope)
             if method == "posterior":
                 about = cluster_note(result) or (PRIOR_ALONE if found.sampled < ROUNDING else about)
-            rows[method] = row
-            rows[method]["note"] = joined_notes(of_plan[method], repeats_note(result), about)
-    for method, reason in wrong.items():
-        if method in rows:
-            rows[method]["note"] = joined_notes(reason, str(rows[method]["note"]))
+            notes = found.of_plan[method], repeats_note(result), about
+            rows[method] = row | {"note": joined_notes(*notes)}
+    for method in wrong.keys() & rows.keys():
+        rows[method]["note"] = joined_notes(wrong[method], str(rows[method]["note"]))
+    bounds = bound_names("", ci_kind, ci_prob)
     columns = ["estimate", "se", *bounds, "p_value", "prob_positive", "rope_mass"]
     more = ["center", "df"] if intervals == "all" else []
     frame = pd.DataFrame.from_dict(rows, orient="index")
@@ -564,35 +534,37 @@ def _of_draws(
 
 
 class _Analytic(NamedTuple):
-    """The analytic row: an interval with Student's t quantiles around the center."""
+    """The analytic row, and what the other methods depend on."""
 
-    center: float
-    se: float
-    df: float
-    lower: float
-    upper: float
+    row: dict[str, Any]
+    of_plan: dict[str, str]
     # Standard error by trials alone, and disagreements expected by chance in pooled entries.
     sampled: float
-    disagreements: Floats | None = None
-
-    @property
-    def p_value(self) -> float:
-        """Two-sided p-value of 0."""
-        return float(2 * stats.t.sf(abs(self.center) / self.se, self.df)) if self.se > 0 else np.nan
+    disagreements: Floats | None
 
 
 def _analytic(
-    result: Result, part: xr.Dataset, chosen: NDArray[np.intp], w: Floats, ci_prob: float
+    result: Result,
+    part: xr.Dataset,
+    chosen: NDArray[np.intp],
+    w: Floats,
+    ci_prob: float,
+    ci_kind: CiKind,
+    se: float | None,
 ) -> _Analytic:
+    """An interval with Student's t quantiles around the center of the sum."""
     metric, cluster = result.metric, str(result.data.attrs["cluster"])
     estimates, disagreements = result.estimates.isel(pair=chosen), None
     value = held = float(w @ estimates["estimate"].values)
-    clustered = bool(cluster) and of_items(part, cluster)
+    clustered, n_clusters = bool(cluster) and of_items(part, cluster), 0
+    # For images sampled by a plan: the weighted value, with the degrees of freedom of the plan.
+    center, df, of_plan = of_design(part, estimates, metric, w)
     if len(w) > 1 and metric.counts == "correctness" and "inclusion" not in part:
         groups, counts = part["pair_group"].values, part["cells"].values.astype(np.float64)
         sums = pooled_sum(metric, counts, w, groups)
         moved, squares = influence_of(part, sums.slopes, cluster or None)
-        if clustered and len(w) * len(squares) <= MOST_CELLS:
+        n_clusters = len(squares)
+        if clustered and len(w) * n_clusters <= MOST_CELLS:
             cells = cells_of_clusters(part, cluster)
             moved = left_out(metric, cells.sum(axis=2), cells, w, groups)
         n, square = len(moved), moved**2
@@ -605,16 +577,28 @@ def _analytic(
         held = value if np.isfinite(value) else center
         sampled = float(np.sqrt(within_trials))
     elif clustered:
-        variance, df, _ = of_sums(part, metric, cluster, w[None])[:, 0].tolist()
-        center, sampled = value, float(np.sqrt(variance))
-        se = sampled
-    else:
+        variance, df, n_clusters = of_sums(part, metric, cluster, w[None])[:, 0].tolist()
+        sampled = se = float(np.sqrt(variance))
+    elif se is None:
         sampled = se = float(np.sqrt(covariance_of(part, metric, cluster or None, w[None])[0, 0]))
-        # For images sampled by a plan: the weighted value, with the degrees of freedom of the plan.
-        center, df, _ = of_design(part, estimates, metric, w)
-    lower, upper = _bounds(metric, w, center, se, df, ci_prob)
-    lower, upper = holding(lower, upper, np.array(held))
-    return _Analytic(center, se, df, float(lower), float(upper), sampled, disagreements)
+    else:
+        sampled = se
+    lower, upper = holding(*_bounds(metric, w, center, se, df, ci_prob), np.array(held))
+    p = float(2 * stats.t.sf(abs(center) / se, df)) if se > 0 and np.isfinite(value) else np.nan
+    few = few_clusters(cluster, np.array([n_clusters]))[0] if clustered else ""
+    reasons = estimates["undefined"].values
+    undefined = next((note("undefined-entry", why=str(why)) for why in reasons if why), "")
+    alone = PRIOR_ALONE if disagreements is not None and sampled < ROUNDING else ""
+    row = {
+        "estimate": value,
+        "se": se,
+        "center": center,
+        "df": df,
+        **bound_columns("", ci_kind, ci_prob, np.array([lower, upper])),
+        "p_value": p,
+        "note": joined_notes(of_plan["analytic"], few, undefined, repeats_note(result), alone),
+    }
+    return _Analytic(row, of_plan, sampled, disagreements)
 
 
 def _bounds(
@@ -647,7 +631,7 @@ def _wrong(
         wrong["posterior"] = COPYING
     # A bias as large as the standard error lowers the coverage of 95% intervals to 0.83.
     elif _part_of(result.prior.disagreements, found.disagreements, weights) > max(
-        LARGEST_PART, found.se
+        LARGEST_PART, found.row["se"]
     ):
         wrong["posterior"] = note("prior-biases", **few)
     return wrong
@@ -756,20 +740,16 @@ def model_means(
     result: Result, kinds: Mapping[str, str], intervals: Intervals = None
 ) -> pd.DataFrame | None:
     """Compute the mean of each model over its pairs with observers of another kind."""
-    pairs = result.pairs
-    first, second = pairs["observer_a"].tolist(), pairs["observer_b"].tolist()
     entries: dict[str, list[int]] = {}
-    for i, (a, b) in enumerate(zip(first, second, strict=True)):
+    for i, (a, b) in enumerate(result.pairs[["observer_a", "observer_b"]].to_numpy().tolist()):
         if kinds and kinds.get(a, a) != kinds.get(b, b):
-            model = a if kinds.get(b, b) == "human" else b
-            entries.setdefault(model, []).append(i)
+            entries.setdefault(a if kinds.get(b, b) == "human" else b, []).append(i)
     if all(len(own) < 2 for own in entries.values()):
         return None
     notes = result.summary(intervals=[])["note"].str.split("; ")
     rows = []
     for model, own in entries.items():
-        weights = np.zeros(len(pairs))
-        weights[own] = 1 / len(own)
+        weights = np.bincount(own, minlength=len(notes)) / len(own)
         methods = contrast(result, weights, intervals=intervals)
         row: dict[str, object] = {"model": model, "n_pairs": len(own)}
         row["estimate"] = float(result.estimates["estimate"].values[own].mean())
@@ -777,16 +757,14 @@ def model_means(
         lower, upper = (name for name in methods if str(name).endswith(("_lb", "_ub")))
         if intervals is None:
             row |= {"lb": np.nan, "ub": np.nan, "method": ""}
-        for method, told_of in methods.iterrows():
+        for method, found in methods.iterrows():
             stem = f"{method}_" if intervals is not None else ""
-            row |= {f"{stem}lb": told_of[lower], f"{stem}ub": told_of[upper]}
+            row |= {f"{stem}lb": found[lower], f"{stem}ub": found[upper]}
             row |= {"method": method} if intervals is None else {}
         # Notes that all its pairs share apply to their mean.
-        common = [note for note in notes[own[0]] if note and all(note in notes[i] for i in own)]
-        told = dict.fromkeys([*(note for note in methods["note"] if note), *common])
-        rows.append(row | {"note": "; ".join(told)})
-    frame = pd.DataFrame(rows)
-    return frame.sort_values("estimate", ascending=False, ignore_index=True)
+        common = [note for note in notes[own[0]] if all(note in notes[i] for i in own)]
+        rows.append(row | {"note": joined_notes(*methods["note"], *common)})
+    return pd.DataFrame(rows).sort_values("estimate", ascending=False, ignore_index=True)
 
 
 def observer_differences(result: Result, most: int = 66) -> pd.DataFrame:
@@ -809,15 +787,11 @@ def observer_differences(result: Result, most: int = 66) -> pd.DataFrame:
     for one, other in chosen:
         both = {"observer": one}, {"observer": other}
         methods = difference(result, *both)
-        told = difference(result, *both, intervals=["analytic"]).iloc[0]
-        row = {"observer": one, "other": other, "difference": told["estimate"], "se": told["se"]}
-        for method in methods.index:
-            ends = [name for name in methods if str(name).endswith(("_lb", "_ub"))]
-            row |= {f"{method}_{name}": methods.loc[method, name] for name in ends}
-        notes = dict.fromkeys(note for note in methods["note"] if note)
-        rows.append(row | {"p_value": told["p_value"], "note": "; ".join(notes)})
+        found = difference(result, *both, intervals=["analytic"]).iloc[0]
+        row = {"observer": one, "other": other, "difference": found["estimate"], "se": found["se"]}
+        ends = [name for name in methods if str(name).endswith(("_lb", "_ub"))]
+        row |= {f"{m}_{name}": methods.loc[m, name] for m in methods.index for name in ends}
+        note = joined_notes(*methods["note"])
+        rows.append(row | {"p_value": found["p_value"], "p_value_bh": np.nan, "note": note})
     frame = pd.DataFrame(rows)
-    if len(frame):
-        place = frame.columns.get_loc("p_value") + 1
-        frame.insert(place, "p_value_bh", adjusted_p_values(frame["p_value"].to_numpy(float)))
-    return frame
+    return frame.assign(p_value_bh=adjusted_p_values(frame["p_value"])) if rows else frame

@@ -63,7 +63,6 @@ CHOSEN = 40
 # Above, chains of a pair may not have converged. Coverage up to this value is as with others (model
 # page of `paired_errors`): two chains of 250 draws reach 1.1 by chance.
 R_HAT = 1.2
-NOT_MET = "chains differ"
 # Fewest draws beyond a limit for accurate tail quantiles.
 BEYOND = 2.5
 # Label of an entry of all readers.

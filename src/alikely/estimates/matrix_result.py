@@ -81,31 +81,7 @@ def cluster_numbers(result: Result) -> list[NDArray[np.intp]]:
 
 
 def with_trials(result: Result, trials: Trials) -> Result:
-    """Add the trials to a matrix that was loaded from a file.
-
-    Differences, means and similar functions need the trials unless the metric is a metric of
-    correctness.
-
-    Parameters
-    ----------
-    result : Result
-        A result of `alikely.pairwise_matrix` that was saved and loaded.
-    trials : Trials
-        The trials that were passed to `alikely.pairwise_matrix`; additional observers are ignored.
-
-    Returns
-    -------
-    Result
-        The matrix with its trials.
-
-    Raises
-    ------
-    TypeError
-        If `result` is not a matrix, or `trials` is not a `Trials` object.
-    ValueError
-        If an observer is missing from the trials, or the correctness of a response differs.
-    """
-    of_kind(result, "matrix")
+    """Add the trials to a matrix that was loaded from a file, if they are those of the matrix."""
     of_type(trials, Trials, "read them with Trials.read or Trials.from_table")
     if missing := [name for name in result.observers if name not in trials.observers]:
         raise ValueError(f"these trials have no observers {listed(missing)} of the matrix")
@@ -226,8 +202,8 @@ def summary(
     if n_rows > MOST_ROWS:
         raise ValueError(
             f"a table has at most {MOST_ROWS:,} rows, got {n_rows:,}; give top=, use "
-            "alikely.estimates.square_matrix(result, 'estimate'), or write all to a file with "
-            "alikely.estimates.write_pairs"
+            "alikely.estimates.square_matrix(result, 'estimate'), or write all to a file with the "
+            "subcommand `alikely matrix`"
         )
     key = value if lowest else -value
     if n_rows < len(flat):
@@ -294,24 +270,7 @@ def select(result: Result, labels: Mapping[str, Any]) -> xr.DataTree:
 
 
 def write_pairs(result: Result, path: str | Path) -> None:
-    """Write all pairs of a matrix to a parquet file, in chunks.
-
-    Parameters
-    ----------
-    result : Result
-        As returned by `alikely.pairwise_matrix`.
-    path : str or path
-        Path of the file to write, which has the columns of `alikely.Result.summary`. An existing
-        file is replaced only when the new file is complete.
-
-    Raises
-    ------
-    TypeError
-        If `result` is not a matrix.
-    OSError
-        If the file cannot be written.
-    """
-    of_kind(result, "matrix")
+    """Write all pairs of a matrix to a parquet file, in chunks."""
     n_rows = result.estimates["estimate"].size
     sink = pa.BufferOutputStream()
     writer = None
@@ -488,7 +447,7 @@ def responses_by(result: Result) -> list[dict[str, xr.Variable]]:
     if trials is None:
         raise ValueError(
             f"a saved matrix has correctness only, and {metric.name} needs responses; add them "
-            "with alikely.estimates.with_trials(result, trials)"
+            "with Result.load(path, trials)"
         )
     by: Any = place_dim(result) or None
     everywhere = responses_of(trials, metric, by, result.data.attrs["no_response"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -63,10 +63,6 @@ COEFFICIENTS = {
     "pabak": "brennan_prediger",
     "raw_agreement": "raw_agreement",
 }
-SENTENCE = (
-    "agreement also counts correct responses; error consistency (EC) asks whether errors fall on "
-    "the same items, given how often each reader errs"
-)
 
 
 def compare(
@@ -645,8 +641,6 @@ def agreement(
         - ``n_trials``: number of common trials or, with ``readers="all"``, number of items with at
           least two ratings. In the latter case, both accuracies are means over readers.
 
-        ``result.data.attrs["sentence"]`` explains how agreement differs from EC.
-
     Raises
     ------
     TypeError
@@ -692,66 +686,4 @@ def agreement(
         one_of("coefficient", own, tuple(COEFFICIENTS))
         own = COEFFICIENTS[own]
     one_of("readers", readers, ("pairs", "all"))
-    result = _compared(metric=own, **arguments)
-    result.data.attrs["sentence"] = SENTENCE
-    return result
-
-
-def agreement_table(
-    trials: Trials,
-    coefficients: Sequence[str] = (
-        "cohen_kappa",
-        "fleiss_kappa",
-        "gwet_ac1",
-        "krippendorff_alpha",
-        "brennan_prediger",
-        "raw_agreement",
-    ),
-    *,
-    rng: RandomState = None,
-    **options: Any,
-) -> pd.DataFrame:
-    """Tabulate several coefficients of agreement for the same ratings.
-
-    Parameters
-    ----------
-    trials : Trials
-        As in `alikely.agreement`.
-    coefficients : sequence of str
-        Names of coefficients, as in `alikely.agreement`.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-    **options
-        Other options of `alikely.agreement`, such as ``readers="all"``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Table with the column ``coefficient`` and the columns of `alikely.Result.summary`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `alikely.agreement`.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(kind="human", condition="noise")
-    >>> table = al.estimates.agreement_table(trials, readers="all", n_resamples=0, rng=1)
-    >>> table["coefficient"].tolist()[:2]
-    ['cohen_kappa', 'fleiss_kappa']
-    """
-    if isinstance(coefficients, str):
-        raise TypeError(
-            f"coefficients must be a sequence of names, got {coefficients!r}; give "
-            f"[{coefficients!r}]"
-        )
-    if not coefficients:
-        raise ValueError("coefficients must name at least one, got none; leave it out for all")
-    frames = [
-        agreement(trials, coefficient, rng=rng, **options).summary().assign(coefficient=coefficient)
-        for coefficient in coefficients
-    ]
-    table = pd.concat(frames, ignore_index=True)
-    return table[["coefficient", *table.columns.drop("coefficient")]]
+    return _compared(metric=own, **arguments)

@@ -480,9 +480,7 @@ class Result:
         )
 
     def __repr__(self) -> str:
-        told = self.data.attrs.get("sentence", "")
-        text = f"<Result {self.metric.name}: {self._functions.describe(self)}>"
-        return f"{text}\n  {told}" if told else text
+        return f"<Result {self.metric.name}: {self._functions.describe(self)}>"
 
     def draws(
         self,
@@ -560,8 +558,12 @@ class Result:
         write_tree(tree, path)
 
     @classmethod
-    def load(cls, path: str | Path) -> Result:
-        """Load a result from a file written by `save`."""
+    def load(cls, path: str | Path, trials: Trials | None = None) -> Result:
+        """Load a result from a file written by `save`, optionally with the trials of a matrix.
+
+        Means, differences, families and block means of a matrix need its trials, unless its metric
+        is a metric of correctness.
+        """
         tree = read_tree(path)
         kind = str(tree.attrs.get("kind", ""))
         schema: Mapping[str, Any] = {}
@@ -594,4 +596,4 @@ class Result:
         except (TypeError, ValueError) as error:
             raise ValueError(f"{str(path)!r} is damaged: {error}; make it again") from None
         tree.attrs = attrs
-        return cls(tree)
+        return cls(tree) if trials is None else cls(tree)._call("with_trials", trials=trials)

@@ -225,7 +225,8 @@ def capa_matrices(
         divide(getattr(sums, name), sums.number)
         for name in ("same", "right_a", "right_b", "chance", "both_right")
     )
-    both_wrong = _both_wrong(sums)
+    # Expected number of joint errors.
+    both_wrong = sums.number - sums.right_a - sums.right_b + sums.both_right
     agree = sums.chance - by_chance[0] - by_chance[1] + by_chance[2]
     return CapaMatrices(
         estimates[0],
@@ -242,28 +243,6 @@ def capa_matrices(
         both,
         chance,
     )
-
-
-def _both_wrong(sums: OptionSums) -> Floats:
-    """Expected number of joint errors."""
-    return np.asarray(sums.number - sums.right_a - sums.right_b + sums.both_right)
-
-
-def same_wrong_answers(
-    values: ArrayLike, truth: ArrayLike, n_options: ArrayLike | None = None
-) -> dict[int, tuple[Floats, Floats, float]]:
-    """Number, agreement and chance agreement of joint errors by number of options."""
-    array, right, options = _checked(values, truth, n_options)
-    found = {}
-    for k in np.unique(options).tolist():
-        at = np.flatnonzero(options == k)
-        sums = OptionSums(*pair_sums(_blocks(array, right, options, at), TERMS))
-        both_wrong = _both_wrong(sums)
-        share = divide(sums.same - sums.both_right, np.where(both_wrong > 1e-9, both_wrong, 0.0))
-        # Differences of numbers of questions.
-        slack = ROUNDING * sums.number / np.where(both_wrong > 0, both_wrong, np.nan)
-        found[int(k)] = both_wrong, within(share, slack=slack), 1 / (k - 1)
-    return found
 
 
 def _checked(
@@ -287,20 +266,14 @@ def _checked(
 
 
 def _blocks(
-    array: NDArray[Any],
-    truth: NDArray[np.int64],
-    n_options: NDArray[np.int64],
-    at: NDArray[np.intp] | None = None,
+    array: NDArray[Any], truth: NDArray[np.int64], n_options: NDArray[np.int64]
 ) -> Iterator[Given]:
     """Iterate over blocks of questions."""
     n, n_questions = array.shape[:2]
     k = int(n_options.max()) if array.ndim == 2 else array.shape[2]
     step = max(1, CHUNK // (n * k * (k + 1) // 2))
-    at = np.arange(n_questions) if at is None else at
-    for start in range(0, len(at), step):
-        # A slice if possible: arrays on disk read it faster.
-        part: Any = at[start : start + step]
-        part = slice(part[0], part[-1] + 1) if part[-1] - part[0] < len(part) else part
+    for start in range(0, n_questions, step):
+        part = slice(start, start + step)
         given, right, options = np.asarray(array[:, part]), truth[part], n_options[part]
         if array.ndim == 2:
             yield given_answers(given, right, options)

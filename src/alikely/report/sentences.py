@@ -51,6 +51,8 @@ TEMPLATES = {
     "no interval": "No {interval} is valid here.",
     "tests": "{n:,} of {of:,} tests of independent errors{by} {are} significant at a false "
     "discovery rate of {rate:.3g} (Benjamini-Hochberg).",
+    "agreement": "Agreement also counts correct responses; error consistency (EC) asks whether "
+    "errors fall on the same items, given how often each reader errs.",
     # Means and differences of pairs.
     "without": "{what} was {value}, without {interval}{reason}.",
     # Groups, families and readers.
