@@ -150,7 +150,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
         {
             "plot_plan width": (
                 "n_trials = [50, 100, 200, 400, 800, 1600]\n"
-                "widths = al.planning.interval_width(accuracy, accuracy, 0.5, n_trials, rng=1)\n"
+                "widths = al.trials_for_width(accuracy, accuracy, 0.5, n_trials=n_trials, rng=1)\n"
                 'al.plot_plan(widths, "width", references={"one condition": 160})'
             ),
             "plot_plan power": (

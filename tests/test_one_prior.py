@@ -73,14 +73,14 @@ MOVED: dict[str, Callable[[Any], Any]] = {
         "posterior"
     ),
     "plan_from": lambda p: al.planning.plan_from(result(p), [100], **SIMULATED)["expected_width"],
-    "assurance": lambda p: al.planning.assurance(*ACCURACIES, 0.4, [100], prior=p, **SIMULATED)[
-        "expected_width"
-    ],
-    "interval_width": lambda p: al.planning.interval_width(
-        *ACCURACIES, 0.4, 100, n_coverage=100, prior=p, rng=1
-    )["posterior_width"],
+    "beliefs": lambda p: al.planning.plan_from(
+        {"accuracy_a": ACCURACIES[0], "accuracy_b": ACCURACIES[1], "ec": 0.4},
+        [100],
+        prior=p,
+        **SIMULATED,
+    )["expected_width"],
     "trials_for_width": lambda p: al.trials_for_width(
-        *ACCURACIES, 0.4, 0.3, n_coverage=100, prior=p, rng=1
+        *ACCURACIES, 0.4, n_trials=100, n_coverage=100, prior=p, rng=1
     )["posterior_width"],
     "trials_for_power": lambda p: al.trials_for_power(
         *ACCURACIES, 0.4, n_coverage=100, prior=p, rng=1
@@ -102,8 +102,7 @@ MOVED: dict[str, Callable[[Any], Any]] = {
 }
 # A wide posterior grows narrower under a strong prior; the middle of the others rises.
 NARROWER = {
-    "difference", "plan_from", "assurance", "interval_width", "trials_for_width",
-    "trials_for_power",
+    "difference", "plan_from", "beliefs", "trials_for_width", "trials_for_power",
 }  # fmt: skip
 EITHER_WAY = {
     "benchmark_scores", "scores_from_result", "group_scores", "compare", "test_copy_model", "elpd",

@@ -34,8 +34,7 @@ def test_functions_use_them_and_calls_override_them() -> None:
     "call",
     [
         lambda: al.pairwise_matrix(al.load_example()).data.attrs,
-        lambda: al.planning.interval_width(0.8, 0.7, 0.4, 200, n_datasets=100, rng=1).to_string(),
-        lambda: al.planning.item_precision(0.8, 5),
+        lambda: al.trials_for_width(0.8, 0.7, 0.4, n_trials=200, rng=1).to_string(),
         lambda: al.inference.null_percentiles(60, n_grid=12),
         lambda: al.benchmark.percentile_ranks(np.random.default_rng(1).normal(size=(400, 9))),
     ],

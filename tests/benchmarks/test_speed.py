@@ -173,11 +173,10 @@ def study(backend: str) -> None:
         al.calibration.coverage_study(default_grid().iloc[::4], n_datasets=1_000, rng=1)
 
 
-def width(method: str) -> None:
+def width() -> None:
     accuracy, ec = np.linspace(0.5, 0.97, 20)[:, None, None], np.linspace(0, 0.9, 20)[:, None]
     trials = np.geomspace(40, 4_000, 10).astype(int)
-    options: dict[str, Any] = {"method": method, "n_datasets": 2_000, "rng": 1}
-    al.planning.interval_width(accuracy, accuracy, ec, trials, **options)
+    al.trials_for_width(accuracy, accuracy, ec, n_trials=trials, rng=1)
 
 
 ONE, EVERY = [600, 150, 100, 150], of(tables, 0.3, 0.98, N_PAIRS)
@@ -246,7 +245,7 @@ GROUPS: dict[str, dict[str, Make]] = {
         "15 models, 160 items": call(of_margins, 15, 160),
         "100 models, 1,280 items": call(of_margins, 100, 1_280),
     },
-    "plans of 4,000 settings": {m: call(width, m) for m in ("analytic", "simulated")},
+    "plans of 4,000 settings": {"width": call(width)},
     "regimes of 72 conditions, 1 to 6 components": {
         "here": call(al.regimes, spectrum, k=4, **NONE),
         "scikit-learn, a hundredth of the starts": call(fits_of_scikit_learn),

@@ -40,7 +40,7 @@ CALLS: dict[str, tuple[Callable[..., Any], ...]] = {
 OTHERS = {
     "compare": {"coefficient", "model"},
     "matrix": {"intervals"},
-    "plan": {"alpha", "method", "n_draws", "prior"},
+    "plan": {"alpha", "method", "n_draws", "prior", "source"},
 }
 
 

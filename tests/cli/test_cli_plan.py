@@ -61,7 +61,7 @@ def test_a_width(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
     table = pd.read_csv(tmp_path / "plan.csv")
     assert table["n_trials"].tolist() == [160, 400, 1000, 1537, 2500]
-    expected = al.planning.interval_width(0.75, 0.75, 0.5, table["n_trials"])
+    expected = al.trials_for_width(0.75, 0.75, 0.5, n_trials=table["n_trials"])
     np.testing.assert_allclose(table["width"], expected["width"])
     assert (tmp_path / "plan.png").stat().st_size > 10_000
 

@@ -742,7 +742,7 @@ def condition_divergences(_: int) -> pd.DataFrame:
 
 @golden("trials_for_width", slow=True)
 def trials_for_width(rng: int) -> pd.DataFrame:
-    options = {"n_coverage": 200, "n_datasets": 1000, "rng": rng}
+    options = {"n_coverage": 200, "rng": rng}
     plan = al.trials_for_width(0.75, 0.75, 0.5, [0.4, 0.2], **options)
     assured = al.trials_for_width(0.9, 0.8, 0.3, 0.3, assurance=0.8, **options)
     return stacked(expected=frame(plan), assured=frame(assured))
@@ -750,7 +750,7 @@ def trials_for_width(rng: int) -> pd.DataFrame:
 
 @golden("trials_for_power", "planning.trials_for_difference")
 def trials_for_power(rng: int) -> pd.DataFrame:
-    plan = al.trials_for_power(0.75, 0.8, 0.2, n_datasets=2000, n_coverage=200, rng=rng)
+    plan = al.trials_for_power(0.75, 0.8, 0.2, n_coverage=200, rng=rng)
     other = al.planning.trials_for_difference(0.75, 0.7, 0.7, 0.5, 0.2, n_coverage=200, rng=rng)
     # Stored when a plan could have several humans.
     other = other.assign(n_humans=1, ec_humans=np.nan)

@@ -134,7 +134,7 @@ def test_alignment_matrix_and_coverage(phi: Any, result: al.Result) -> None:
 
 
 def test_planning(phi: Any) -> None:
-    plan = al.planning.interval_width(0.75, 0.75, 0.4, [100, 400], metric=phi, rng=1)
+    plan = al.trials_for_width(0.75, 0.75, 0.4, n_trials=[100, 400], metric=phi, rng=1)
     assert plan["width"][0] / plan["width"][1] == pytest.approx(2, abs=0.3)
     trials = al.load_example().select(condition=HARD)
     components = al.planning.variance_components(trials, metric=phi)

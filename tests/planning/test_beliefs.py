@@ -41,9 +41,9 @@ def prior_draws(n: int) -> Floats:
 @pytest.mark.slow
 def test_assurance_is_what_brute_force_finds(figure: Callable[[str], None]) -> None:
     accuracy, n_studies = stats.beta(30, 10), 2_000
-    plan = al.planning.assurance(
-        accuracy, accuracy, stats.norm(0.4, 0.15), [80, 320], width=0.2, rope=(-0.1, 0.1),
-        n_datasets=n_studies, rng=1,
+    plan = al.planning.plan_from(
+        {"accuracy_a": accuracy, "accuracy_b": accuracy, "ec": stats.norm(0.4, 0.15)}, [80, 320],
+        width=0.2, rope=(-0.1, 0.1), n_datasets=n_studies, rng=1,
     )  # fmt: skip
     truths = prior_draws(n_studies)
     worst = 0.0
@@ -74,7 +74,8 @@ def test_assurance_is_what_brute_force_finds(figure: Callable[[str], None]) -> N
 
 
 def test_impossible_draws_are_drawn_again_and_reported() -> None:
-    plan = al.planning.assurance(stats.uniform(0.6, 0.39), 0.7, 0.6, [100], n_datasets=1_000, rng=1)
+    beliefs = {"accuracy_a": stats.uniform(0.6, 0.39), "accuracy_b": 0.7, "ec": 0.6}
+    plan = al.planning.plan_from(beliefs, [100], n_datasets=1_000, rng=1)
     # With 0.7, an EC of .6 needs an accuracy whose upper bound is .6 or more.
     a = np.linspace(0.6, 0.99, 100_001)
     possible = (al.metrics.bounds.error_consistency_bounds(a, 0.7)[1] >= 0.6).mean()

@@ -20,7 +20,7 @@ from alikely.data import tables
 from alikely.metrics import ERROR_CONSISTENCY, bounds, consistency
 from alikely.metrics.copying import COPY_PROBABILITY
 from alikely.planning import trials as plans
-from alikely.planning.trials import interval_width, trials_for_width
+from alikely.planning.trials import trials_for_width
 from alikely.simulate.cells import pattern_cells, pattern_probabilities
 
 Figure = Callable[[str], None]
@@ -57,7 +57,7 @@ PUBLISHED = [
 def test_widths_of_equally_accurate_observers(
     n: int, accuracy: float, expected: float, digits: float | None, figure: Figure
 ) -> None:
-    row = next(_rows(interval_width(accuracy, accuracy, 0.5, n, rng=1)))
+    row = next(_rows(trials_for_width(accuracy, accuracy, 0.5, n_trials=n, rng=1)))
     figure(f"width at EC .5, {n} trials, accuracies {accuracy}: {row.width:.4f} ({row.method})")
     if row.method == "analytic":
         assert row.width == pytest.approx(expected, abs=5.1e-4)
@@ -102,7 +102,7 @@ def test_bias_from_every_possible_table(pair: tuple[float, float, float], figure
     limit = (4 * once - (2 * some - few)) / 3
     figure(f"bias times n at {pair}: {stated:.5f}, from all tables {limit:.5f}")
     assert stated == pytest.approx(limit, abs=abs(limit - once) + 1e-4)
-    row = next(_rows(interval_width(*pair, 500)))
+    row = next(_rows(trials_for_width(*pair, n_trials=500)))
     assert row.bias == pytest.approx(stated / 500)
 
 
@@ -162,10 +162,10 @@ def test_the_variance_is_the_printed_one(a: float, b: float, at: float) -> None:
     variance = float(plans.unit_variance(plans.one_pair(p)))
     assert variance == pytest.approx(fleiss_variance(p), rel=1e-8, abs=1e-12)
     # Neither the order of observers nor the name of what is right plays a role.
-    plan = interval_width([a, b, 1 - a], [b, a, 1 - b], ec, 300, method="analytic")
-    assert plan["width"].to_numpy() == pytest.approx(2 * Z * np.sqrt(variance / 300), rel=1e-6)
-    assert plan["se"].to_numpy() == pytest.approx(np.sqrt(variance / 300), rel=1e-6)
-    assert np.ptp(plan["bias"]) < 1e-6
+    plan = trials_for_width([a, b, 1 - a], [b, a, 1 - b], ec, n_trials=10**9)
+    assert plan["width"].to_numpy() == pytest.approx(2 * Z * np.sqrt(variance / 1e9), rel=1e-6)
+    assert plan["se"].to_numpy() == pytest.approx(np.sqrt(variance / 1e9), rel=1e-6)
+    assert np.ptp(plan["bias"]) * 1e9 < 300e-6
 
 
 def test_intervals_are_those_of_the_front_door() -> None:
@@ -198,7 +198,7 @@ def test_intervals_are_those_of_the_front_door() -> None:
     [(PAIRS[1], 0.3), (PAIRS[2], 0.4), ((0.9, 0.9, 0.2), 0.05)],
 )
 def test_trials_by_brute_force(pair: tuple[float, float, float], width: float) -> None:
-    row = next(_rows(trials_for_width(*pair, width, n_coverage=0)))
+    row = next(_rows(trials_for_width(*pair, width)))
     n = np.arange(2, 20_000)
     every = 2 * Z * np.sqrt(fleiss_variance(simulate.cell_probabilities(*pair)) / n)
     assert row.n_trials == n[every <= width][0]
@@ -209,10 +209,8 @@ def test_trials_by_brute_force(pair: tuple[float, float, float], width: float) -
 
 def test_a_width_that_is_just_reached_counts() -> None:
     n = np.array([101, 160, 370, 1024, 4096])
-    width = interval_width(0.5, 0.5, [[0.0], [0.6]], n, method="analytic")["width"]
-    found = trials_for_width(
-        0.5, 0.5, [[0.0], [0.6]], width.to_numpy().reshape(2, -1), n_coverage=0
-    )
+    width = trials_for_width(0.5, 0.5, [[0.0], [0.6]], n_trials=n)["width"]
+    found = trials_for_width(0.5, 0.5, [[0.0], [0.6]], width.to_numpy().reshape(2, -1))
     assert found["n_trials"].tolist() == [*n, *n]
 
 
@@ -223,7 +221,7 @@ def test_a_width_that_is_just_reached_counts() -> None:
 def test_simulated_numbers_reach_the_width(
     pair: tuple[float, float, float], width: float, figure: Figure
 ) -> None:
-    row = next(_rows(trials_for_width(*pair, width, n_coverage=0, rng=1)))
+    row = next(_rows(trials_for_width(*pair, width, rng=1)))
     found = width_of(simulated(row, 100_000, np.random.default_rng(13)))
     figure(
         f"width {width} wanted at {pair}: {row.n_trials} trials, found {found:.4f} "
@@ -252,9 +250,7 @@ def test_widths_are_assured(
     sets: Callable[..., int],
 ) -> None:
     """Intervals of new data sets, of which a share is no wider."""
-    plan = trials_for_width(
-        *pair, width, assurance=assurance, interval=interval, n_coverage=0, rng=1
-    )
+    plan = trials_for_width(*pair, width, assurance=assurance, interval=interval, rng=1)
     row = next(_rows(plan))
     assert (row.criterion, row.assurance) == (interval, assurance)
     n_sets, rng = sets(1_000), np.random.default_rng(2)
@@ -275,6 +271,6 @@ def test_widths_are_assured(
 
 def test_identical_observers_need_no_search() -> None:
     """Every estimate is 1: there is no width to draw a line through."""
-    plan = trials_for_width(0.75, 0.75, 1.0, 0.2, n_coverage=0, rng=1)
+    plan = trials_for_width(0.75, 0.75, 1.0, 0.2, rng=1)
     assert 2 <= plan["n_trials"].item() <= 10
     assert plan["width"].item() == 0

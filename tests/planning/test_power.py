@@ -90,7 +90,7 @@ def test_stated_power_is_that_of_fishers_test(
 ) -> None:
     """The test whose p-value a summary shows."""
     a, b, ec = np.array(PAIRS)[:, None].T
-    plan = trials_for_power(a.T, b.T, ec.T, power=powers, alpha=alpha, n_coverage=0, rng=1)
+    plan = trials_for_power(a.T, b.T, ec.T, power=powers, alpha=alpha, rng=1)
     assert len(plan) == 10 * len(powers)
     assert set(plan["test"]) == {"Fisher's exact"}
     rng = np.random.default_rng(2)
@@ -125,7 +125,7 @@ def test_the_table_of_the_page_is_what_plans_find() -> None:
         row = pd.Series({"accuracy_a": accuracy, "accuracy_b": accuracy, "ec": ec, "n_trials": n})
         # Four errors of 20,000 data sets at a share of one half, and what two digits leave.
         assert abs(fisher_power(row, np.random.default_rng(5)) - power) < 0.015 + 0.005
-        plan = trials_for_power(accuracy, accuracy, ec, n_coverage=0, rng=2)
+        plan = trials_for_power(accuracy, accuracy, ec, rng=2)
         assert plan["n_trials"].item() == pytest.approx(fishers, rel=0.03)
 
 
@@ -141,9 +141,7 @@ def test_stated_power_against_other_values(
     pair: tuple[float, float, float], against: float, alternative: Any, figure: Figure
 ) -> None:
     """The score test, with the variance of the hypothesis as it was printed in 1969."""
-    plan = trials_for_power(
-        *pair, against=against, alternative=alternative, power=0.9, n_coverage=0, rng=1
-    )
+    plan = trials_for_power(*pair, against=against, alternative=alternative, power=0.9, rng=1)
     row = next(plan.itertuples())
     counts = np.random.default_rng(3).multinomial(row.n_trials, cells_of(row), size=N_SETS)
     p_a, p_b = (counts[:, [0, i]].sum(axis=1) / row.n_trials for i in (1, 2))
@@ -165,7 +163,7 @@ def test_stated_power_against_other_values(
 def test_asked_for_one_trial_fewer_misses_the_target(pair: tuple[float, float, float]) -> None:
     """Of the formula, with Yates' correction; other numbers are known within noise only."""
     z = stats.norm.ppf(0.975)
-    row = next(trials_for_power(*pair, method="analytic", n_coverage=0).itertuples())
+    row = next(trials_for_power(*pair, method="analytic").itertuples())
     a, b = np.array([pair[0]]), np.array([pair[1]])
     null, truth = (fleiss_variance(a, b, ec)[0] for ec in (0.0, pair[2]))
 
@@ -185,7 +183,7 @@ def test_published_example() -> None:
     It prints 96: its arguments are a true kappa of .7, tested against .85. Its text has them the
     other way round, for which Cantor's formula gives 117.
     """
-    options: dict[str, Any] = {"method": "analytic", "n_coverage": 0}
+    options: dict[str, Any] = {"method": "analytic"}
     forth = trials_for_power(0.5, 0.5, 0.85, against=0.7, alternative="greater", **options)
     back = trials_for_power(0.5, 0.5, 0.7, against=0.85, alternative="less", **options)
     assert forth["n_trials"].tolist() == [117]
@@ -229,7 +227,7 @@ DIFFERENCES = [
     ],
 )
 def test_stated_power_of_a_difference(stated: tuple[float, ...], figure: Figure) -> None:
-    plan = trials_for_difference(*stated, n_coverage=0, rng=1)
+    plan = trials_for_difference(*stated, rng=1)
     row = next(plan.itertuples())
     p = pattern_probabilities(*stated)
     counts = np.random.default_rng(7).multinomial(row.n_trials, p, size=N_SETS)
@@ -251,7 +249,7 @@ def test_models_of_which_nothing_is_said_share_only_the_human() -> None:
     both = right[0] * right[1] / h + (a - right[0]) * (b - right[1]) / (1 - h)
     implied = 2 * (both - a * b) / (a + b - 2 * a * b)
     silent, said, other = (
-        trials_for_difference(*stated, ec, n_coverage=0) for ec in (None, implied, implied + 0.1)
+        trials_for_difference(*stated, ec) for ec in (None, implied, implied + 0.1)
     )
     assert silent["n_trials"].item() == said["n_trials"].item() != other["n_trials"].item()
     assert silent["se"].item() == pytest.approx(said["se"].item(), rel=1e-6)
@@ -259,7 +257,7 @@ def test_models_of_which_nothing_is_said_share_only_the_human() -> None:
 
 def test_perfect_copies_are_found_at_once() -> None:
     """No spread at all: whatever the number of trials, no division by it."""
-    plan = trials_for_power(0.75, 0.75, 1.0, n_coverage=0, rng=1)
+    plan = trials_for_power(0.75, 0.75, 1.0, rng=1)
     row = next(plan.itertuples())
     # Identical answers have a p-value of one over the number of ways to choose who is right.
     right = np.arange(row.n_trials + 1)

@@ -12,7 +12,7 @@ import alikely as al
 @pytest.fixture(scope="module")
 def widths() -> pd.DataFrame:
     accuracy = np.array([[0.75], [0.95]])
-    return al.planning.interval_width(accuracy, accuracy, 0.5, [50, 200, 800, 3200], rng=1)
+    return al.trials_for_width(accuracy, accuracy, 0.5, n_trials=[50, 200, 800, 3200], rng=1)
 
 
 def points(ax: object, hollow: bool) -> set[tuple[float, float]]:

@@ -20,7 +20,6 @@ from alikely.metrics import alternatives
 from alikely.metrics.consistency import DEFAULT_PRIOR
 from alikely.models import _mixtures as mixtures
 from alikely.papers import leaderboards as reconstruction
-from alikely.planning import margins as margin_plans
 from alikely.planning import trials
 from studies.simulators import margins as worlds
 from studies.simulators import trees as simulated_judges
@@ -126,8 +125,6 @@ def test_tails_of_tables(rng: np.random.Generator) -> None:
 @given(rng=SEEDS)
 def test_other_p_values_and_probabilities(rng: np.random.Generator) -> None:
     assert_within(intervals._tails(int(rng.integers(2, 60))), 0, 2)
-    n = rng.integers(1, 400, N)
-    assert_within(margin_plans._outside(edges(rng), n, edges(rng) / 2))
     center, spread = rng.normal(0, 10.0 ** rng.uniform(-3, 3), N), 10.0 ** rng.uniform(-9, 2, N)
     df = np.where(rng.random(N) < 0.3, np.inf, rng.uniform(1, 200, N))
     scales = tables.scales_of_differences(center, spread, df, N, 0.1)

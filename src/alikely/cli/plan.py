@@ -36,7 +36,7 @@ WIDTHS = (al.trials_for_width, al.trials_for_power, al.planning.trials_for_diffe
 @subcommand(
     al.compare, *WIDTHS, al.planning.best_design, al.planning.variance_components,
     al.planning.plan_from, file="",
-    omit=("result", "accuracy_a", "accuracy_b", "accuracy_human", "ec_a", "ec_b", "ec_models",
+    omit=("source", "accuracy_a", "accuracy_b", "accuracy_human", "ec_a", "ec_b", "ec_models",
           "alpha", "method", "n_resamples", "n_draws", "sampler", "prior", "by", "cluster",
           "ci_kind"),
 )  # fmt: skip
@@ -147,17 +147,17 @@ def _from_assumptions(o: Options, metric: Metric) -> Answer:
     tested = o.width is None and o.n_trials is None
     if tested:
         found = al.trials_for_power(
-            a, b, ec, power=o.power, alpha=1 - o.ci_prob, n_coverage=0, rng=o.seed,
+            a, b, ec, power=o.power, alpha=1 - o.ci_prob, rng=o.seed,
             **o.pick("against", "alternative"),
         )  # fmt: skip
     elif o.width is not None:
         asked = o.pick("assurance", "interval")
-        found = al.trials_for_width(a, b, ec, o.width, n_coverage=0, **asked, **study)
+        found = al.trials_for_width(a, b, ec, o.width, **asked, **study)
     else:
-        found = al.planning.interval_width(a, b, ec, o.n_trials, **study)
+        found = al.trials_for_width(a, b, ec, n_trials=o.n_trials, **study)
     n = int(found["n_trials"].iloc[0])
     numbers = sorted({n, *(o.n_trials or USUAL)})
-    table = al.planning.interval_width(a, b, ec, numbers, n_coverage=1_000, **study)
+    table = al.trials_for_width(a, b, ec, n_trials=numbers, n_coverage=1_000, **study)
     row = table[table["n_trials"] == n].iloc[0]
     if tested:
         against = o.against or 0
@@ -183,7 +183,7 @@ def _from_assumptions(o: Options, metric: Metric) -> Answer:
 
     def draw() -> None:
         range_ = np.geomspace(40, 2 * max(numbers), 25).astype(int)
-        curve = al.planning.interval_width(a, b, ec, range_, **study)
+        curve = al.trials_for_width(a, b, ec, n_trials=range_, **study)
         al.plot_plan(curve, "width", references={f"{n:,} trials": n})
 
     return table, draw
@@ -199,7 +199,16 @@ def _from_difference(o: Options, _: Metric) -> Answer:
     models = ec[2] if len(ec) == 3 else None
     powers = sorted({0.5, 0.8, 0.9, 0.95, o.power})
     table = al.planning.trials_for_difference(
-        human, a, b, ec[0], ec[1], models, power=powers, alpha=1 - o.ci_prob, rng=o.seed
+        human,
+        a,
+        b,
+        ec[0],
+        ec[1],
+        models,
+        power=powers,
+        alpha=1 - o.ci_prob,
+        n_coverage=1_000,
+        rng=o.seed,
     )
     row = table[table["target"] == o.power].iloc[0]
     closer = "first" if ec[0] > ec[1] else "second"

@@ -1,5 +1,4 @@
 from .agreement import items_for_agreement as items_for_agreement
-from .choosing import StimulusPlan as StimulusPlan
 from .choosing import choose_conditions as choose_conditions
 from .choosing import choose_images as choose_images
 from .components import best_design as best_design
@@ -7,25 +6,18 @@ from .components import expected_errors as expected_errors
 from .components import plan_reader_study as plan_reader_study
 from .components import plan_repeats as plan_repeats
 from .components import variance_components as variance_components
-from .margins import item_precision as item_precision
 from .margins import item_reliability as item_reliability
 from .margins import items_for_margins as items_for_margins
-from .trials import assurance as assurance
-from .trials import interval_width as interval_width
 from .trials import plan_from as plan_from
 from .trials import trials_for_difference as trials_for_difference
 from .trials import trials_for_power as trials_for_power
 from .trials import trials_for_width as trials_for_width
 
 __all__ = [
-    "StimulusPlan",
-    "assurance",
     "best_design",
     "choose_conditions",
     "choose_images",
     "expected_errors",
-    "interval_width",
-    "item_precision",
     "item_reliability",
     "items_for_agreement",
     "items_for_margins",

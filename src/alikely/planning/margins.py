@@ -7,8 +7,6 @@ of that item.
 References
 ----------
 .. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
-.. [C52] Chernoff (1952). A measure of asymptotic efficiency for tests of a hypothesis based on the
-   sum of observations. doi:10.1214/aoms/1177729330
 .. [F21] Fisher (1921). On the "probable error" of a coefficient of correlation deduced from a small
    sample. Metron 1, 3-32.
 .. [S04] Spearman (1904). The proof and measurement of association between two things.
@@ -19,138 +17,22 @@ References
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any, Literal
-
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import special, stats
+from scipy import special
 
-from alikely._base.arrays import Floats, within
-from alikely._base.checks import one_of
-from alikely._base.intervals import check_interval
-from alikely._base.settings import resolve
+from alikely._base.arrays import Floats
 from alikely.metrics.margins import FEWEST_ITEMS, spearman_brown
 from alikely.planning.numbers import check_between, check_whole, grid, smallest_with
 
-type Value = Callable[[float, float], Any]
-
-MOST_ANSWERS = 5_000_000
 # Values that differ only by rounding count as equal.
 SLACK = 1e-12
 SHARE = "give it as a proportion, such as 0.05 for 5%"
 TARGET = "it cannot be reached with a finite number, try 0.9"
 CORRELATION = "a correlation of 1 needs no plan, try 0.99"
 FIXES = {"target": TARGET, "power": TARGET, "dmc": CORRELATION, "against": CORRELATION}
-FEWEST = {"n_answers": 1, "n_observers": 1, "n_items": FEWEST_ITEMS}
-
-
-def item_precision(
-    accuracy: ArrayLike,
-    n_answers: ArrayLike | None = None,
-    tolerance: ArrayLike = 0.05,
-    ci_prob: float | None = None,
-    *,
-    outside: ArrayLike = 0.05,
-) -> pd.DataFrame:
-    """Compute how far the observed proportion correct for an item may deviate from its accuracy.
-
-    If `n_answers` is not given, the function finds the smallest number of responses such that this
-    number and all larger numbers suffice. The exact probability is not a monotonic function of the
-    number of responses. Large numbers suffice by Chernoff's bound [C52]_; smaller numbers are
-    searched downward with exact probabilities.
-
-    Parameters
-    ----------
-    accuracy : array_like
-        Probability of a correct response, in (0, 1).
-    n_answers : array_like of int, optional
-        Number of responses to the item (participants times repeats), at least 1.
-    tolerance : array_like
-        Largest acceptable distance between proportion and accuracy, in (0, 1).
-    ci_prob : float
-        Probability content of the central range, in (0, 1).
-    outside : array_like
-        Highest acceptable probability of a larger distance, in (0, 1). Used only if `n_answers` is
-        not given.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per combination, with columns
-
-        - ``accuracy``, ``tolerance``, ``n_answers``: the arguments; ``n_answers`` is the number
-          found if it was not given
-        - ``outside``: exact binomial probability that the distance between proportion and accuracy
-          is larger than `tolerance` (a distance of exactly `tolerance` counts as acceptable)
-        - ``lower``, ``upper``: central range of the proportion
-        - ``sd``: standard deviation of the proportion
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range, or if millions of responses would not suffice.
-
-    Notes
-    -----
-    For an accuracy of 0.75, [AK24]_ report that 47.3%, 44.6% and 4% of simulated proportions were
-    outside the tolerance with 10, 20 and 300 responses, respectively.
-
-    Examples
-    --------
-    >>> from alikely.planning import item_precision
-    >>> item_precision(0.75, [10, 20, 300]).round(3)[["n_answers", "outside", "lower", "upper"]]
-       n_answers  outside  lower  upper
-    0         10    0.468   0.50  1.000
-    1         20    0.439   0.55  0.900
-    2        300    0.038   0.70  0.797
-    >>> item_precision([0.75, 0.9], tolerance=0.1)["n_answers"].tolist()
-    [75, 30]
-    """
-    ci_prob = resolve("ci_prob", ci_prob)
-    check_interval(ci_prob, "eti")
-    wanted = {"n_answers": n_answers} if n_answers is not None else {"outside": outside}
-    rows = _rows(accuracy=accuracy, tolerance=tolerance, **wanted)
-    if n_answers is None:
-        rows["n_answers"] = np.array(list(map(_answers, *rows.values())), dtype=np.float64)
-    p, n = rows["accuracy"], rows["n_answers"]
-    rows["outside"] = _outside(p, n, rows["tolerance"])
-    tails = np.array([[(1 - ci_prob) / 2], [(1 + ci_prob) / 2]])
-    rows["lower"], rows["upper"] = stats.binom.ppf(tails, n, p) / n
-    return _table(rows, sd=np.sqrt(p * (1 - p) / n))
-
-
-def _outside(p: ArrayLike, n: ArrayLike, tolerance: ArrayLike) -> Floats:
-    """Probability that a proportion of n differs from p by more than the tolerance."""
-    # Counts, with slack: 14 of 20 is not further than 0.05 from 0.75, despite rounding.
-    p, n, reach = np.asarray(p), np.asarray(n), np.asarray(tolerance) + SLACK
-    first, last = np.ceil(n * (p - reach)), np.floor(n * (p + reach))
-    return within(stats.binom.cdf(first - 1, n, p) + stats.binom.sf(last, n, p))
-
-
-def _answers(p: float, tolerance: float, outside: float) -> int:
-    # Exponential decrease of both tail bounds per response. Proportions outside [0, 1] cannot
-    # occur.
-    rate = min(
-        special.rel_entr(q, p) + special.rel_entr(1 - q, 1 - p) if 0 <= q <= 1 else np.inf
-        for q in (p - tolerance, p + tolerance)
-    )
-    certain = max(int(np.ceil(min(np.log(2 / outside) / rate, 1e18))), 1)
-    if certain > MOST_ANSWERS:
-        raise ValueError(
-            f"a tolerance of {tolerance:g} with a probability of {outside:g} outside may need more "
-            f"than {MOST_ANSWERS:,} responses to each item; raise tolerance or outside"
-        )
-    while certain > 1:
-        start = max(certain - 10_000, 1)
-        n = np.arange(start, certain)
-        failing = n[_outside(p, n, tolerance) > outside + SLACK]
-        if len(failing):
-            return int(failing[-1]) + 1
-        certain = start
-    return 1
+FEWEST = {"n_observers": 1, "n_items": FEWEST_ITEMS}
 
 
 def item_reliability(
@@ -159,13 +41,13 @@ def item_reliability(
     n_observers: ArrayLike | None = None,
     *,
     target: ArrayLike = 0.9,
-    of: Literal["r_truth", "reliability", "split_half"] = "r_truth",
 ) -> pd.DataFrame:
     """Compute the reliability of item means over a group of participants, or the group size needed.
 
     The reliability of a single response is ``item_sd**2 / (item_mean * (1 - item_mean))``. The
     Spearman-Brown formula [S10]_ gives the reliability of a group. If `n_observers` is not given,
-    the function finds the smallest number of participants that reaches the `target`.
+    the function finds the smallest number of participants whose item means correlate with the true
+    accuracies as strongly as the `target`.
 
     Parameters
     ----------
@@ -177,9 +59,8 @@ def item_reliability(
     n_observers : array_like of int, optional
         Number of participants, at least 1. Each participant responds to every item once.
     target : array_like
-        Value to reach, in (0, 1). Used only if `n_observers` is not given.
-    of : {"r_truth", "reliability", "split_half"}
-        Quantity that should reach the target.
+        Value of ``r_truth`` to reach, in (0, 1). For a target reliability, give its square root.
+        Used only if `n_observers` is not given.
 
     Returns
     -------
@@ -191,13 +72,11 @@ def item_reliability(
         - ``reliability``: ``item_sd**2 / (item_sd**2 + E[p (1 - p)] / n_observers)``
         - ``r_truth``: correlation between the item means and the true accuracies, which is the
           square root of the reliability [S04]_
-        - ``split_half``: correlation between two halves of the group, whose sizes differ by one if
-          the number of participants is odd; NaN for one participant
 
     Raises
     ------
     ValueError
-        If a number is out of range, or `of` is unknown.
+        If a number is out of range.
 
     Notes
     -----
@@ -212,26 +91,25 @@ def item_reliability(
     --------
     >>> from alikely.planning import item_reliability
     >>> item_reliability(0.75, 0.15, [10, 40]).round(3)
-       item_mean  item_sd  n_observers  reliability  r_truth  split_half
-    0       0.75     0.15           10        0.577    0.760       0.405
-    1       0.75     0.15           40        0.845    0.919       0.732
+       item_mean  item_sd  n_observers  reliability  r_truth
+    0       0.75     0.15           10        0.577    0.760
+    1       0.75     0.15           40        0.845    0.919
     >>> item_reliability(0.75, [0.14, 0.18, 0.25], target=0.9)["n_observers"].tolist()
     [37, 21, 9]
     """
     wanted = {"n_observers": n_observers} if n_observers is not None else {"target": target}
     rows = _rows(item_mean=item_mean, item_sd=item_sd, **wanted)
     single = _single_answer(rows)
-    values: dict[str, Value] = {
-        "reliability": spearman_brown,
-        "r_truth": _truth,
-        "split_half": _halves,
-    }
-    one_of("of", of, tuple(values))
     if n_observers is None:
-        least = 2 if of == "split_half" else 1
-        rows["n_observers"] = _fewest(values[of], single, rows.pop("target"), least)
-    rows |= {name: _each(f)(single, rows["n_observers"]) for name, f in values.items()}
-    return _table(rows)
+        square = rows.pop("target") ** 2
+        # Spearman-Brown, solved for the number; rounding must not add a participant.
+        needed = square / (1 - square) * (1 - single) / single
+        rows["n_observers"] = np.maximum(np.ceil(needed * (1 - SLACK)), 1)
+    reliability = _spearman_brown(single, rows["n_observers"])
+    return _table(rows, reliability=reliability, r_truth=np.sqrt(reliability))
+
+
+_spearman_brown = np.vectorize(spearman_brown, otypes=[float])
 
 
 def _single_answer(rows: dict[str, Floats]) -> Floats:
@@ -246,27 +124,6 @@ def _single_answer(rows: dict[str, Floats]) -> Floats:
             "as proportions, without response noise"
         )
     return np.asarray(sd**2 / bound**2)
-
-
-_each = functools.partial(np.vectorize, otypes=[float])
-
-
-def _truth(single: float, n: float) -> Floats:
-    return np.sqrt(spearman_brown(single, n))
-
-
-def _halves(single: float, n: float) -> Floats:
-    # Halves share only the truth: their correlation is the product of their correlations with it.
-    return _truth(single, n // 2) * _truth(single, n - n // 2) if n > 1 else np.asarray(np.nan)
-
-
-def _fewest(value: Value, known: Floats, goals: Floats, least: int) -> Floats:
-    """Smallest numbers of participants or items at which a value reaches its goal, row by row."""
-    found = [
-        smallest_with(functools.partial(value, each), goal - SLACK, least)
-        for each, goal in zip(known, goals, strict=True)
-    ]
-    return np.array(found, dtype=np.float64)
 
 
 def items_for_margins(
@@ -350,7 +207,7 @@ def items_for_margins(
     people = stated.get("n_observers", np.full(len(rows["dmc"]), np.nan))
     reliability = np.ones(len(people))
     if given:
-        reliability = _each(spearman_brown)(_single_answer(stated), people)
+        reliability = _spearman_brown(_single_answer(stated), people)
     rows |= {"n_observers": people, "reliability": reliability}
     root = np.sqrt(reliability)
     z, null = np.arctanh(rows["dmc"] * root), np.arctanh(rows["against"] * root)
@@ -361,10 +218,14 @@ def items_for_margins(
                 "dmc and against must differ, got the same value "
                 f"{same[0]:g}; use the smallest difference that matters"
             )
-        goals = np.full(len(z), power)
-        rows["n_items"] = _fewest(
-            lambda away, n: _power(away * np.sqrt(n - 3), alpha), z - null, goals, FEWEST_ITEMS
-        )
+        found = [
+            smallest_with(
+                lambda n, away=away: float(_power(away * np.sqrt(n - 3), alpha)),
+                power - SLACK, FEWEST_ITEMS,
+            )
+            for away in z - null
+        ]  # fmt: skip
+        rows["n_items"] = np.array(found, dtype=np.float64)
     steps = np.sqrt(rows["n_items"] - 3)
     half = -special.ndtri(alpha / 2) / steps
     rows |= {"observed": np.tanh(z), "lower": np.tanh(z - half), "upper": np.tanh(z + half)}

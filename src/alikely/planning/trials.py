@@ -30,7 +30,7 @@ References
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -67,6 +67,8 @@ Alternative = Literal["two-sided", "greater", "less"]
 # width is within 3% of the simulated one. With 5 to 8 it is off by up to 4%, with fewer by half.
 FEWEST_EXPECTED = 10
 OFTEN_UNDEFINED = 1e-3
+# Number of simulated data sets for the spread of estimates and the power of a test.
+N_DATASETS = 20_000
 # Number of replicates or draws for each interval of a coverage study.
 N_DRAWS = 1_000
 # The same if widths are assured: as many as in a result, because draws add to their spread.
@@ -226,12 +228,8 @@ def intervals(
     return bounds[which]
 
 
-def check_options(
-    method: str, n_datasets: int, n_coverage: int, prior: Prior | None = None
-) -> None:
-    """Raise `ValueError` for an unknown method, too few data sets, or a prior without use."""
-    one_of("method", method, get_args(Calculation))
-    check_whole(n_datasets, "n_datasets", 100)
+def check_coverage(n_coverage: int, prior: Prior | None = None) -> None:
+    """Raise `ValueError` for a wrong number of data sets, or a prior without use."""
     check_whole(n_coverage, "n_coverage", 0)
     if prior is not None and not n_coverage:
         raise ValueError(
@@ -239,17 +237,18 @@ def check_options(
         )
 
 
-def is_simulated(setting: Setting, n_trials: NDArray[np.int64], method: str) -> NDArray[np.bool_]:
-    """Mask of the rows to simulate."""
-    few = smallest_expected(setting, n_trials) < FEWEST_EXPECTED
-    return few if method == "auto" else np.full(few.shape, method == "simulated")
+def is_simulated(
+    setting: Setting, n_trials: ArrayLike, least: float = FEWEST_EXPECTED
+) -> NDArray[np.bool_]:
+    """Mask of the rows in which so few trials are expected in a cell that they are simulated."""
+    return np.asarray(smallest_expected(setting, n_trials) < least)
 
 
 def spread(
-    setting: Setting, n_trials: int, n_datasets: int, ci_prob: float, seed: np.random.SeedSequence
+    setting: Setting, n_trials: int, ci_prob: float, seed: np.random.SeedSequence
 ) -> tuple[float, float, float, float]:
     """Central range, standard deviation and bias of the defined estimates of simulated data."""
-    values = estimates(draw_tables(setting, n_trials, n_datasets, seed), setting)
+    values = estimates(draw_tables(setting, n_trials, N_DATASETS, seed), setting)
     defined = values[~np.isnan(values)]
     if len(defined) < 2:
         return np.nan, np.nan, np.nan, np.nan
@@ -285,7 +284,6 @@ def describe(
     n_trials: NDArray[np.int64],
     simulated: NDArray[np.bool_],
     ci_prob: float,
-    n_datasets: int,
     n_coverage: int,
     rng: RandomState,
     *,
@@ -323,9 +321,8 @@ def describe(
     first, second = seed_sequence(rng).spawn(2)
     if len(at := np.flatnonzero(simulated)):
         found = row_by_row(
-            lambda one, n, own: spread(one, n, n_datasets, ci_prob, own), setting, first, n_trials,
-            at=at,
-        )  # fmt: skip
+            lambda one, n, own: spread(one, n, ci_prob, own), setting, first, n_trials, at=at
+        )
         table.loc[table.index[at], ["lower", "upper", "se", "bias"]] = np.array(found)
         table["width"] = table["upper"] - table["lower"]
     if n_coverage:
@@ -348,28 +345,32 @@ NO_ERRORS = "without errors (or correct responses) error consistency is undefine
 MOST_TRIALS = 1e12
 # Number of data sets per candidate number of trials in a search for an assurance.
 N_SEARCH = 200
-N_DATASETS = 20_000
 FISHER, SCORE, INTERVAL = "Fisher's exact", "score", "analytic interval"
 # Measured: with so many trials expected in every cell, the formula for the power of Fisher's test
 # is within 0.01 of the exact power; with 10, within 0.03.
 ENOUGH_FOR_FISHER = 100
 
 
-def interval_width(
+def trials_for_width(
     accuracy_a: ArrayLike,
     accuracy_b: ArrayLike,
     ec: ArrayLike,
-    n_trials: ArrayLike,
+    width: ArrayLike | None = None,
     *,
-    method: Calculation = "auto",
+    n_trials: ArrayLike | None = None,
+    assurance: float | None = None,
+    interval: Method = "posterior",
     ci_prob: float | None = None,
     metric: str | Metric = ERROR_CONSISTENCY,
-    n_datasets: int = 20_000,
     n_coverage: int = 0,
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Compute the interval width of error consistency for a given number of trials [K25]_.
+    """Find the number of trials for an interval of a given width, or the reverse [K25]_.
+
+    Without `assurance`, the width refers to the central range of estimates, and about half of all
+    experiments have a wider interval. With `assurance`, the reported interval does not exceed the
+    width in this proportion of experiments [KM03]_.
 
     Parameters
     ----------
@@ -377,21 +378,21 @@ def interval_width(
         Accuracies of the two observers, in (0, 1).
     ec : array_like
         True error consistency, within the range that is possible given the accuracies.
-    n_trials : array_like of int
-        Number of trials, at least 2. These four arguments broadcast. To cross two arguments, pass
-        one of them as a column.
-    method : {"auto", "analytic", "simulated"}
-        Method for computing the width: from the standard error [FCE69]_, or from the central range
-        of estimates in simulated data sets. ``"auto"`` simulates if fewer than 10 trials are
-        expected in a cell of the table; otherwise, it uses the standard error, and the width is
-        accurate to within 3%.
+    width : array_like, optional
+        Target width, in (0, 2]. These four arguments broadcast. To cross two arguments, pass one of
+        them as a column.
+    n_trials : array_like of int, optional
+        Numbers of trials, at least 2, whose interval width is computed. Use this instead of
+        `width`.
+    assurance : float, optional
+        Proportion of experiments in which the interval should not be wider than `width`, in (0, 1).
+    interval : {"posterior", "bootstrap", "analytic"}
+        Method used to compute the interval whose width is assured.
     ci_prob : float
         Probability level of the interval, in (0, 1).
     metric : str or Metric
         Metric of correctness. Whatever the metric, `ec` is the error consistency of the two
         observers.
-    n_datasets : int
-        Number of simulated data sets, at least 100.
     n_coverage : int
         Number of simulated data sets in which the intervals of all methods are also computed. 0
         disables these intervals.
@@ -406,102 +407,54 @@ def interval_width(
     pandas.DataFrame
         One row per setting, with the arguments and these columns:
 
-        - ``method``: ``analytic`` or ``simulated``
+        - ``target``, ``criterion``, ``assurance``: target width, ``"expected"`` or the method of
+          the assured interval, and the target assurance (if `width` is given)
+        - ``n_trials``: number of trials
+        - ``method``: ``analytic``, or ``simulated`` if fewer than 10 trials are expected in a cell
         - ``width``, ``lower``, ``upper``: width and limits of the central range of estimates
         - ``se``, ``bias``: standard error and bias of the estimate
         - ``frac_undefined``: fraction of data sets with an undefined estimate
-        - ``<method>_coverage``, ``<method>_width``, ``<method>_power``: coverage, mean width, and
-          probability of excluding 0, for analytic, bootstrap and posterior intervals (with
-          `n_coverage`)
+        - ``<method>_coverage``, ``<method>_width``, ``<method>_power``, ``<method>_assurance``:
+          coverage, mean width, and probabilities of excluding 0 and of being no wider than the
+          target, for analytic, bootstrap and posterior intervals (with `n_coverage`)
         - ``note``: a warning if results are approximate
 
     Raises
     ------
     ValueError
-        If an argument is out of range. For `ec`, the message states the bounds.
+        If an argument is out of range. For `ec`, the message states the bounds. If `width` and
+        `n_trials` are both given or both missing.
+
+    Notes
+    -----
+    The width is computed from the standard error [FCE69]_, which is accurate to within 3% if at
+    least 10 trials are expected in every cell of the table. Otherwise, it is the central range of
+    estimates in 20,000 simulated data sets.
 
     Examples
     --------
     >>> import alikely as al
-    >>> al.planning.interval_width([0.75, 0.9], [0.75, 0.9], 0.5, 400)["width"].round(2).tolist()
+    >>> al.trials_for_width(0.75, 0.75, 0.5, [0.2, 0.1])["n_trials"].tolist()
+    [385, 1537]
+    >>> al.trials_for_width(0.75, 0.75, 0.5, 0.2, assurance=0.8, rng=1)["n_trials"][0]
+    np.int64(403)
+    >>> al.trials_for_width([0.75, 0.9], [0.75, 0.9], 0.5, n_trials=400)["width"].round(2).tolist()
     [0.2, 0.28]
     """
     ci_prob = resolve("ci_prob", ci_prob)
-    rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, prior, n_trials=n_trials)
-    check_options(method, n_datasets, n_coverage, prior)
-    check_interval(ci_prob, "eti")
-    check_whole(rows["n_trials"], "n_trials")
-    n = rows.pop("n_trials").to_numpy(dtype=np.int64)
-    simulated = is_simulated(setting, n, method)
-    return describe(rows, setting, n, simulated, ci_prob, n_datasets, n_coverage, rng)
-
-
-def trials_for_width(
-    accuracy_a: ArrayLike,
-    accuracy_b: ArrayLike,
-    ec: ArrayLike,
-    width: ArrayLike,
-    *,
-    assurance: float | None = None,
-    interval: Method = "posterior",
-    ci_prob: float | None = None,
-    metric: str | Metric = ERROR_CONSISTENCY,
-    n_datasets: int = 20_000,
-    n_coverage: int = 1_000,
-    prior: Prior | None = None,
-    rng: RandomState = None,
-) -> pd.DataFrame:
-    """Find the number of trials needed for an interval of a given width.
-
-    Without `assurance`, the width refers to the central range of estimates, and about half of all
-    experiments have a wider interval. With `assurance`, the reported interval does not exceed the
-    width in this proportion of experiments [KM03]_.
-
-    Parameters
-    ----------
-    accuracy_a, accuracy_b, ec : array_like
-        As in `interval_width`.
-    width : array_like
-        Target width, in (0, 2]. These four arguments broadcast.
-    assurance : float, optional
-        Proportion of experiments in which the interval should not be wider than `width`, in (0, 1).
-    interval : {"posterior", "bootstrap", "analytic"}
-        Method used to compute the interval whose width is assured.
-    ci_prob, metric, n_datasets, n_coverage, prior, rng
-        As in `interval_width`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Table as returned by `interval_width` for the number of trials found, with additional
-        columns
-
-        - ``target``: target width
-        - ``criterion``: ``"expected"``, or the method of the assured interval
-        - ``assurance``: the target assurance
-        - ``<method>_assurance``: proportion of data sets whose interval is not wider than the
-          target (with `n_coverage`)
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range. For `ec`, the message states the bounds.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> al.trials_for_width(0.75, 0.75, 0.5, [0.2, 0.1], n_coverage=0)["n_trials"].tolist()
-    [385, 1537]
-    >>> al.trials_for_width(0.75, 0.75, 0.5, 0.2, assurance=0.8, n_coverage=0, rng=1)["n_trials"][0]
-    np.int64(403)
-    """
-    ci_prob = resolve("ci_prob", ci_prob)
-    rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, prior, target=width)
+    if (n_trials is None) == (width is None):
+        raise ValueError("give either width or n_trials, not both or neither")
+    wanted = {"n_trials": n_trials} if width is None else {"target": width}
+    rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, prior, **wanted)
     assured = assurance is not None
-    check_options(
-        "auto", n_datasets, n_coverage, None if assured and interval == "posterior" else prior
-    )
+    check_coverage(n_coverage, None if assured and interval == "posterior" else prior)
     check_interval(ci_prob, "eti")
+    if width is None:
+        if assured:
+            raise ValueError("assurance needs width; leave it out, or give width")
+        check_whole(rows["n_trials"], "n_trials")
+        n = rows.pop("n_trials").to_numpy(dtype=np.int64)
+        return describe(rows, setting, n, is_simulated(setting, n), ci_prob, n_coverage, rng)
     check_width(rows["target"])
     if assurance is not None:
         check_between(assurance, "assurance", "try 0.8, or leave it out for an expected width")
@@ -519,9 +472,9 @@ def trials_for_width(
     def number(one: Setting, goal: float, start: int, seed: np.random.SeedSequence) -> int:
         def width(n: int, own: np.random.SeedSequence) -> float:
             if assurance is None:
-                lower, upper, _, _ = spread(one, n, n_datasets, ci_prob, own)
+                lower, upper, _, _ = spread(one, n, ci_prob, own)
                 return upper - lower
-            counts = draw_tables(one, n, n_datasets if interval == "analytic" else N_SEARCH, own)
+            counts = draw_tables(one, n, N_DATASETS if interval == "analytic" else N_SEARCH, own)
             rng = np.random.default_rng(own.spawn(1)[0])
             bounds = intervals(counts, one, interval, N_DRAWS_FOR_WIDTH, ci_prob, rng)
             # An experiment without an interval does not reach the width.
@@ -532,13 +485,13 @@ def trials_for_width(
         return simulated_number(width, start, goal, seed, slack=slack, rounds=rounds)
 
     n = np.maximum(np.ceil(exact - 1e-9), 2).astype(np.int64)
-    at = np.flatnonzero(is_simulated(setting, n, "auto") | assured)
+    at = np.flatnonzero(is_simulated(setting, n) | assured)
     n[at] = row_by_row(number, setting, searching, goals, n, at=at)
     rows["criterion"] = interval if assured else "expected"
     rows["assurance"] = assurance if assured else np.nan
     return describe(
-        rows, setting, n, is_simulated(setting, n, "auto"), ci_prob, n_datasets, n_coverage,
-        describing, goals=goals, n_draws=N_DRAWS_FOR_WIDTH if assured else N_DRAWS,
+        rows, setting, n, is_simulated(setting, n), ci_prob, n_coverage, describing,
+        goals=goals, n_draws=N_DRAWS_FOR_WIDTH if assured else N_DRAWS,
     )  # fmt: skip
 
 
@@ -552,8 +505,7 @@ def trials_for_power(
     against: float = 0.0,
     alternative: Alternative = "two-sided",
     method: Calculation = "auto",
-    n_datasets: int = 20_000,
-    n_coverage: int = 1_000,
+    n_coverage: int = 0,
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
@@ -567,7 +519,7 @@ def trials_for_power(
     Parameters
     ----------
     accuracy_a, accuracy_b, ec : array_like
-        As in `interval_width`.
+        As in `trials_for_width`.
     power : array_like
         Target power, in (0, 1).
     alpha : float
@@ -581,13 +533,13 @@ def trials_for_power(
         Method for computing power: by a normal approximation (with Yates' correction [Y34]_ for
         Fisher's test), or from simulated data sets. ``"auto"`` simulates if fewer than 10 trials
         are expected in a cell (100 for Fisher's test).
-    n_datasets, n_coverage, prior, rng
-        As in `interval_width`.
+    n_coverage, prior, rng
+        As in `trials_for_width`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per setting, with the arguments, the columns of `interval_width` and these columns:
+        One row per setting, with the arguments, the columns of `trials_for_width` and
 
         - ``target``: target power
         - ``n_trials``, ``power``: number of trials, and power with this number of trials
@@ -604,11 +556,12 @@ def trials_for_power(
     Examples
     --------
     >>> import alikely as al
-    >>> al.trials_for_power(0.97, 0.97, 0.3, n_coverage=0, rng=1)[["n_trials", "test"]].values[0]
+    >>> al.trials_for_power(0.97, 0.97, 0.3, rng=1)[["n_trials", "test"]].values[0]
     array([320, "Fisher's exact"], dtype=object)
     """
     rows, setting = stated_pairs(ERROR_CONSISTENCY, accuracy_a, accuracy_b, ec, prior, target=power)
-    check_options(method, n_datasets, n_coverage, prior)
+    one_of("method", method, get_args(Calculation))
+    check_coverage(n_coverage, prior)
     _check_power(rows["target"], alpha)
     _check_difference(rows["ec"], against, alternative)
     a, b = rows["accuracy_a"], rows["accuracy_b"]
@@ -616,7 +569,7 @@ def trials_for_power(
     test = FISHER if against == 0 else SCORE
     return _plan(
         rows, setting, unit_variance(hypothesis), test, alpha, against, alternative, method,
-        n_datasets, n_coverage, rng,
+        n_coverage, rng,
     )  # fmt: skip
 
 
@@ -630,7 +583,7 @@ def trials_for_difference(
     *,
     power: ArrayLike = 0.8,
     alpha: float = 0.05,
-    n_coverage: int = 1_000,
+    n_coverage: int = 0,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Find the number of trials needed to detect a difference between two models' consistencies.
@@ -654,7 +607,7 @@ def trials_for_difference(
     alpha : float
         Two-sided significance level, in (0, 1).
     n_coverage, rng
-        As in `interval_width`.
+        As in `trials_for_width`.
 
     Returns
     -------
@@ -665,7 +618,7 @@ def trials_for_difference(
         - ``target``: target power
         - ``n_trials``, ``power``, ``test``: number of trials, power with this number, and name of
           the test
-        - ``width``, ``se``, ``bias``, ``frac_undefined``: as in `interval_width`, for the
+        - ``width``, ``se``, ``bias``, ``frac_undefined``: as in `trials_for_width`, for the
           difference
         - coverage, mean width and power of the interval of each method (with `n_coverage`)
 
@@ -679,11 +632,11 @@ def trials_for_difference(
     --------
     >>> import alikely as al
     >>> stated = 0.75, 0.75, 0.75, 0.5, 0.3, [0.4, 0.6]
-    >>> plan = al.planning.trials_for_difference(*stated, n_coverage=0)
+    >>> plan = al.planning.trials_for_difference(*stated)
     >>> plan["n_trials"].tolist()
     [278, 183]
     """
-    check_options("auto", N_DATASETS, n_coverage)
+    check_coverage(n_coverage)
     given = {
         "accuracy_human": accuracy_human, "accuracy_a": accuracy_a, "accuracy_b": accuracy_b,
         "ec_a": ec_a, "ec_b": ec_b, "ec_models": np.nan if ec_models is None else ec_models,
@@ -709,7 +662,7 @@ def trials_for_difference(
     )
     return _plan(
         rows, setting, unit_variance(setting), INTERVAL, alpha, 0.0, "two-sided", "auto",
-        N_DATASETS, n_coverage, rng,
+        n_coverage, rng,
     )  # fmt: skip
 
 
@@ -784,7 +737,6 @@ def _plan(
     against: float,
     alternative: Alternative,
     method: Calculation,
-    n_datasets: int,
     n_coverage: int,
     rng: RandomState,
 ) -> pd.DataFrame:
@@ -813,11 +765,11 @@ def _plan(
             return float(sides[alternative])
 
         def simulated(n: int, own: np.random.SeedSequence) -> float:
-            counts = draw_tables(one, n, n_datasets, own)
+            counts = draw_tables(one, n, N_DATASETS, own)
             if test == FISHER:
                 tables, times = np.unique(counts, axis=0, return_counts=True)
                 rejected = fisher_log10_p(tables, alternative) <= np.log10(alpha)
-                return float(times @ rejected / n_datasets)
+                return float(times @ rejected / N_DATASETS)
             found = estimates(counts, one) - against
             # Score test of a pair, or analytic interval of a difference. Undefined: not rejected.
             if test == SCORE:
@@ -829,19 +781,19 @@ def _plan(
             return float((sides[alternative] > critical * se).mean())
 
         n = smallest_with(approximate, goal)
-        few = test == FISHER and bool(smallest_expected(one, n) < ENOUGH_FOR_FISHER)
-        if not (is_simulated(one, np.array(n), method) or (method == "auto" and few)):
+        least = ENOUGH_FOR_FISHER if test == FISHER else FEWEST_EXPECTED
+        if method == "analytic" or (method == "auto" and not is_simulated(one, n, least)):
             return n, approximate(n), False
         searching, checking = seed.spawn(2)
         n = simulated_number(simulated, n, goal, searching, power=True, slack=0.03)
-        return n, simulated(n, checking), bool(is_simulated(one, np.array(n), method))
+        return n, simulated(n, checking), method == "simulated" or bool(is_simulated(one, n))
 
     searching, describing = seed_sequence(rng).spawn(2)
     goals = rows["target"].to_numpy()
     found = row_by_row(number, setting, searching, null_variance, goals)
     n, power, simulated = map(np.array, zip(*found, strict=True))
     table = describe(
-        rows, setting, n, simulated, 1 - alpha, n_datasets, n_coverage, describing, against=against
+        rows, setting, n, simulated, 1 - alpha, n_coverage, describing, against=against
     )
     table.insert(list(table).index("n_trials") + 1, "power", power)
     table.insert(list(table).index("power") + 1, "test", test)
@@ -857,6 +809,7 @@ SEARCHED, SEARCHED_DRAWS = 1_000, 400
 
 # The distribution is a frozen one of scipy.stats.
 Belief = Any
+BELIEFS = ("accuracy_a", "accuracy_b", "ec")
 
 
 def _goals(
@@ -908,95 +861,8 @@ def _shares(both: Floats, truth: Floats, goals: dict[str, Any]) -> dict[str, flo
     }
 
 
-def assurance(
-    accuracy_a: Belief,
-    accuracy_b: Belief,
-    ec: Belief,
-    n_trials: ArrayLike | None = None,
-    *,
-    width: float | None = None,
-    assurance: float = 0.8,
-    against: float = 0.0,
-    rope: tuple[float, float] | None = None,
-    ci_prob: float | None = None,
-    n_datasets: int = 2_000,
-    prior: Prior | None = None,
-    rng: RandomState = None,
-) -> pd.DataFrame:
-    """Simulate the results of studies, averaged over assumed distributions of true values [OSC05]_.
-
-    Each simulated study draws true values from assumed distributions, draws data given these
-    values, and computes the central posterior interval of `alikely.error_consistency`.
-
-    Parameters
-    ----------
-    accuracy_a, accuracy_b, ec : float, frozen distribution or array_like
-        Assumed value of each quantity: a number, a distribution such as ``scipy.stats.beta(30,
-        10)``, or draws from a distribution. The three quantities are drawn independently, except
-        that impossible combinations are replaced.
-    n_trials : array_like of int, optional
-        Numbers of trials, at least 2. Default: the smallest number for which the interval is at
-        most as wide as `width` with probability `assurance`.
-    width : float, optional
-        Target width of the interval, in (0, 2].
-    assurance : float
-        Proportion of studies in which the interval should be at most as wide as `width`, in (0, 1).
-    against : float
-        Value that the interval should exclude.
-    rope : (float, float), optional
-        Region of practical equivalence.
-    ci_prob : float
-        Probability level of the interval, in (0, 1).
-    n_datasets : int
-        Number of simulated studies for each number of trials, at least 100.
-    prior : mapping or sequence of four numbers, optional
-        Dirichlet prior for the cells in the planned analysis, as in `alikely.error_consistency`.
-        This prior is separate from the assumed distributions of the true values.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness. The same true values are used for all numbers of trials.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per number of trials, with columns
-
-        - ``expected_width``: mean width of the interval
-        - ``assured_width``: width that a proportion `assurance` of studies does not exceed [JWB95]_
-        - ``p_width``, ``p_excludes``, ``p_outside_rope``, ``p_inside_rope``: proportions of studies
-          whose interval is not wider than `width`, excludes `against`, lies outside `rope`, and
-          lies inside `rope`, respectively
-        - ``coverage``: coverage of the interval
-        - ``frac_undefined``: fraction of studies with an undefined estimate
-        - ``mc_error``: largest Monte Carlo error of the proportions above
-        - ``impossible_share``: proportion of draws that were impossible combinations and were
-          replaced
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range. If neither `n_trials` nor `width` is given. If almost all draws
-        are impossible combinations.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> from scipy import stats
-    >>> accuracy = stats.beta(30, 10)
-    >>> plan = al.planning.assurance(accuracy, accuracy, stats.norm(0.4, 0.1), [160, 640], rng=1)
-    >>> plan["expected_width"].round(1).tolist()
-    [0.3, 0.2]
-    """
-    goals = _goals(n_trials, width, assurance, against, rope, ci_prob, n_datasets)
-    priors, studies = seed_sequence(rng).spawn(2)
-    beliefs = {"accuracy_a": accuracy_a, "accuracy_b": accuracy_b, "ec": ec}
-    truths, impossible = _possible(beliefs, n_datasets, np.random.default_rng(priors))
-    setting = one_pair(cell_probabilities(*truths), prior=prior)
-    table = _simulated(setting, np.zeros(4, dtype=np.int64), n_trials, goals, studies)
-    return table.assign(impossible_share=impossible)
-
-
 def plan_from(
-    result: Result,
+    source: Result | Mapping[str, Belief],
     n_trials: ArrayLike | None = None,
     *,
     width: float | None = None,
@@ -1006,45 +872,80 @@ def plan_from(
     rope: tuple[float, float] | None = None,
     ci_prob: float | None = None,
     n_datasets: int = 2_000,
+    prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Simulate the results of a study with more trials, based on a pilot study [OSC05]_.
+    """Simulate the results of a study, given a pilot study or assumed distributions [OSC05]_.
 
-    True values are drawn from the posterior of the pilot study, so that the plan accounts for the
-    uncertainty of the pilot estimates.
+    True values are drawn from the posterior of the pilot study, or from assumed distributions, so
+    that the plan accounts for their uncertainty. Each simulated study draws data given the true
+    values, and computes the central posterior interval.
 
     Parameters
     ----------
-    result : Result
-        Result of the pilot study, for any metric. For metrics of correctness, the counts of
+    source : Result or mapping
+        Result of a pilot study, for any metric. For metrics of correctness, the counts of
         complete studies are simulated and analyzed with the prior of the pilot. For other metrics,
         and with ``cluster=``, the posterior draws and the standard error of the pilot are used.
+
+        Alternatively, the assumed values of ``accuracy_a``, ``accuracy_b`` and ``ec``. Each is a
+        number, a distribution such as ``scipy.stats.beta(30, 10)``, or draws from a distribution.
+        The three quantities are drawn independently, except that impossible combinations are
+        replaced.
     n_trials : array_like of int, optional
         Numbers of new trials, at least 2. Default: the smallest number for which the interval is at
         most as wide as `width` with probability `assurance`.
-    width, assurance, against, rope, ci_prob, n_datasets, rng
-        As in `assurance`.
+    width : float, optional
+        Target width of the interval, in (0, 2].
+    assurance : float
+        Proportion of studies in which the interval should be at most as wide as `width`, in (0, 1).
     keep_pilot : bool
         Whether to combine the new trials with those of the pilot.
+    against : float
+        Value that the interval should exclude.
+    rope : (float, float), optional
+        Region of practical equivalence.
+    ci_prob : float
+        Probability level of the interval, in (0, 1).
+    n_datasets : int
+        Number of simulated studies for each number of trials, at least 100.
+    prior : mapping or sequence of four numbers, optional
+        With assumed values, Dirichlet prior for the cells in the planned analysis, as in
+        `alikely.error_consistency`. This prior is separate from the assumed distributions.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness. The same true values are used for all numbers of trials.
 
     Returns
     -------
     pandas.DataFrame
-        One row per comparison in the pilot and number of trials, with the columns of `assurance`
-        and these columns:
+        One row per comparison in the pilot and number of trials, with columns
 
-        - the labels of the entry
-        - ``pilot_trials``, ``pilot_estimate``: number of trials and estimate of the pilot
+        - the labels of the entry, ``pilot_trials`` and ``pilot_estimate``: number of trials and
+          estimate of the pilot (with a pilot)
+        - ``n_trials``: number of new trials
+        - ``expected_width``: mean width of the interval
+        - ``assured_width``: width that a proportion `assurance` of studies does not exceed [JWB95]_
+        - ``p_width``, ``p_excludes``, ``p_outside_rope``, ``p_inside_rope``: proportions of studies
+          whose interval is not wider than `width`, excludes `against`, lies outside `rope`, and
+          lies inside `rope`, respectively
+        - ``coverage``: coverage of the interval
+        - ``mc_error``: largest Monte Carlo error of the proportions above
+        - ``frac_undefined``: fraction of studies with an undefined estimate
         - ``method``: ``simulated`` or ``normal``
-        - ``note``: the reason if no plan can be computed for a comparison
+        - ``note``: the reason if no plan can be computed for a comparison (with a pilot)
         - ``design_effect``: design effect in the pilot, which is also assumed for new clusters
           (with ``cluster=``)
+        - ``impossible_share``: proportion of draws that were impossible combinations and were
+          replaced (with assumed values)
 
     Raises
     ------
+    TypeError
+        If `source` is neither a `Result` nor a mapping.
     ValueError
         If a number is out of range. If neither `n_trials` nor `width` is given. If posterior draws
-        are needed, but the pilot has none.
+        are needed, but the pilot has none. If assumed values are missing, or almost all draws are
+        impossible combinations.
 
     Examples
     --------
@@ -1053,20 +954,39 @@ def plan_from(
     >>> plan = al.planning.plan_from(pilot, [160, 640], keep_pilot=True, n_datasets=200, rng=1)
     >>> plan.groupby("n_trials")["expected_width"].mean().round(1).tolist()
     [0.3, 0.2]
+    >>> from scipy import stats
+    >>> accuracy = stats.beta(30, 10)
+    >>> beliefs = {"accuracy_a": accuracy, "accuracy_b": accuracy, "ec": stats.norm(0.4, 0.1)}
+    >>> al.planning.plan_from(beliefs, [160, 640], rng=1)["expected_width"].round(1).tolist()
+    [0.3, 0.2]
     """
     goals = _goals(n_trials, width, assurance, against, rope, ci_prob, n_datasets)
-    of_type(result, Result, "make one with al.compare or a similar function")
-    pilots = result.summary(intervals=())["n_trials"].to_numpy()
+    if isinstance(source, Mapping):
+        if set(source) != set(BELIEFS) or keep_pilot:
+            raise ValueError(
+                f"source must have the keys {', '.join(BELIEFS)} or be a Result (as keep_pilot "
+                f"needs), got {', '.join(map(str, source))}"
+            )
+        priors, studies = seed_sequence(rng).spawn(2)
+        beliefs = {name: source[name] for name in BELIEFS}
+        truths, impossible = _possible(beliefs, n_datasets, np.random.default_rng(priors))
+        setting = one_pair(cell_probabilities(*truths), prior=prior)
+        table = _simulated(setting, np.zeros(4, dtype=np.int64), n_trials, goals, studies)
+        return table.assign(impossible_share=impossible)
+    of_type(source, Result, "make one with al.compare or a similar function")
+    if prior is not None:
+        raise ValueError("prior must be None with a pilot, whose prior is used; leave it out")
+    n_pilot = source.summary(intervals=())["n_trials"].to_numpy()
     jobs = [
-        (result, i, n, keep_pilot, n_trials, goals, n_datasets, own)
+        (source, i, n, keep_pilot, n_trials, goals, n_datasets, own)
         for i, (n, own) in enumerate(
-            zip(pilots.tolist(), seed_sequence(rng).spawn(len(pilots)), strict=True)
+            zip(n_pilot.tolist(), seed_sequence(rng).spawn(len(n_pilot)), strict=True)
         )
     ]
-    value = result.estimates["estimate"].values
-    labels = result.pairs.assign(pilot_trials=pilots, pilot_estimate=value)
-    if "design_effect" in result.estimates:
-        labels["design_effect"] = result.estimates["design_effect"].values
+    value = source.estimates["estimate"].values
+    labels = source.pairs.assign(pilot_trials=n_pilot, pilot_estimate=value)
+    if "design_effect" in source.estimates:
+        labels["design_effect"] = source.estimates["design_effect"].values
     parts = enumerate(in_parallel(_from_pilot, jobs))
     return pd.concat(
         [labels.iloc[[i]].merge(part, how="cross") for i, part in parts], ignore_index=True

@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
 from alikely._base.checks import of_type
-from alikely.planning import StimulusPlan
+from alikely.planning.choosing import StimulusPlan
 from alikely.plots._style import (
     COLORS,
     MARKERS,
@@ -28,7 +28,7 @@ from alikely.plots._style import (
     new_axes,
 )
 
-WIDTHS = "use a table of alikely.planning.interval_width()"
+WIDTHS = "use a table of alikely.trials_for_width()"
 NAMES = {
     "n_trials": "trials", "n_items": "items", "dmc": "decision-margin\nconsistency",
     "ec_models": "error consistency\nof the models", "ec": "error consistency",
@@ -51,7 +51,7 @@ def plot_plan(
 
     Each kind draws a different result and uses these arguments:
 
-    - ``"width"``: width of intervals, from a table of `alikely.planning.interval_width`, as in
+    - ``"width"``: width of intervals, from a table of `alikely.trials_for_width`, as in
       Figures 3 and 6 of [K25]_ (`x`, `hue`, `references`)
     - ``"power"``: power, from a table of `alikely.trials_for_power`,
       `alikely.planning.trials_for_difference` or `alikely.planning.items_for_margins` (`x`, `hue`)
