@@ -15,9 +15,9 @@ from . import report as report
 from . import simulate as simulate
 from . import spectrum as spectrum
 from ._base.settings import options as options
-from .benchmark import benchmark_scores as benchmark_scores
-from .benchmark import exclude_conditions as exclude_conditions
-from .benchmark import fit_cohort as fit_cohort
+from .benchmark.cohorts import fit_cohort as fit_cohort
+from .benchmark.layout import exclude_conditions as exclude_conditions
+from .benchmark.scores import benchmark_scores as benchmark_scores
 from .data import Trials as Trials
 from .datasets import load_example as load_example
 from .estimates import Result as Result

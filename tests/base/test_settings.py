@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 import alikely as al
@@ -36,7 +35,6 @@ def test_functions_use_them_and_calls_override_them() -> None:
         lambda: al.pairwise_matrix(al.load_example()).data.attrs,
         lambda: al.trials_for_width(0.8, 0.7, 0.4, n_trials=200, rng=1).to_string(),
         lambda: al.inference.null_percentiles(60, n_grid=12),
-        lambda: al.benchmark.percentile_ranks(np.random.default_rng(1).normal(size=(400, 9))),
     ],
 )
 def test_other_functions_use_the_probability(call: Callable[[], Any]) -> None:

@@ -135,16 +135,6 @@ def test_errors_that_pairs_share_are_summed_by_influence(
     assert np.trace(root @ root.T) > 0
 
 
-@pytest.mark.slow
-def test_few_families_have_a_note(board: al.Trials, matrix: al.Result) -> None:
-    size = dict(zip(board.observers, board.data["size"].values.tolist(), strict=True))
-    summary = al.benchmark.agreement_regression(matrix, size, n_draws=100, rng=1).summary()
-    summary = summary.set_index("parameter")
-    for name in ("same_family", "omega_family"):
-        assert "only 3 groups" in summary.loc[name, "note"]
-    assert "only" not in summary.loc["tau", "note"]
-
-
 def test_conditions_are_averaged() -> None:
     trials = al.load_example().select(condition=["noise", "blur"])
     matrix = al.pairwise_matrix(trials)

@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.benchmark.cohorts import cohort_draws, cohort_scores
+from alikely.benchmark import humans
+from alikely.benchmark.cohorts import cohort_check, cohort_draws, cohort_scores
 from alikely.benchmark.humans import note_on_alike
 from alikely.data.cohorts import cohort_counts
 from alikely.models._priors import prior_texts
@@ -76,7 +77,7 @@ def test_a_note_where_cochrans_q_contradicts_the_model() -> None:
 def test_conditions_are_taken_together() -> None:
     """Of two data sets neither of which tells, both do: Q and its degrees of freedom add up."""
     trials = observed([0.63, 0.7, 0.77], 200, 2)
-    table = al.benchmark.test_equal_accuracy(trials)
+    table = humans.test_equal_accuracy(trials)
     assert table["p_value"].min() > 0.01
     p = stats.chi2.sf(table["q"].sum(), 4)
     assert f"p = {p:.3f})" in note_on_alike(trials, "human")
@@ -101,7 +102,7 @@ def test_scores_with_new_humans_and_with_these(prior_chains: None) -> None:
     assert (table["humans"] == "new").all()
     assert {"error_consistency_these_eti95_lb", "ceiling_normalized_these_eti95_ub"} < set(table)
     # What is checked and compared is made of rows, of which there is one for each pattern.
-    check = al.benchmark.cohort_check(tree, rng=1)
+    check = cohort_check(tree, rng=1)
     assert check["n_right"].tolist() == sorted(set(check["n_right"]))
     assert check["n_answers"].sum() == 80
     plain = cohort_scores(al.fit_cohort(trials, human_effects=False, n_draws=400, rng=1))

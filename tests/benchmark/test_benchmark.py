@@ -13,7 +13,7 @@ from scipy import stats
 from scored import covariance
 
 import alikely as al
-from alikely.benchmark.decomposition import added_count, fieller_interval
+from alikely.benchmark.decomposition import fieller_interval
 from alikely.benchmark.layout import exclude_conditions
 from alikely.benchmark.tables import level_parts
 from alikely.data.tables import joint_correctness
@@ -87,35 +87,6 @@ def test_image_variance_agrees_with_the_bootstrap(scores: al.Result) -> None:
     noise = 4 / np.sqrt(10_000)
     assert np.abs(correlation - analytic).max() < noise + 2 / 160
     assert names.tolist()[-2:] == ["human-human", "ceiling"]
-
-
-def test_human_variance_of_models_is_that_of_a_mean(scores: al.Result) -> None:
-    table = joint_correctness(al.load_example().select(condition=["blur", "noise"]), "human-model")
-    value = consistency.error_consistency(table["cells"].values + added_count(2, 4))
-    frame = table[["observer_a", "observer_b"]].to_dataframe().assign(estimate=value)
-    per_human = frame.groupby(["observer_b", "observer_a"])["estimate"].mean().unstack()
-    expected = per_human.var(axis=1, ddof=1) / per_human.shape[1]
-    matrix = covariance(scores, "observers")
-    for model in scores.observers:
-        value = float(matrix.sel(system=model, system_other=model))
-        assert value == pytest.approx(expected[model], rel=1e-9)
-
-
-def test_human_variance_of_the_human_row_is_the_jackknife(scores: al.Result) -> None:
-    trials = al.load_example().select(condition=["blur", "noise"])
-    humans = [name for name in trials.observers if name.startswith("human")]
-
-    def mean_without(left_out: str | None) -> float:
-        kept = trials.select(observer=[h for h in humans if h != left_out])
-        cells = joint_correctness(kept, "human-human")["cells"].values + added_count(2, 4)
-        return float(consistency.error_consistency(cells).mean())
-
-    full = mean_without(None)
-    shifts = np.array([mean_without(h) - full for h in humans])
-    expected = (len(humans) - 1) / len(humans) * (shifts**2).sum()
-    matrix = covariance(scores, "observers")
-    value = float(matrix.sel(system="human-human", system_other="human-human"))
-    assert value == pytest.approx(expected, rel=1e-9)
 
 
 def test_independent_models_score_zero_on_the_ceiled_scale(figure: Callable[[str], None]) -> None:
@@ -344,33 +315,6 @@ def test_models_that_lack_a_dataset() -> None:
     holed = Trials.from_table(table[~gone])
     with pytest.raises(ValueError, match="is missing in data set 'two', so its mean is not"):
         al.benchmark_scores(holed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("metric", ["misclassification_agreement", "error_similarity"])
-def test_scores_of_other_metrics_are_means_of_their_pairs(metric: str) -> None:
-    """The nesting by hand; images-only errors from the bootstrap of the same pairs."""
-    trials = al.load_example()
-    if metric == "error_similarity":
-        # Its draws take a tenth of a second for each pair and condition.
-        few = ("human_1", "human_2", "model_1", "model_2")
-        trials = trials.select(condition=["blur", "noise"], observer=few)
-    scores = al.benchmark_scores(trials, metric=metric, n_resamples=1000, n_draws=400, rng=1)  # type: ignore[arg-type]
-    pairs = getattr(al, metric)(trials, "human-model", n_resamples=0, n_draws=0)
-    frame = pairs.pairs.assign(value=pairs.estimates["estimate"].values)
-    own = frame.groupby(["observer_b", "observer_a"])["value"].mean()
-    expected = own.groupby("observer_b").mean()
-    found = scores.summary("images", intervals="all").set_index("system")
-    np.testing.assert_allclose(found.loc[expected.index, "estimate"], expected)
-    bounds = found[["posterior_eti95_lb", "posterior_eti95_ub"]].to_numpy()
-    assert (bounds[:, 0] < bounds[:, 1]).all()
-    assert (bounds <= 1).all()
-    spread = scores.data["bootstrap"]["images"].sel(level="overall").std("resample")
-    if metric == "misclassification_agreement":
-        # Within conditions some models have few joint errors, where the two part.
-        ratio = found["se"] / spread.sel(system=found.index).values
-        assert 0.5 < ratio.median() < 2
-    assert scores.data.attrs["metric"] == metric
 
 
 def test_a_label_in_two_data_sets_must_be_said_to_be_one_person_or_two() -> None:

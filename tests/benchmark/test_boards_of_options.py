@@ -8,6 +8,7 @@ import xarray as xr
 
 import alikely as al
 from alikely.benchmark import judges
+from alikely.benchmark.trees import block_means
 from alikely.estimates.matrix_result import influences
 
 METRICS = [
@@ -88,7 +89,7 @@ def test_influences_are_those_of_leaving_questions_out(trials: al.Trials, metric
 def test_everything_of_a_leaderboard_takes_probabilities(trials: al.Trials) -> None:
     matrix, names = al.pairwise_matrix(trials, "kappa_p"), trials.observers
     family = {name: str(k // 3) for k, name in enumerate(names)}
-    blocks = al.benchmark.block_means(matrix, family)
+    blocks = block_means(matrix, family)
     within = blocks["group_a"] == blocks["group_b"]
     assert blocks[within]["estimate"].min() > blocks[~within]["estimate"].max()
     found = al.benchmark.agreement_regression(matrix, labels=family, n_draws=500, rng=1)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import alikely as al
 from alikely.data.trials import Trials
-from alikely.metrics.bounds import error_consistency_bounds
-
-REAL = Path(__file__).parents[3] / "shared/data/model_vs_human/trials.parquet"
 
 
 @pytest.fixture(scope="module")
@@ -22,21 +17,6 @@ def trials() -> Trials:
 @pytest.fixture(scope="module")
 def scores(trials: Trials) -> al.Result:
     return al.benchmark_scores(trials, n_resamples=0, n_draws=0)
-
-
-@pytest.mark.slow
-def test_pairs_say_what_their_accuracies_allow(trials: Trials) -> None:
-    table = al.error_consistency(trials, n_resamples=0, n_draws=0).summary(columns="all")
-    lower, upper = error_consistency_bounds(table["accuracy_a"], table["accuracy_b"])
-    np.testing.assert_allclose(table["kappa_min"], lower)
-    np.testing.assert_allclose(table["kappa_max"], upper)
-    np.testing.assert_allclose(table["accuracy_gap"], table["accuracy_a"] - table["accuracy_b"])
-    inside = table["estimate"].between(table["kappa_min"] - 1e-12, table["kappa_max"] + 1e-12)
-    assert inside[table["estimate"].notna()].all()
-    plain = al.compare(trials, metric="copy_probability", n_resamples=0, n_draws=0)
-    other = plain.summary(columns="all")
-    assert "accuracy_gap" in other
-    assert "kappa_max" not in other
 
 
 def test_scores_say_how_accurate_everyone_was(trials: Trials, scores: al.Result) -> None:
@@ -84,18 +64,3 @@ def test_a_rank_that_hangs_on_the_metric_is_named() -> None:
         assert first["rank_ub"] < second["rank_lb"] or second["rank_ub"] < first["rank_lb"]
     assert "observer_6" in noted
     assert "by normalized error consistency" in note["observer_6"].iloc[0]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not REAL.is_file(), reason="real data not here")
-def test_clip_is_last_by_agreement_and_first_by_what_its_accuracy_allows() -> None:
-    table = al.benchmark.rank_by_metric(
-        al.exclude_conditions(al.Trials.read(REAL), "model-vs-human"),
-        human_ids="per_dataset",
-        rng=1,
-    )
-    clip = table[table["system"] == "clip_v"].set_index("metric")
-    assert clip.loc["error_consistency", "rank"] == 22
-    assert clip.loc["copy_probability", "rank"] == 22
-    assert clip.loc["normalized_error_consistency", "rank"] == 1
-    assert clip["kappa_max"].iloc[0] == pytest.approx(0.423, abs=5e-4)

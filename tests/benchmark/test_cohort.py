@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 import alikely as al
-from alikely.benchmark.cohorts import cohort_draws, layout_of
+from alikely.benchmark import humans
+from alikely.benchmark.cohorts import cohort_check, cohort_draws, layout_of
 from alikely.data.cohorts import cohort_counts
 from alikely.models.cohorts import _joint_probability
 
@@ -134,17 +135,17 @@ def test_draws_are_nested_means(cohort_tree: xr.DataTree) -> None:
 
 @pytest.mark.slow
 def test_check_predicts_data_of_the_model_and_catches_others(cohort_fit: xr.DataTree) -> None:
-    table = al.benchmark.cohort_check(cohort_fit, rng=1)
+    table = cohort_check(cohort_fit, rng=1)
     layout = layout_of(cohort_fit)
     assert table["n_answers"].sum() == layout["shown"].values.sum()
     first = layout["n_right"].values == 0
     observed = layout["right"].values[first].sum() / layout["shown"].values[first].sum()
     assert table["observed"][0] == pytest.approx(observed)
-    assert al.benchmark.cohort_check(cohort_fit, "model", rng=1)["group"].nunique() == 6
+    assert cohort_check(cohort_fit, "model", rng=1)["group"].nunique() == 6
     # The same fit against answers that rise and fall with the number of right humans.
     wrong = cohort_fit.copy(deep=True)
     wrong["constant_data"]["right"].values[:] = np.where(layout["n_right"] == 2, layout["shown"], 0)
-    assert al.benchmark.cohort_check(wrong, rng=1)["p_value"].max() < 0.01
+    assert cohort_check(wrong, rng=1)["p_value"].max() < 0.01
 
 
 @pytest.mark.slow
@@ -152,24 +153,16 @@ def test_exchangeability_is_cochrans_q() -> None:
     rng = np.random.default_rng(4)
     right = (rng.random((5, 80)) < np.array([0.5, 0.6, 0.7, 0.8, 0.9])[:, None]).astype(int)
     trials = al.Trials.from_correct(right, kind=["human"] * 5)
-    row = al.benchmark.test_equal_accuracy(trials).iloc[0]
+    row = humans.test_equal_accuracy(trials).iloc[0]
     g, per_trial, k = right.sum(axis=1), right.sum(axis=0), 5
     q = (k - 1) * (k * (g**2).sum() - g.sum() ** 2) / (k * per_trial.sum() - (per_trial**2).sum())
     assert row["q"] == pytest.approx(q)
     assert row["p_value"] == pytest.approx(stats.chi2.sf(q, 4))
     # Alike humans: the p-value is uniform (Kolmogorov-Smirnov at 1e-4).
     p = [
-        al.benchmark.test_equal_accuracy(
+        humans.test_equal_accuracy(
             al.Trials.from_correct(rng.integers(0, 2, (4, 300)), kind=["human"] * 4)
         )["p_value"][0]
         for _ in range(200)
     ]
     assert stats.kstest(p, "uniform").pvalue > 1e-4
-
-
-@pytest.mark.slow
-def test_levels_and_groupings_that_are_not_there(cohort_tree: xr.DataTree) -> None:
-    with pytest.raises(ValueError, match="level must be one of 'all'"):
-        al.benchmark.cohort_scores(cohort_tree, "nowhere")
-    with pytest.raises(ValueError, match="by must be one of 'all', 'model'"):
-        al.benchmark.cohort_check(cohort_tree, "human")  # type: ignore[arg-type]

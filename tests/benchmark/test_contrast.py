@@ -8,7 +8,6 @@ from scipy import stats
 from scored import covariance
 
 import alikely as al
-from alikely.inference.intervals import describe_draws
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +28,7 @@ def test_a_difference_equals_its_row_among_all_pairs(scores: al.Result) -> None:
         assert found["estimate"] == pytest.approx(row["difference"], rel=1e-12)
         assert found["se"] == pytest.approx(row["se"], rel=1e-9)
         assert found["p_value"] == pytest.approx(row["p_value"], rel=1e-9)
+        assert found["prob_positive"] == pytest.approx(row["prob_positive"])
         half = stats.t.ppf(0.975, row["df"]) * found["se"]
         assert found["eti95_ub"] == pytest.approx(row["interval_center"] + half)
         assert found["eti95_lb"] == pytest.approx(row["pointwise_ci95_lb"])
@@ -53,9 +53,3 @@ def test_draws_are_combined_one_by_one(scores: al.Result) -> None:
     assert row["estimate"] == np.median(draws)
     matrix = covariance(scores, "images").values
     assert table.loc["analytic", "se"] == pytest.approx(np.sqrt(w @ matrix @ w), rel=1e-9)
-
-
-def test_draws_without_a_defined_value_say_so() -> None:
-    row = describe_draws(np.array([np.nan, 1.0, np.nan, np.nan]), 0.95, "eti")
-    assert row["frac_undefined"] == 0.75
-    assert row["note"] == "no defined draws"

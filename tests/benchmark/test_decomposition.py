@@ -23,16 +23,13 @@ from alikely.benchmark.decomposition import (
     degrees_of_people,
     invented_spread,
     joint_covariance,
-    largest_of_differences,
-    n_distinct_blocks,
     normal_deviates,
     pair_contrasts,
     pooled_df,
     shares_of_ceiling,
     spread,
-    student_bounds,
 )
-from alikely.benchmark.layout import image_numbers, laid_out
+from alikely.benchmark.layout import laid_out
 from alikely.data.blocks import blocks
 from alikely.data.trials import Trials
 from alikely.metrics import consistency, get_metric
@@ -153,23 +150,6 @@ def test_invented_trials_are_those_of_all_patterns() -> None:
     np.testing.assert_allclose(found, 4 * added * expected, rtol=1e-10)
     assert np.isfinite(value).all()
     assert len(layout.parts) == 1
-
-
-def test_added_trials_are_what_influences_sum_to_zero_with() -> None:
-    right = answers(4, 2, 1, 40)
-    table, _ = laid_out(crowd(right, 2)[0], models="model", humans="human")
-    (block,) = blocks(table)
-    _, slopes, waves = block_influence(block, al.metrics.ERROR_CONSISTENCY, 0.25)
-    np.testing.assert_allclose(slopes.sum(axis=1) + 4 * 0.25 * waves[:, 0], 0, atol=1e-12)
-
-
-def test_without_additions_one_pair_has_the_textbook_variance() -> None:
-    right = answers(5, 2, 1, 200)
-    table, _ = laid_out(crowd(right, 2)[0], models="model", humans="human")
-    (block,) = blocks(table)
-    _, slopes, _ = block_influence(block, al.metrics.ERROR_CONSISTENCY, 0.0)
-    se = al.inference.influence.estimate(table)["se"].values
-    np.testing.assert_allclose((slopes**2).sum(axis=1), se**2, rtol=1e-10)
 
 
 def test_influences_of_few_labels_are_stretched() -> None:
@@ -384,18 +364,6 @@ def test_order_of_people_models_and_images_does_not_matter(seed: int, n_humans: 
     )
 
 
-def test_identical_models_differ_by_nothing() -> None:
-    right = answers(11, 3, 1, 40)
-    parts = decomposed(crowd(np.vstack([right, right[-1:]]), 3)[0])[-1]
-    found = spread(parts, np.array([[1.0, -1, 0, 0]]), "both")
-    # Added trials know nothing of that: their part is left.
-    assert found.variance[0] == pytest.approx(
-        spread(parts, np.array([[1.0, -1, 0, 0]]), "images").variance[0]
-    )
-    assert found.alike.tolist() == [True]
-    assert not spread(parts, np.array([[1.0, 0, -1, 0]]), "both").alike[0]
-
-
 def test_joint_covariance_bounds_the_variance_of_every_contrast() -> None:
     """The positive part of a matrix is at least that of each of its forms."""
     parts = decomposed(crowd(answers(12, 4, 5, 60), 4)[0])[-1]
@@ -409,15 +377,6 @@ def test_joint_covariance_bounds_the_variance_of_every_contrast() -> None:
             assert (form >= own * (1 - 1e-9)).all()
         else:
             np.testing.assert_allclose(form, own, rtol=1e-9)
-
-
-def test_bounds_and_critical_values_are_those_of_student_and_tukey() -> None:
-    lower, upper = student_bounds(np.array(1.0), np.array(4.0), np.array(5.0), 0.9)
-    assert upper - 1 == pytest.approx(2 * stats.t.ppf(0.95, 5))
-    assert upper - 1 == pytest.approx(1 - lower)
-    # Two systems: one comparison.
-    df = np.array([7.0, 50.0])
-    np.testing.assert_allclose(largest_of_differences(df, 2, 0.95), stats.t.ppf(0.975, df))
 
 
 def test_differences_that_are_judged_together_share_their_degrees_of_freedom() -> None:
@@ -467,21 +426,6 @@ def test_share_of_the_ceiling_is_where_the_score_less_it_is_no_more_than_t_error
     assert not wide.bounded
     df = spread(few, contrast, "both").df[0]
     assert wide.upper - wide.ratio == pytest.approx(stats.t.ppf(0.975, df) * wide.se)
-
-
-def test_distinct_blocks_and_images() -> None:
-    one, other = np.arange(10), np.arange(5, 15)
-    assert n_distinct_blocks([one, other]) == 1.5
-    trials, _ = crowd(
-        answers(13, 2, 1, 6), 2, dataset=["a"] * 3 + ["b"] * 3, condition=["x", "y", "y"] * 2,
-        item=["i", "i", "j"] * 2,
-    )  # fmt: skip
-    table, _ = laid_out(trials, models="model", humans="human")
-    counts = {
-        items: len(np.unique(image_numbers(table, items)))  # type: ignore[arg-type]
-        for items in ("label", "dataset", "condition")
-    }
-    assert counts == {"label": 2, "dataset": 4, "condition": 6}
 
 
 @pytest.mark.parametrize("metric", ["error_consistency", "copy_probability"])

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
-import pandas as pd
-import pytest
 
 import alikely as al
 from alikely.benchmark.layout import crowds, image_numbers, laid_out, people_drawn
-from alikely.data.blocks import linked
 from alikely.inference.resampling import joint_draws
 from alikely.metrics import ERROR_CONSISTENCY
 from studies.benchmarks import BenchmarkDesign, simulated_benchmark
@@ -33,12 +27,6 @@ def copies(n: int, *, rows: list[str], seed: int = 1) -> al.Trials:
 
 
 ROWS = [*(f"h{i}" for i in range(N_HUMANS)), *(f"m{i}" for i in range(N_MACHINES))]
-
-
-def test_groups_hang_together_by_others() -> None:
-    chain = [np.array([0, 1]), np.array([7]), np.array([3, 2]), np.array([1, 2]), np.array([9])]
-    assert linked(chain) == [[0, 2, 3], [1], [4]]
-    assert linked([np.array([], dtype=np.intp)] * 2) == [[0], [1]]
 
 
 def test_copies_of_a_data_set_add_nothing() -> None:
@@ -105,35 +93,3 @@ def test_a_pool_of_people_is_drawn_as_one() -> None:
         for name in layout.parts[d].people
     }
     assert (sum(total.values()) == len(everyone)).all()
-
-
-@pytest.mark.slow
-def test_what_the_posterior_does_not_know_is_noted(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    labels = np.array(["cat", "dog", "owl"])
-    truth = np.tile(labels[rng.integers(0, 3, N_IMAGES)], 2)
-    given = np.where(rng.random((6, len(truth))) < 0.6, truth, labels[rng.integers(0, 3, (6, 120))])
-    trials = al.Trials.from_table(
-        pd.DataFrame(
-            {
-                "observer": np.repeat(ROWS, len(truth)),
-                "kind": np.repeat(["human"] * N_HUMANS + ["model"] * N_MACHINES, len(truth)),
-                "item": np.tile(np.arange(N_IMAGES).astype(str), 12),
-                "condition": np.tile(np.repeat(["a", "b"], N_IMAGES), 6),
-                "truth": np.tile(truth, 6),
-                "response": given.ravel(),
-            }
-        )
-    )
-    said = "posterior treats an image shown in several conditions as different images"
-    asked: dict[str, Any] = {"n_resamples": 20, "n_draws": 40, "rng": 1}
-    agreement = "misclassification_agreement"
-    of_labels = al.benchmark_scores(trials, metric=agreement, **asked)
-    of_labels.save(tmp_path / "kept.nc")
-    for benchmark in (of_labels, al.Result.load(tmp_path / "kept.nc")):
-        assert benchmark.summary("images")["note"].str.contains(said).all()
-        assert not benchmark.summary("both")["note"].str.contains(said).any()
-    of_cells = al.benchmark_scores(trials, **asked)
-    apart = al.benchmark_scores(trials, metric=agreement, item_scope="condition", **asked)
-    for benchmark in (of_cells, apart):
-        assert not benchmark.summary("images")["note"].str.contains(said).any()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 import alikely as al
 from alikely.benchmark.tables import dataset_names
 from alikely.data.trials import Trials
-from studies.benchmarks import BenchmarkDesign, population_scores, simulated_benchmark
 
 REGIMES = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
 
@@ -48,18 +45,6 @@ def test_scores_are_means_over_the_conditions_of_a_level(
         )
 
 
-def test_one_condition_has_the_errors_of_a_benchmark_of_it(
-    trials: Trials, grouped: al.Result
-) -> None:
-    alone = al.benchmark_scores(trials.select(condition="clean"), n_resamples=0, n_draws=0)
-    columns = ["estimate", "interval_center", "se", "df", "analytic_ci95_lb", "analytic_ci95_ub"]
-    for population in ("images", "observers", "both"):
-        np.testing.assert_allclose(
-            grouped.summary(population, "easy", columns="all")[columns],
-            alone.summary(population, columns="all")[columns],
-        )
-
-
 def test_each_condition_its_own_level_is_alignment_by_condition(trials: Trials) -> None:
     own = {name: name for name in REGIMES}
     found = al.benchmark_scores(trials.with_levels(own), n_resamples=0, n_draws=0)
@@ -84,24 +69,3 @@ def test_a_level_with_a_condition_of_too_few_humans_says_so() -> None:
     people = table[table["system"].str.startswith("human")]
     assert people["se"].isna().all()
     assert table["note"].str.contains("only 2 humans: too few to generalize to new humans").all()
-
-
-@pytest.mark.slow
-def test_intervals_of_regimes_hold(sets: Callable[..., int]) -> None:
-    """Conditions of two data sets with the same people in two regimes: scores and differences."""
-    design = BenchmarkDesign("probit", 5, 2, 3, 120, pool=5)
-    truth = population_scores(design).models
-    levels = {f"{d}:{c}": "near" if c < 2 else "far" for d in range(2) for c in range(3)}
-    rng, n_sets, hits = np.random.default_rng(1), sets(100), []
-    for _ in range(n_sets):
-        trials, _ = simulated_benchmark(design, rng)
-        scores = al.benchmark_scores(
-            trials.with_levels(levels), human_ids="shared", n_resamples=0, n_draws=0
-        )
-        for level in ("near", "far", "overall"):
-            table = scores.summary("both", level).head(4)
-            inside = (table["analytic_ci95_lb"] <= truth) & (truth <= table["analytic_ci95_ub"])
-            hits.append(inside.mean())
-    share = np.reshape(hits, (n_sets, 3))
-    error = share.std(axis=0) / np.sqrt(n_sets)
-    assert (share.mean(axis=0) > 0.95 - 0.02 - 4 * error).all(), share.mean(axis=0)

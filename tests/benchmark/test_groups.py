@@ -128,13 +128,6 @@ def test_groups_on_two_lists_do_not_depend_on_kinds(kinds: list[str]) -> None:
     assert observers.loc["p", ["n_pairs", "n_pairs_no_overlap"]].tolist() == [4, 2]
 
 
-def test_lists_that_nobody_links_are_labels_that_do_not_match() -> None:
-    with pytest.raises(ValueError, match="check that items and conditions have the same labels"):
-        al.error_consistency(on_two_lists(False, list("abab")), "a-b", **POINT)
-    with pytest.raises(ValueError, match="check that items and conditions have the same labels"):
-        al.error_consistency(on_two_lists(False, list("abcd")), **POINT)
-
-
 def of_templates(rng: np.random.Generator) -> al.Trials:
     """Yes or no of six observers on items of 12 templates of unequal size."""
     template = np.repeat(np.arange(12), [3, 4, 5, 6, 8, 10, 12, 15, 18, 20, 25, 30])

@@ -55,13 +55,6 @@ def test_a_data_set_may_not_be_called_overall() -> None:
     assert alignment(trials)["condition"].values.tolist() == ["overall:blur", "overall:noise"]
 
 
-def test_humans_may_have_any_name() -> None:
-    """They are no rows of the tables."""
-    plain = benchmark(renamed())
-    other = benchmark(renamed(human_1="ceiling", human_2="human-human", human_3="overall"))
-    pd.testing.assert_frame_equal(plain.summary(), other.summary())
-
-
 def by_pair(trials: Trials) -> pd.Series:
     """Copy probability of every ordered pair and condition, counted plainly."""
     correct = trials.data["correct"].values == 1

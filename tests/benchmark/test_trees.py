@@ -12,7 +12,7 @@ from scipy.stats import pointbiserialr
 from sklearn.metrics import adjusted_rand_score
 
 import alikely as al
-from alikely.benchmark.trees import _adjusted_rand, branches, members
+from alikely.benchmark.trees import _adjusted_rand, block_means, branches, members
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_observers_that_hardly_err_leave_no_trees() -> None:
 
 def test_block_means_are_means_of_the_matrix(matrix: al.Result, board: al.Trials) -> None:
     family = dict(zip(board.observers, board.data["family"].values.tolist(), strict=True))
-    table = al.benchmark.block_means(matrix, family).set_index(["group_a", "group_b"])
+    table = block_means(matrix, family).set_index(["group_a", "group_b"])
     assert len(table) == 6
     square = al.estimates.square_matrix(matrix, "estimate")
     names = {f: [n for n in matrix.observers if family[n] == f] for f in set(family.values())}

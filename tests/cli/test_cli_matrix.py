@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
+from alikely.benchmark.trees import block_means
 from alikely.benchmark.trees import branches as branches_of
 from alikely.cli import main
 
@@ -36,7 +37,7 @@ def test_what_python_computes_is_printed_and_written(
     best = result.summary(top=1).iloc[0]
     assert f"{best['estimate']:.2f}" in out.splitlines()[3]
     family = dict(zip(board.observers, board.data["family"].values.tolist(), strict=True))
-    blocks = al.benchmark.block_means(result, family)
+    blocks = block_means(result, family)
     written = pd.read_csv(tmp_path / "blocks.csv")
     pd.testing.assert_frame_equal(written, blocks)
     tree = al.benchmark.families(result, n_resamples=5, rng=1)

@@ -10,6 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 import alikely as al
+from alikely.benchmark import humans
+from alikely.benchmark.humans import noise_ceilings
 from alikely.errors.equal_rows import equality
 from alikely.metrics.errors import ERROR_SIMILARITY
 
@@ -113,7 +115,7 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
     "benchmark_scores of labels": scored(AGREEMENT),
     "benchmark_scores of rows": scored(SIMILARITY),
     "noise_ceilings": lambda t: numbers(
-        al.benchmark.noise_ceilings(t, al.metrics.ERROR_CONSISTENCY),
+        noise_ceilings(t, al.metrics.ERROR_CONSISTENCY),
         "lower lower_se upper upper_se",
     ),
     "rank_by_metric": lambda t: numbers(
@@ -124,7 +126,7 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
         al.benchmark.differences(al.benchmark.reader_study(t, "m0")), "estimate se df n_cases"
     ),
     "group_scores": lambda t: grouped(t, "error_consistency"),
-    "test_equal_accuracy": lambda t: numbers(al.benchmark.test_equal_accuracy(t)),
+    "test_equal_accuracy": lambda t: numbers(humans.test_equal_accuracy(t)),
     "condition_alignment": lambda t: aligned(t, "error_consistency"),
     "condition_alignment of rows": lambda t: aligned(t, SIMILARITY),
     "condition_divergences": lambda t: flat(
@@ -232,7 +234,7 @@ def test_cochrans_q_of_shares_by_hand() -> None:
     total = shares.sum(axis=1)
     within = ((shares - shares.mean(axis=0)) ** 2).sum()
     q = ((total - total.mean()) ** 2).sum() / within
-    row = al.benchmark.test_equal_accuracy(trials).iloc[0]
+    row = humans.test_equal_accuracy(trials).iloc[0]
     assert row["q"] == pytest.approx(q)
     assert (row["accuracy_min"], row["accuracy_max"]) == (0.5, pytest.approx(2.5 / 3))
 

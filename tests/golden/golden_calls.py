@@ -21,7 +21,9 @@ import pandas as pd
 from golden_tables import Call
 
 import alikely as al
-from alikely.benchmark.trees import branches
+from alikely.benchmark.cohorts import cohort_check
+from alikely.benchmark.tables import Level, all_differences, one_difference
+from alikely.benchmark.trees import block_means, branches
 from alikely.calibration.coverage import default_grid
 from alikely.cli import main
 from alikely.margins import strengths
@@ -532,7 +534,7 @@ def matrix_of_labels(_: int) -> pd.DataFrame:
     return frame(al.pairwise_matrix(data.board(), "misclassification_agreement").summary(top=15))
 
 
-@golden("benchmark.families", "benchmark.block_means")
+@golden("benchmark.families")
 def families(rng: int) -> pd.DataFrame:
     tree = al.benchmark.families(pairwise_matrix(), 4, n_resamples=100, rng=rng)
     # By what is not random: supports decide the order of the table.
@@ -541,7 +543,7 @@ def families(rng: int) -> pd.DataFrame:
     return stacked(
         groups=groups.sort_values("observer", ignore_index=True),
         branches=found[["size", "estimate", "support"]],
-        blocks=frame(al.benchmark.block_means(pairwise_matrix(), data.families_of_board())),
+        blocks=frame(block_means(pairwise_matrix(), data.families_of_board())),
     )
 
 
@@ -592,12 +594,17 @@ def benchmark_scores_of_images(rng: int) -> pd.DataFrame:
     return everything(scores(rng), generalize_to="images")
 
 
-@golden("benchmark.test_difference", "benchmark.test_equality")
+@golden("benchmark.differences")
 def benchmark_tests(_: int) -> pd.DataFrame:
     found = al.benchmark_scores(data.study(), human_ids="shared", **BARE)
+    of_first = one_difference(all_differences(Level(found), None, 0.95, "eti", "m3"), "m3", "m1")
+    table = al.benchmark.differences(found)
+    largest = table.loc[table["p_value_simultaneous"].idxmin()]
+    of_all = {"p_value": largest["p_value_simultaneous"], "n_systems": len(found.observers)}
+    of_all |= dict(largest[["system", "other", "difference"]]) | {"note": ""}
     tests = {
-        "difference": al.benchmark.test_difference(found, "m3", "m1"),
-        "equality": al.benchmark.test_equality(found),
+        "difference": pd.concat([of_first, pd.Series({"n_differences": len(table)})]),
+        "equality": pd.Series(of_all, dtype=object),
     }
     return stacked(**{name: row.to_frame().T.infer_objects() for name, row in tests.items()})
 
@@ -644,10 +651,11 @@ def rank_by_metric(rng: int) -> pd.DataFrame:
     return frame(al.benchmark.rank_by_metric(data.study(), human_ids="shared", rng=rng))
 
 
-@golden("benchmark.multiverse_analysis", "benchmark.multiverse_band")
+@golden("benchmark.multiverse_analysis")
 def sensitivity(_: int) -> pd.DataFrame:
     table = al.benchmark.multiverse_analysis(data.study())
-    return stacked(choices=frame(table).head(24), band=frame(al.benchmark.multiverse_band(table)))
+    band = al.benchmark.multiverse_analysis(data.study(), summary=True)
+    return stacked(choices=frame(table).head(24), band=frame(band))
 
 
 @golden("benchmark.scores_from_result")
@@ -980,18 +988,18 @@ def extended(rng: int) -> pd.DataFrame:
     return pd.DataFrame([means | sums])
 
 
-@golden("fit_cohort", "benchmark.cohort_scores", "benchmark.cohort_check", "plot_cohort", slow=True)
+@golden("fit_cohort", "benchmark.cohort_scores", "plot_cohort", slow=True)
 def fit_cohort(rng: int) -> pd.DataFrame:
     table = data.noise().to_table()
     few = (table["kind"] == "human") | table["observer"].isin(["model_1", "model_2", "model_4"])
     tree = al.fit_cohort(al.Trials.from_table(table[few]), n_draws=1000, rng=rng)
-    models = al.benchmark.cohort_check(tree, "model", rng=rng)
+    models = cohort_check(tree, "model", rng=rng)
     # Bounds are whole numbers of answers, so one of them seldom moves, and then by much. Some
     # p-values of models lie at 1, their limit.
     bounds = ["lower", "upper"]
     return stacked(
         scores=al.benchmark.cohort_scores(tree),
-        all=al.benchmark.cohort_check(tree, rng=rng).drop(columns=bounds),
+        all=cohort_check(tree, rng=rng).drop(columns=bounds),
         models=models.drop(columns=[*bounds, "p_value"]),
         bounds=models.groupby("group")[bounds].mean().reset_index(),
         plot=closing(lambda: al.plot_cohort(tree, rng=rng)),

@@ -104,7 +104,6 @@ trials are not those of the results: they => report(w.result(), trials=w.correct
 title must be a text, got => report(w.result(), title=3)
 notes must be a list => report(w.result(), notes='abc')
 scores must map judges to => al.benchmark.judge_agreement(al.pairwise_matrix(t()), 'x')
-groups must be a mapping of names to => al.benchmark.block_means(al.pairwise_matrix(t()), None)
 table must be a DataFrame, got NoneType => al.plot_alignment(None, 'distortions')
 ax must be matplotlib axes => al.plot_alignment(alike(), 'distortions', ax='x')
 column 'estimate' must => drawn(lambda f: f.assign(estimate='x'))

@@ -170,8 +170,7 @@ WORKS => al.error_consistency(TB(w.renamed('observer', anna='$a_1$ & 50% #x',
 WORKS => al.test_copy_model(al.misclassification_agreement(t(), **K))
 results must be at => al.metric_correlations([w.result()])
 two of the results have the metric => al.metric_correlations([w.result(), w.result()])
-no model with a score is named 'nobody' => al.benchmark.test_difference(w.scores(), 'net_a',
-    'nobody')
+no model with a score is named 'nobody' => w.scores().sentence(difference=('net_a', 'nobody'))
 level must be one of => w.scores().summary(level='nowhere')
 level must be one of => al.mean(w.scores(), 'net_a', level='nowhere')
 level must be one of => w.scores().draws('bootstrap', 'images', 'nowhere')
@@ -182,15 +181,10 @@ a label of the observers \(none\), got => al.benchmark.differences(w.scores(), g
 at least two, got a => al.benchmark.differences(w.scores(), groups={'net_a': 'a'})
 only 2 humans: .* pass generalize_to='images' => al.benchmark.differences(w.two_humans())
 only 2 humans: .* pass generalize_to='images' => al.benchmark.ranks(w.two_humans())
-only 2 humans: .* pass generalize_to='images' => al.benchmark.test_equality(w.two_humans())
-only 2 humans: .* pass generalize_to='images' => al.benchmark.test_difference(w.two_humans(),
-    'net_a', 'net_b')
 only 2 humans: .* pass generalize_to='images' => al.benchmark.differences(w.two_humans(),
     groups={'net_a': 'a', 'net_b': 'b'})
 WORKS => al.benchmark.ranks(w.two_humans(), 'images', rng=1)
-WORKS => al.benchmark.test_difference(w.two_humans(), 'net_a', 'net_b', 'images')
-at least 3 humans => al.benchmark.noise_ceilings(t().select(observer=['anna', 'ben']),
-    al.metrics.ERROR_CONSISTENCY)
+WORKS => w.two_humans().sentence('images', difference=('net_a', 'net_b'))
 at least two observers of kind => al.benchmark_scores(t().select(observer=['anna', 'net_a']), **K)
 of data set 'all' is named 'fog' => al.exclude_conditions(t(), {'all': ['fog']})
 no data set may be|no level may be => al.benchmark_scores(
@@ -260,7 +254,6 @@ TYPE => al.contrast(t(), [1, -1])
 TYPE => al.metric_correlations([t(), t()])
 TYPE => al.planning.plan_reader_study(t(), [5], [100])
 TYPE => al.planning.expected_errors(t(), 5, 100)
-TYPE => al.benchmark.block_means(t(), 'kind')
 TYPE => al.benchmark.judge_agreement(t(), {})
 TYPE => al.estimates.consistency_table(t(), t())
 TYPE => al.difficulty_spectrum(w.result(), 'clean')

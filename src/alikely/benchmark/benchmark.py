@@ -11,7 +11,6 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import stats
 
-from alikely._base.arrays import Floats
 from alikely._base.checks import require_names
 from alikely._base.frames import ROWS, Columns, with_columns
 from alikely._base.intervals import CiKind, Intervals
@@ -265,114 +264,17 @@ def differences(
     >>> al.benchmark.differences(scores).shape
     (15, 9)
     """
-    if of_kind(scores, "model", "group", "reader").kind != "model":
-        prob, kind = scores.interval_options(ci_prob, ci_kind)
+    prob, kind = of_kind(scores, "model", "group", "reader").interval_options(ci_prob, ci_kind)
+    if scores.kind != "model":
         found: pd.DataFrame = scores._call(
             "differences", generalize_to=generalize_to, level=level, groups=groups,
             intervals=intervals, columns=columns, ci_prob=prob, ci_kind=kind,
         )  # fmt: skip
         return found
-    table, at = _compared(scores, groups, generalize_to, level, ci_prob, ci_kind)
+    at = Level(scores, generalize_to, level)
+    table = tables.all_differences(at, groups, prob, kind)
     valid = not (at.analytic and tables.not_valid(scores.metric))
     return tables.differences_shown(table, intervals, columns, valid=valid)
-
-
-def _compared(
-    scores: Result,
-    groups: str | Mapping[str, str] | None,
-    generalize_to: Population | None,
-    level: str,
-    ci_prob: float | None,
-    ci_kind: CiKind | None = None,
-    first: str = "",
-) -> tuple[pd.DataFrame, Level]:
-    """Tabulate all differences of models or groups, with their level."""
-    prob, kind = of_kind(scores, "model").interval_options(ci_prob, ci_kind)
-    at = Level(scores, generalize_to, level)
-    return tables.all_differences(at, groups, prob, kind, first), at
-
-
-def test_equality(
-    scores: Result,
-    generalize_to: Population | None = None,
-    level: str = OVERALL,
-    *,
-    groups: str | Mapping[str, str] | None = None,
-) -> pd.Series:
-    """Test whether all models (or groups of them) have the same score.
-
-    Parameters
-    ----------
-    scores, generalize_to, level, groups
-        As in `differences`.
-
-    Returns
-    -------
-    pandas.Series
-        - ``p_value``: p-value of the largest standardized difference (Tukey 1949), adjusted for all
-          pairs
-        - ``system``, ``other``, ``difference``: the pair with the largest difference in units of
-          standard errors
-        - ``n_systems``
-        - ``note``: the reason if the test is not valid for the metric
-
-    Raises
-    ------
-    TypeError, ValueError
-        If all responses are identical. Also as in `differences`.
-    """
-    require_analytic(of_kind(scores, "model"), "tests")
-    table, _ = _compared(scores, groups, generalize_to, level, None)
-    return tables.equality_test(table, tables.not_valid(scores.metric))
-
-
-def test_difference(
-    scores: Result,
-    first: str,
-    second: str,
-    generalize_to: Population | None = None,
-    level: str = OVERALL,
-    *,
-    groups: str | Mapping[str, str] | None = None,
-    ci_prob: float | None = None,
-) -> pd.Series:
-    """Test the difference between two models, unadjusted and adjusted for all differences.
-
-    Parameters
-    ----------
-    scores : Result
-        As returned by `alikely.benchmark_scores`.
-    first, second : str
-        Names of models, or of groups of models if `groups` is given.
-    generalize_to, level, groups, ci_prob
-        As in `differences`.
-
-    Returns
-    -------
-    pandas.Series
-        The row of `differences` for `first` minus `second`, with every column, and
-        ``n_differences``, the number of differences that the adjustment covers. The method
-        `alikely.Result.sentence` describes the difference in words.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a name does not belong to a model or group with a score. Also as in `differences`.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
-    >>> test = al.benchmark.test_difference(scores, "model_1", "model_2", "images")
-    >>> bool(test["p_value"] <= test["p_value_simultaneous"]), test["n_differences"]
-    (True, 15)
-    """
-    require_analytic(of_kind(scores, "model"), "tests")
-    table, _ = _compared(scores, groups, generalize_to, level, ci_prob, None, first)
-    row = tables.one_difference(table, first, second)
-    row["note"] = tables.not_valid(scores.metric) or row["note"]
-    row["n_differences"] = len(table)
-    return row
 
 
 def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.DataFrame:
@@ -410,42 +312,10 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
     prob, _ = of_kind(scores, "model").interval_options(ci_prob, None)
     names, models = dataset_names(scores), model_names(scores)
     estimates = scores.estimates["estimate"].sel(level=names, system=models).values
-    drawn = np.stack([_model_draws(scores, "images", name) for name in names], axis=1)
-    table = ranking.rank_correlations(names, estimates, drawn, prob)
+    at = [system_names(scores).index(name) for name in models]
+    drawn = [level_draws(scores, "bootstrap", "images", name)[:, at] for name in names]
+    table = ranking.rank_correlations(names, estimates, np.stack(drawn, axis=1), prob)
     return table.join(ranking.latent_columns(scores, table, prob))
-
-
-def _model_draws(scores: Result, generalize_to: Population, level: str = OVERALL) -> Floats:
-    """Bootstrap replicates of the scores of the models."""
-    at = [name in model_names(scores) for name in system_names(scores)]
-    return level_draws(scores, "bootstrap", generalize_to, level)[:, at]
-
-
-def stability(scores: Result, generalize_to: Population = "images") -> NDArray[np.float64]:
-    """Compute Kendall's tau between the ranking and each bootstrap ranking.
-
-    Parameters
-    ----------
-    scores : Result
-        As returned by `alikely.benchmark_scores`, with bootstrap replicates.
-    generalize_to : {"images", "observers", "both"}
-        Whether the replicates resample images, humans or both.
-
-    Returns
-    -------
-    ndarray, shape (replicate,)
-        Kendall's tau, in [-1, 1].
-
-    Raises
-    ------
-    TypeError
-        If `scores` is not such a result.
-    ValueError
-        If there are no bootstrap replicates. Also as in `alikely.benchmark.kendall_tau`.
-    """
-    of_kind(scores, "model")
-    estimates = scores.estimates["estimate"].sel(level=OVERALL, system=model_names(scores)).values
-    return ranking.kendall_tau(estimates, _model_draws(scores, generalize_to))
 
 
 def ceilings(

@@ -52,6 +52,7 @@ def multiverse_analysis(
     humans: str = "human",
     exclude: str | Exclusions | None = None,
     metrics: Sequence[str | Metric] = DEALT_WITH,
+    summary: bool = False,
 ) -> pd.DataFrame:
     """Score a benchmark under all combinations of analysis choices found in papers.
 
@@ -75,6 +76,8 @@ def multiverse_analysis(
         include all conditions.
     metrics : sequence of str or Metric
         Metrics of correctness, starting with the main one.
+    summary : bool
+        Whether to return the range of scores and ranks of each system instead of all scores.
 
     Returns
     -------
@@ -86,6 +89,15 @@ def multiverse_analysis(
         - ``system``, ``score``
         - ``ceiling_normalized``: score divided by the human-human score
         - ``rank``: rank of the model, 1 for the highest score
+
+        With `summary`, one row per system, with columns
+
+        - ``score``, ``rank``: values for the first combination
+        - ``lowest``, ``highest``: range of scores of the same metric
+        - ``most_influential_choice``, ``largest_change``: the choice that changes this score the
+          most while the others are fixed, and the size of the change
+        - ``best_rank``, ``worst_rank``: range over all metrics
+        - ``most_influential_for_rank``: the choice that changes the rank the most
 
     Raises
     ------
@@ -141,36 +153,12 @@ def multiverse_analysis(
                 "rank": ranks.reindex(range(len(scores))),
             }
             frames.append(pd.DataFrame(columns))
-    return pd.concat(frames, ignore_index=True)
+    table = pd.concat(frames, ignore_index=True)
+    return _band(table) if summary else table
 
 
-def multiverse_band(table: pd.DataFrame) -> pd.DataFrame:
-    """Summarize the range of scores and ranks over all choices.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As returned by `multiverse_analysis`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per system, with columns
-
-        - ``score``, ``rank``: values for the first combination
-        - ``lowest``, ``highest``: range of scores of the same metric
-        - ``most_influential_choice``, ``largest_change``: the choice that changes this score the
-          most while the others are fixed, and the size of the change
-        - ``best_rank``, ``worst_rank``: range over all metrics
-        - ``most_influential_for_rank``: the choice that changes the rank the most
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> band = multiverse_band(al.benchmark.multiverse_analysis(al.load_example()))
-    >>> bool((band["lowest"] <= band["score"]).all())
-    True
-    """
+def _band(table: pd.DataFrame) -> pd.DataFrame:
+    """Range of scores and ranks of each system over all choices."""
     rows = []
     for system, part in table.groupby("system", sort=False):
         first = part.iloc[0]

@@ -99,8 +99,7 @@ def fit_cohort(
           heterogeneous humans, coverage was 0.93 to 0.97 (nominal 0.95). Covariates are not
           supported.
         - ``False``: exchangeable humans; the fastest option. `cohort_scores` adds a note if
-          Cochran's Q test rejects exchangeability (`alikely.benchmark.test_equal_accuracy`, all
-          conditions, p below 0.01).
+          Cochran's Q test rejects exchangeability (all conditions, p below 0.01).
     covariates : mapping of str to table, optional
         Covariates of each ``"model"``, such as its family, or of each ``"condition"`` (``dataset |
         condition``). As in `alikely.models.cohort`; `alikely.benchmark.cohort_contrasts` estimates
@@ -304,37 +303,7 @@ def cohort_check(
 ) -> pd.DataFrame:
     """Check the accuracy that the model predicts, by the number of humans who are correct.
 
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        As returned by `fit_cohort`.
-    by : {"all", "model", "condition"}
-        Grouping of the responses.
-    ci_prob : float
-        Probability level of the predictive interval, in (0, 1).
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness for the replicated data.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per group and number of humans who are correct, with columns
-
-        - ``group``, ``n_humans``, ``n_right`` (humans who are correct), ``n_answers``
-        - ``observed``: proportion of correct model responses
-        - ``predicted``, ``lower``, ``upper``: mean and interval of this proportion in replicated
-          data
-        - ``p_value``: two-sided posterior predictive p-value [GMS96]_
-
-    Raises
-    ------
-    ValueError
-        If an option is unknown, or the tree is not a cohort fit.
-
-    Examples
-    --------
-    >>> cohort_check(tree, rng=1)["n_right"].tolist()  # tree = al.fit_cohort(trials)
-    [0, 1, 2, 3, 4]
+    The two-sided posterior predictive p-value is that of [GMS96]_.
     """
     ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")
@@ -400,27 +369,7 @@ def _shares(member: NDArray[np.bool_]) -> NDArray[np.float64]:
 def cohort_effects(
     tree: xr.DataTree, covariate: str, values: Sequence[Any] | None = None
 ) -> xr.Dataset:
-    """Draw the means that a cohort would have if all its models had the same covariate value.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        As returned by `fit_cohort` with covariates.
-    covariate : str
-        Name of the covariate.
-    values : sequence, optional
-        Values to compare. Default: all groups or, for numbers, the largest and the smallest value.
-
-    Returns
-    -------
-    xarray.Dataset
-        Draws (chain, draw, value) of each quantity.
-
-    Raises
-    ------
-    ValueError
-        If the fit has no such covariate, or a value is unknown.
-    """
+    """Draw the means that a cohort would have if all its models had the same covariate value."""
     column = covariate_values(tree, covariate)
     posterior = tree["posterior"].to_dataset()
     chosen = chosen_values(posterior[f"log_odds_ratio_{covariate}"], column, values)
@@ -443,15 +392,19 @@ def cohort_contrasts(
 
     Parameters
     ----------
-    tree, covariate, values
-        As in `cohort_effects`.
+    tree : xarray.DataTree
+        As returned by `fit_cohort` with covariates.
+    covariate : str
+        Name of the covariate.
+    values : sequence, optional
+        Values to compare. Default: all groups or, for numbers, the largest and the smallest value.
     ci_prob, ci_kind : float and {"eti", "hdi"}
         Probability level and kind of the intervals.
 
     Returns
     -------
     pandas.DataFrame
-        One row per quantity of `cohort_effects` and pair of values, with columns
+        One row per quantity and pair of values, with columns
 
         - ``quantity``, ``value``, ``other``
         - ``difference``: posterior mean for ``value`` minus that for ``other``, with bounds
@@ -462,7 +415,7 @@ def cohort_contrasts(
     Raises
     ------
     ValueError
-        If `ci_kind` is unknown. Also as in `cohort_effects`.
+        If the fit has no such covariate, or a value or `ci_kind` is unknown.
 
     Examples
     --------

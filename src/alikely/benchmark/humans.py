@@ -41,39 +41,7 @@ def noise_ceilings(
     The consensus is the majority of humans on a trial; a tie counts as half correct. A repeated
     item counts as one trial, on which a human's vote is the proportion correct. The upper bound is
     the mean consistency of humans with the consensus of all humans. The lower bound uses, for each
-    human, the consensus of the other humans. Models below the lower bound miss regularities that
-    humans share.
-
-    Parameters
-    ----------
-    trials : Trials
-        Aligned responses.
-    metric : Metric
-        A metric that is a function of the cells ``n11, n10, n01, n00`` and has an influence
-        function.
-    humans : str
-        Kind of the observers.
-    no_response : {"error", "drop"}
-        As in `alikely.data.joint_correctness`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per data set and ``overall``, with columns ``level``, ``lower``, ``lower_se``,
-        ``upper`` and ``upper_se``. Bounds are averaged over conditions, then over humans, and then
-        over data sets. Standard errors generalize to new images with these humans.
-
-    Raises
-    ------
-    ValueError
-        If a data set has fewer than three humans.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> table = noise_ceilings(al.load_example(), al.metrics.ERROR_CONSISTENCY)
-    >>> bool((table["lower"] < table["upper"]).all())
-    True
+    human, the consensus of the other humans. Standard errors generalize to new images.
     """
     correct, labels = _answers(trials, humans, no_response)
     datasets, conditions = labels["dataset"].to_numpy(), labels["condition"].to_numpy()
@@ -145,45 +113,9 @@ def _with_consensus(
 
 
 def test_equal_accuracy(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
-    """Test whether the humans in each condition have the same accuracy.
+    """Test whether the humans in each condition have the same accuracy (Cochran's Q [C50]_).
 
-    We apply Cochran's Q test [C50]_ to the trials that all humans were shown. A small p-value
-    indicates that accuracies differ. The test cannot detect whether equally accurate humans find
-    different images difficult.
-
-    The cohort model with ``human_effects=False`` treats humans as exchangeable. If the p-value over
-    all conditions is below 0.01, `alikely.benchmark.cohort_scores` adds a note.
-
-    Parameters
-    ----------
-    trials : Trials
-        Aligned responses. Missing responses count as errors. A repeated item counts as one trial,
-        on which a human's response is the proportion correct.
-    humans : str
-        Kind of observer to test, such as ``"human"``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per condition, with columns
-
-        - ``dataset``, ``condition``, ``n_humans``, ``n_trials``
-        - ``n_incomplete``: number of trials excluded because they were not shown to every human in
-          the condition
-        - ``accuracy_min``, ``accuracy_max``: lowest and highest accuracy
-        - ``q``, ``p_value``: Cochran's Q and its p-value (chi-square, ``n_humans - 1`` degrees of
-          freedom); NaN if all humans agree on every trial
-
-    Raises
-    ------
-    ValueError
-        If no condition has two humans.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> test_equal_accuracy(al.load_example())["n_humans"].tolist()
-    [4, 4, 4]
+    Only trials that all humans of a condition were shown are used.
     """
     right, labels = _answers(trials, humans, "error")
     rows = []

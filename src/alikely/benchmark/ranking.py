@@ -1,4 +1,4 @@
-"""Rankings with ties: confidence sets for ranks, posterior ranks, stability, correlations.
+"""Rankings with ties: confidence sets for ranks, posterior ranks, correlations.
 
 References
 ----------
@@ -7,7 +7,6 @@ References
    doi:10.1093/restud/rdad006
 .. [S04] Spearman (1904). The proof and measurement of association between two things.
    doi:10.2307/1412159
-.. [K38] Kendall (1938). A new measure of rank correlation. doi:10.1093/biomet/30.1-2.81
 .. [F54] Fieller (1954). Some problems in interval estimation.
    doi:10.1111/j.2517-6161.1954.tb00159.x
 """
@@ -29,7 +28,6 @@ from alikely._base.arrays import Floats, within
 from alikely._base.intervals import bound_names
 from alikely._base.notes import note, told
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.settings import resolve
 from alikely.benchmark.decomposition import (
     crossed_degrees,
     degrees_of_images,
@@ -148,19 +146,6 @@ def rank_sets(
     return frame.iloc[order].reset_index(drop=True)
 
 
-def _draws(draws: ArrayLike) -> NDArray[np.float64]:
-    array = np.asarray(draws, dtype=np.float64)
-    if array.ndim != 2 or array.shape[1] < 2:
-        raise ValueError(f"draws must have shape (draw, system) with 2 systems, got {array.shape}")
-    complete = array[~np.isnan(array).any(axis=1)]
-    if len(complete) < array.shape[1]:
-        raise ValueError(
-            f"ranking {array.shape[1]} systems needs at least as many complete draws, got "
-            f"{len(complete)}; draw more"
-        )
-    return complete
-
-
 def _ranks(draws: NDArray[np.float64]) -> NDArray[np.intp]:
     """Rank systems within each draw, 1 for the highest; ties share the better rank."""
     return np.asarray(stats.rankdata(-draws, method="min", axis=1), dtype=np.intp)
@@ -168,82 +153,11 @@ def _ranks(draws: NDArray[np.float64]) -> NDArray[np.intp]:
 
 def probability_greater(draws: ArrayLike) -> NDArray[np.float64]:
     """Compute the posterior probability that one score is higher, for all pairs of systems."""
-    complete = _draws(draws)
+    array = np.asarray(draws, dtype=np.float64)
+    complete = array[~np.isnan(array).any(axis=1)]
     out = np.array([(column[:, None] > complete).mean(axis=0) for column in complete.T])
     np.fill_diagonal(out, np.nan)
     return out
-
-
-def kendall_tau(estimates: ArrayLike, draws: ArrayLike) -> NDArray[np.float64]:
-    """Compute Kendall's tau-b between a ranking and each replicate or draw [K38]_.
-
-    Parameters
-    ----------
-    estimates : array_like, shape (system,)
-        Scores that define the ranking.
-    draws : array_like, shape (draw, system)
-        Bootstrap replicates or posterior draws. Replicates and draws with an undefined score are
-        excluded.
-
-    Returns
-    -------
-    ndarray, shape (complete draw,)
-        Kendall's tau-b, in [-1, 1]. Values near 1 indicate a stable ranking.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match, or there are fewer complete draws than systems.
-
-    Examples
-    --------
-    >>> kendall_tau([3, 2, 1], [[3, 2, 1], [1, 2, 3], [3, 1, 2]]).round(2).tolist()
-    [1.0, -1.0, 0.33]
-    """
-    x, complete = np.asarray(estimates, dtype=np.float64), _draws(draws)
-    if x.shape != complete.shape[1:]:
-        raise ValueError(f"estimates must have shape {complete.shape[1:]}, got {x.shape}")
-    j, k = np.triu_indices(len(x), k=1)
-    reference = np.sign(x[j] - x[k])
-    signs = np.sign(complete[:, j] - complete[:, k])
-    scale = np.sqrt((reference**2).sum() * (signs**2).sum(axis=1))
-    out = np.full(len(signs), np.nan)
-    np.divide(signs @ reference, scale, out=out, where=scale > 0)
-    return within(out, -1)
-
-
-def percentile_ranks(draws: ArrayLike, ci_prob: float | None = None) -> NDArray[np.float64]:
-    """Compute percentiles of bootstrap ranks, a common practice, for comparison only.
-
-    Percentiles of bootstrap ranks are not confidence sets for ranks. They cannot represent ties,
-    because every replicate breaks all ties. Use `rank_sets` instead.
-
-    Parameters
-    ----------
-    draws : array_like, shape (draw, system)
-        Bootstrap replicates.
-    ci_prob : float
-        Probability level of the percentile interval, in (0, 1).
-
-    Returns
-    -------
-    ndarray, shape (system, 2)
-        Lower and upper percentiles of each rank.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer complete draws than systems.
-
-    Examples
-    --------
-    >>> percentile_ranks([[0.1, 0.2], [0.3, 0.2], [0.4, 0.2]]).tolist()
-    [[1.0, 2.0], [1.0, 2.0]]
-    """
-    ci_prob = resolve("ci_prob", ci_prob)
-    ranks = _ranks(_draws(draws))
-    levels = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
-    return np.quantile(ranks, levels, axis=0, method="nearest").T.astype(np.float64)
 
 
 def rank_correlations(

@@ -729,18 +729,6 @@ def one_difference(differences: pd.DataFrame, first: str, second: str) -> pd.Ser
     return differences[here].iloc[0].copy()
 
 
-def equality_test(differences: pd.DataFrame, reason: str = "") -> pd.Series:
-    """Test whether all scores are equal, by the largest of all differences."""
-    p = differences["p_value_simultaneous"]
-    if p.isna().all():
-        raise ValueError("no difference has variance: all responses are identical")
-    row = differences.loc[p.idxmin()]
-    n = len(set(differences["system"]) | set(differences["other"]))
-    columns = {"p_value": float(row["p_value_simultaneous"]), "system": row["system"]}
-    columns |= {"other": row["other"], "difference": float(row["difference"])}
-    return pd.Series({**columns, "n_systems": n, "note": reason}, dtype=object)
-
-
 # Probabilities of differences
 
 

@@ -344,39 +344,7 @@ def complete_estimates(matrix: Result, what: str) -> Floats:
 def block_means(
     matrix: Result, by: Mapping[str, str], *, ci_prob: float | None = None
 ) -> pd.DataFrame:
-    """Compute mean estimates within and between groups of observers.
-
-    Parameters
-    ----------
-    matrix : Result
-        As returned by `alikely.pairwise_matrix`.
-    by : mapping of str to str
-        Group of each observer, such as its family.
-    ci_prob : float, optional
-        Probability level of the intervals, in (0, 1). Default: as in the analysis.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per pair of groups, ``group_a`` and ``group_b`` (the same group for within-group
-        means), with the columns of `alikely.mean`. Standard errors account for shared
-        trials. Intervals generalize to new trials with these observers. Groups with a single
-        observer have no within-group row.
-
-    Raises
-    ------
-    ValueError
-        If an observer has no group, or there are fewer than two groups.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example()
-    >>> kinds = dict(zip(trials.observers, trials.data["kind"].values.tolist()))
-    >>> table = al.benchmark.block_means(al.pairwise_matrix(trials, by=None), kinds)
-    >>> table[["group_a", "group_b", "estimate"]].round(3).values.tolist()
-    [['human', 'human', 0.441], ['human', 'model', 0.267], ['model', 'model', 0.423]]
-    """
+    """Compute mean estimates within and between groups of observers, for new trials."""
     names = of_kind(matrix, "matrix").observers
     members: dict[str, list[str]] = {}
     for name, group in zip(names, groups_of(names, by, "group"), strict=True):

@@ -9,8 +9,8 @@ from alikely._base.checks import one_of
 from alikely._base.intervals import percent
 from alikely._base.names import listed
 from alikely._base.steps import step
+from alikely.benchmark.trees import block_means, members
 from alikely.benchmark.trees import branches as branches_of
-from alikely.benchmark.trees import members
 from alikely.cli._app import Options, subcommand
 from alikely.cli._output import interval_of, kinds_of, say, show
 from alikely.estimates.matrix_result import write_pairs
@@ -53,7 +53,7 @@ def matrix(o: Options, *, by_family: str | None = None, top: int = 10) -> None:
     if by_family is not None:
         groups = _groups(trials, by_family)
         with step("means within and between groups"):
-            blocks = al.benchmark.block_means(result, groups)
+            blocks = block_means(result, groups)
         _show_blocks(blocks, o.ci_prob, result)
         o.table("blocks", blocks)
     try:

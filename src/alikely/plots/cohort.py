@@ -56,7 +56,7 @@ def plot_cohort(
     ------
     ValueError
         If the kind is unknown, or the covariate describes humans. Also as in
-        `alikely.benchmark.cohort_check` and `alikely.benchmark.cohorts.cohort_effects`.
+        `alikely.benchmark.cohorts.cohort_check` and `alikely.benchmark.cohorts.cohort_effects`.
     TypeError
         If an argument is given that this kind of plot does not use, or a required argument is
         missing.
