@@ -1,4 +1,7 @@
-"""Counts of two raters: classes of one in the rows, of the other in the columns."""
+"""Counts of two raters: classes of one in the rows, of the other in the columns.
+
+Each count gives as many items as it counts. Classes are the responses.
+"""
 
 from __future__ import annotations
 

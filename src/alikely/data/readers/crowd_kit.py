@@ -1,4 +1,7 @@
-"""Tables of crowd-kit and Toloka: ``task, worker, label``, and ``task, label`` of true ones."""
+"""Tables of crowd-kit and Toloka: ``task, worker, label``, and ``task, label`` of true ones.
+
+Items are tasks. Empty labels are missing responses.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Exports of doccano: ``{annotator}.jsonl``, texts with a label each."""
+"""Exports of doccano: ``{annotator}.jsonl``, texts with a label each.
+
+Items are the ids of texts. The response is in ``label`` or ``annotations.label``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Results of EvalPlus: ``{model}_eval_results.json``, a status for each task and sample."""
+"""Results of EvalPlus: ``{model}_eval_results.json``, a status for each task and sample.
+
+A response is correct if ``base_status`` or ``plus_status`` (selected by ``score=``) is ``pass``.
+Several samples of a task are repeats.
+"""
 
 from __future__ import annotations
 

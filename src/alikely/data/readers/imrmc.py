@@ -1,4 +1,8 @@
-"""Data of iMRMC: lines ``reader, case, modality, score``, and reader -1 for what is true."""
+"""Data of iMRMC: lines ``reader, case, modality, score``, and reader -1 for what is true.
+
+The truth is the score of reader -1. The response is the score if it is 0 or 1, and otherwise
+whether the rating is at least ``score=``.
+"""
 
 from __future__ import annotations
 

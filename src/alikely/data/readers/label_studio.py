@@ -1,4 +1,9 @@
-"""Exports of Label Studio: tasks with annotations (JSON), or a row for each annotation."""
+"""Exports of Label Studio: tasks with annotations (JSON), or a row for each annotation.
+
+Items are the ids of tasks. The response is in ``choices``, ``rating``, ``number`` or ``text`` of
+one ``from_name`` (selected by ``filter=``), or in the label's column of a csv file. A task without
+a result has no response.
+"""
 
 from __future__ import annotations
 

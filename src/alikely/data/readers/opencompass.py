@@ -1,4 +1,9 @@
-"""Output of OpenCompass: ``{date}/results/{model}/{data set}.json`` with details."""
+"""Output of OpenCompass: ``{date}/results/{model}/{data set}.json`` with details.
+
+Items are the keys of ``details``. The truth is in ``answer``, ``references`` or ``gold``, the
+response in ``pred``, ``predictions`` or ``prediction`` (empty if missing), and the score in
+``correct``.
+"""
 
 from __future__ import annotations
 

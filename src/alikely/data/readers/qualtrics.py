@@ -1,4 +1,7 @@
-"""Surveys of Qualtrics: a row for each respondent below three lines of names."""
+"""Surveys of Qualtrics: a row for each respondent below three lines of names.
+
+Items are the columns whose ImportId contains ``QID``. Empty cells are missing responses.
+"""
 
 from __future__ import annotations
 

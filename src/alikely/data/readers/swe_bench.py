@@ -1,4 +1,8 @@
-"""Reports of SWE-bench and of harnesses like it: lists of the instances that were resolved."""
+"""Reports of SWE-bench and of harnesses like it: lists of the instances that were resolved.
+
+Items are instance ids. Instances in ``error_ids``, ``empty_patch_ids`` and ``incomplete_ids`` have
+no response.
+"""
 
 from __future__ import annotations
 
