@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 
 from alikely.metrics.margins import normal_scores
 from alikely.models._parts import informed
-from alikely.models._priors import Priors, with_priors
+from alikely.models._priors import Priors, building
 from alikely.models._strengths import (
     FLOOR,
     arcsinh,
@@ -163,7 +163,7 @@ def item_margins(
         raise ValueError(f"law must be 'normal' or 'sinh_arcsinh', got {law!r}")
     groups = {} if one else {"group": ["first", "second"]}
     dims = (*groups, "item")
-    with pm.Model(coords={**groups, "item": np.arange(n_items)}) as model:
+    with building(priors, {**groups, "item": np.arange(n_items)}) as model:
         k, n = (
             pm.Data(name, values, dims=dims)
             for name, values in zip(("right", "shown"), answers, strict=True)
@@ -187,7 +187,7 @@ def item_margins(
             strength = pm.Deterministic("strength", pt.stack([first, second]), dims=dims)
         odds = log_odds(strength, n_alternatives)
         pm.Binomial("observed_right", n=n, logit_p=odds, observed=k, dims=dims)
-    return with_priors(model, priors)
+    return model
 
 
 def _bent_strengths(x: Any, counts: Any, parameters: Any, n_alternatives: int) -> Any:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely.metrics.rows import drop_true, insert_true
 from alikely.models._parts import tensor_within
-from alikely.models._priors import Priors, with_priors
+from alikely.models._priors import Priors, building
 
 KINDS = ("agreed", "apart_a", "apart_b", "alone_a", "alone_b")
 PAIR_DIMS = ("pair", "true_class", "response_class")
@@ -123,12 +123,12 @@ def paired_errors(
         "copied_or_own": ["copied", "own"],
         "label_of_both": [f"{k} {j}" for k in ("same", "of a", "of b") for j in wrong],
     }
-    with pm.Model(coords=coords) as model:
+    with building(priors, coords) as model:
         data = {k: pm.Data(k, drop_true(v), dims=WRONG_DIMS) for k, v in counts.items()}
         logs = _rows(data, n_classes)
         _likelihoods(data, *logs)
         _reported(data, *logs)
-    return with_priors(model, priors)
+    return model
 
 
 def _checked(

@@ -1,20 +1,21 @@
-"""Replacement of the priors of a model's variables."""
+"""Priors of a model's variables: replaced while it is built, checked, and written as text."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
 from numpy.typing import ArrayLike, NDArray
 from pymc.distributions.shape_utils import change_dist_size
-from pymc.logprob.transforms import ChainedTransform, IntervalTransform, Transform
+from pymc.distributions.transforms import _default_transform
+from pymc.logprob.transforms import IntervalTransform
 from pymc.logprob.utils import ParameterValueError
-from pymc.model.fgraph import fgraph_from_model, model_free_rv, model_from_fgraph
-from pymc.pytensorf import constant_fold, rvs_in_graph, toposort_replace
-from pymc.util import get_transformed_name
+from pymc.pytensorf import constant_fold, rvs_in_graph
+from pymc.util import UNSET
 from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Constant
 from pytensor.graph.traversal import ancestors, graph_inputs
@@ -23,12 +24,11 @@ from pytensor.tensor.random.type import RandomType
 
 from alikely._base.names import listed, nearest
 
-__all__ = ["Priors", "check_priors", "prior_texts", "with_priors"]
+__all__ = ["Priors", "building", "check_priors", "prior_texts"]
 
 # Names of variables to distributions, or to parameters of the default's own family.
 Priors = Mapping[str, Any]
 
-OWN = "alikely.models."
 HOW = "such as pm.Normal.dist(0, 1)"
 # Numbers drawn of a given prior, to see whether the default allows them.
 DRAWN = 400
@@ -42,31 +42,51 @@ RATES = {("Gamma", "scale"): "beta", ("Exponential", "mu"): "lam"}
 ONCE = Mode(linker="py", optimizer="fast_compile")
 
 
-def with_priors(model: pm.Model, priors: Priors | None = None) -> pm.Model:
-    """Replace the priors of variables of a generative model."""
+@contextlib.contextmanager
+def building(
+    priors: Priors | None, coords: Mapping[str, Any], also: Sequence[str] = ()
+) -> Iterator[pm.Model]:
+    """Context of a new model, whose variables take the given priors in place of their own.
+
+    ``also`` names what else the message on an unknown name lists.
+    """
     check_priors(priors)
-    if not priors:
-        return model
-    settable = _settable(model)
-    chosen = {name: _replacement(model, settable, name, priors[name]) for name in priors}
-    started = [v.name for v, start in model.rvs_to_initial_values.items() if start is not None]
-    if started:
+    left = dict(priors or {})
+    with pm.Model(coords=coords) as model:
+        register = model.register_rv
+
+        def replaced(variable: Any, name: str, **options: Any) -> Any:
+            if name not in left:
+                return register(variable, name, **options)
+            parents = _parents(model, variable)
+            if parents:
+                raise ValueError(
+                    f"the prior of {name!r} depends on {listed(dict.fromkeys(parents), 5)}; set "
+                    "the priors of these"
+                )
+            dims = options.get("dims") or ()
+            drawn = _replacement(name, variable, left.pop(name), dims)
+            batch = dims[: drawn.ndim - drawn.owner.op.ndim_supp]
+            if dims:
+                # Lengths of dims may change.
+                drawn = change_dist_size(drawn, [model.dim_lengths[dim] for dim in batch])
+            usual, own = (_default_transform(v.owner.op, v) for v in (variable, drawn))
+            if own is None and not isinstance(usual, IntervalTransform):
+                options["default_transform"] = own = usual
+            if type(own) is not type(usual):
+                # Our coordinates are of the line, or of logarithms, as those of the default.
+                options["transform"] = UNSET
+            return register(drawn, name, **options)
+
+        model.register_rv = replaced
+        yield model
+        del model.register_rv
+    if left:
+        name, known = next(iter(left)), [*_settable(model), *also]
         raise ValueError(
-            f"{listed(started, 3)} has an initial value, which a model with other priors cannot "
-            "keep; build the model without initval="
+            f"the model has no prior of {name!r}; priors= takes {listed(known)}"
+            f"{nearest(name, known)}"
         )
-    graph, memo = fgraph_from_model(model)
-    replacements = []
-    for name, (drawn, transform) in chosen.items():
-        node = memo[settable[name]].owner
-        new = change_dist_size(drawn, _size(node, drawn, graph._dim_lengths))
-        value = new if transform is None else transform.forward(new, *new.owner.inputs)
-        value = value.type(name=get_transformed_name(name, transform) if transform else name)
-        replacements.append(
-            (node.outputs[0], model_free_rv(new, value, transform, name, *node.op.dims))
-        )
-    toposort_replace(graph, replacements)
-    return _in_order(model_from_fgraph(graph, mutate_fgraph=True), model)
 
 
 def prior_texts(model: pm.Model) -> dict[str, str]:
@@ -193,37 +213,21 @@ def _parents(model: pm.Model, variable: Any) -> list[str]:
     return [v.name for v in ancestors(variable.owner.inputs, blockers=known) if v in known]
 
 
-def _replacement(
-    model: pm.Model, settable: dict[str, Any], name: str, given: Any
-) -> tuple[Any, Transform | None]:
-    """The new distribution of a variable, with the variable's shape, and its transform."""
-    if name not in settable:
-        known = [v.name for v in model.free_RVs]
-        if name in known:
-            parents = listed(dict.fromkeys(_parents(model, model[name])), 5)
-            raise ValueError(
-                f"the prior of {name!r} depends on {parents}; priors= takes {listed(settable)}"
-            )
-        raise ValueError(
-            f"the model has no prior of {name!r}; priors= takes {listed(settable)}"
-            f"{nearest(name, settable)}"
-        )
-    old = settable[name]
+def _replacement(name: str, old: Any, given: Any, dims: Sequence[str]) -> Any:
+    """The new distribution of a variable, with the variable's shape."""
     shape = _shape(old)
     drawn = _distribution(name, old, given, shape)
-    own = _shape(drawn)
-    inner = drawn.owner.op.ndim_supp
-    if own != shape and own != shape[len(shape) - inner :]:
-        dims = f" ({', '.join(model.named_vars_to_dims.get(name) or ())})".replace(" ()", "")
-        single = f"of shape {shape[len(shape) - inner :]} or " if inner else "a single number or "
+    own, batch = _shape(drawn), len(shape) - drawn.owner.op.ndim_supp
+    if own not in (shape, shape[batch:]):
+        single = f"of shape {shape[batch:]}" if shape[batch:] else "a single number"
+        either = f"{single} or " if batch else ""
         raise ValueError(
-            f"the prior of {name!r} must be {'' if inner == len(shape) else single}of shape "
-            f"{shape}{dims}, got shape {own}"
+            f"the prior of {name!r} must be {either}of shape {shape}"
+            f"{f' ({", ".join(dims)})' if dims else ''}, got shape {own}"
         )
-    drawn = change_dist_size(drawn, shape[: len(shape) - inner])
-    default = pm.distributions.transforms._default_transform(drawn.owner.op, drawn)
-    _refuse_outside(name, old, drawn, default)
-    return drawn, _coordinates(name, model.rvs_to_transforms[old], old, drawn, default)
+    drawn = change_dist_size(drawn, shape[:batch])
+    _refuse_outside(name, old, drawn)
+    return drawn
 
 
 def _distribution(name: str, old: Any, given: Any, shape: tuple[int, ...]) -> Any:
@@ -246,47 +250,38 @@ def _of_family(name: str, family: _Family | None, given: ArrayLike, shape: tuple
         raise ValueError(
             f"the default prior of {name!r} has no parameters; give a distribution, {HOW}"
         )
-    names = list(family.parameters)
-    several = isinstance(given, tuple) or (len(names) > 1 and isinstance(given, list))
+    n = len(family.parameters)
+    several = isinstance(given, tuple) or (n > 1 and isinstance(given, list))
     numbers: Any = given if several else (given,)
-    if len(numbers) != len(names):
-        plural = "parameter" if len(names) == 1 else "parameters"
-        raise ValueError(
-            f"the prior of {name!r}, {family.signature}, has {len(names)} {plural}, got {given!r}"
-        )
     try:
         arrays = [np.asarray(number, dtype=np.float64) for number in numbers]
     except (TypeError, ValueError):
-        arrays = [np.array(np.nan)]
-    if not all(np.isfinite(array).all() for array in arrays):
+        arrays = []
+    if len(arrays) != n or not all(np.isfinite(array).all() for array in arrays):
+        wanted = "one finite parameter" if n == 1 else f"{n} finite parameters"
         raise ValueError(
-            f"the prior of {name!r}, {family.signature}, takes finite numbers, got {given!r}"
+            f"the prior of {name!r}, {family.signature}, takes {wanted}, got {given!r}"
         )
-    if family.made_by is pm.Dirichlet and arrays[0].ndim == 0:
-        raise ValueError(
-            f"the prior of {name!r}, {family.signature}, takes a list, one number for each of "
-            f"{shape[-1]}, got {given!r}"
-        )
-    extra = {"shape": shape} if family.made_by is pm.ZeroSumNormal else {}
-    try:
-        return family.made_by.dist(**dict(zip(names, arrays, strict=True)), **extra)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"the prior of {name!r}, {family.signature}, cannot be made of {given!r}: "
-            f"{str(error).split('\n')[0]}"
-        ) from error
+    parameters: dict[str, Any] = dict(zip(family.parameters, arrays, strict=True))
+    if family.made_by is pm.Dirichlet and not arrays[0].ndim:
+        parameters["a"] = np.full(shape[-1], arrays[0])
+    elif family.made_by is pm.ZeroSumNormal:
+        parameters["shape"] = shape
+    return family.made_by.dist(**parameters)
 
 
 def _refuse_no_prior(name: str, given: Any) -> None:
-    op = None if given.owner is None else given.owner.op
-    if not hasattr(op, "ndim_supp"):
+    if not hasattr(getattr(given.owner, "op", None), "ndim_supp"):
         raise ValueError(f"the prior of {name!r} must be a distribution, {HOW}, got {given}")
     if not given.dtype.startswith("float"):
         raise ValueError(
             f"the prior of {name!r} must be continuous, as its default is, got {_text(given)}"
         )
-    free = [v for v in graph_inputs([given]) if not isinstance(v, Constant)]
-    free = [v for v in free if not isinstance(v.type, RandomType)]
+    free = [
+        v
+        for v in graph_inputs([given])
+        if not isinstance(v, Constant) and not isinstance(v.type, RandomType)
+    ]
     free += rvs_in_graph([pm.logp(given, given.type())])
     if free:
         raise ValueError(
@@ -321,12 +316,16 @@ def _log_density(variable: Any, values: NDArray[Any]) -> NDArray[Any]:
     return _now(pm.logp(change_dist_size(variable, size), values))
 
 
-def _refuse_outside(name: str, old: Any, drawn: Any, default: Transform | None) -> None:
+def _refuse_outside(name: str, old: Any, drawn: Any) -> None:
     """Raise an error for values outside the support of the default prior."""
     n = max(DRAWN // max(int(np.prod(_shape(drawn))), 1), 10)
     values = _drawn(drawn, n)
     if drawn.owner.op.ndim_supp == 0:
-        ends = _ends(drawn, default)
+        transform = _default_transform(drawn.owner.op, drawn)
+        places = PLACES if transform is not None else np.concatenate([PLACES, FAR])
+        ends = np.zeros((len(places), *_shape(drawn))) + places.reshape(-1, *[1] * drawn.ndim)
+        if transform is not None:
+            ends = _now(transform.backward(pm.math.constant(ends), *drawn.owner.inputs))
         # Without coordinates of its own a distribution may end before the line does.
         own = np.isfinite(_log_density(drawn, ends)).all(axis=tuple(range(1, ends.ndim)))
         values = np.concatenate([values, ends[own]])
@@ -336,15 +335,6 @@ def _refuse_outside(name: str, old: Any, drawn: Any, default: Transform | None) 
             f"the prior of {name!r} must lie within the support of its default, {_text(old)}; "
             f"{_text(drawn)} also takes {outside}"
         )
-
-
-def _ends(variable: Any, transform: Transform | None) -> NDArray[Any]:
-    """Values across the range of the transform, shape (place, *shape)."""
-    places = PLACES if transform is not None else np.concatenate([PLACES, FAR])
-    grid = np.zeros((len(places), *_shape(variable))) + places.reshape(-1, *[1] * variable.ndim)
-    if transform is None:
-        return grid
-    return _now(transform.backward(pm.math.constant(grid), *variable.owner.inputs))
 
 
 def _outside(variable: Any, values: NDArray[Any]) -> str | None:
@@ -359,40 +349,3 @@ def _outside(variable: Any, values: NDArray[Any]) -> str | None:
         return None
     first = values[bad][0]
     return f"{first:.3g}" if np.ndim(first) == 0 else str(np.round(first, 3).tolist())
-
-
-def _coordinates(
-    name: str, kept: Transform | None, old: Any, drawn: Any, default: Transform | None
-) -> Transform | None:
-    """Transform of the new distribution, unless the variable has a chosen one that still fits."""
-    usual = pm.distributions.transforms._default_transform(old.owner.op, old)
-    chosen = type(kept) is not type(usual)
-    if kept is None or (not chosen and default is not None):
-        return default
-    # Ends that follow from the default's parameters mean nothing for those of another family.
-    if not isinstance(kept, IntervalTransform) and _outside(drawn, _ends(drawn, kept)) is None:
-        return kept
-    parts = kept.transform_list if isinstance(kept, ChainedTransform) else [kept]
-    if not chosen or any(type(part).__module__.startswith(OWN) for part in parts):
-        return default
-    raise ValueError(
-        f"{name!r} has the transform {kept}, which does not fit the support of {_text(drawn)}; "
-        "build the model without it"
-    )
-
-
-def _size(node: Any, drawn: Any, lengths: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Batch shape in the graph of the model, where lengths of dims may change."""
-    shape = node.op.dims or _shape(drawn)
-    batch = shape[: len(shape) - drawn.owner.op.ndim_supp]
-    return tuple(lengths[part] if isinstance(part, str) else part for part in batch)
-
-
-def _in_order(new: pm.Model, model: pm.Model) -> pm.Model:
-    """Variables in the order of their model, which graphs do not keep."""
-    place = {name: i for i, name in enumerate(model.named_vars)}
-    for variables in (new.free_RVs, new.observed_RVs, new.deterministics, new.potentials):
-        variables.sort(key=lambda variable: place[variable.name])
-    new.data_vars.sort(key=lambda variable: place[variable.name])
-    new.check_bounds = model.check_bounds
-    return new

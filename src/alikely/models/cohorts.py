@@ -50,7 +50,7 @@ from alikely.models._populations import (
     kappas,
     over_images,
 )
-from alikely.models._priors import Priors, with_priors
+from alikely.models._priors import Priors, building
 
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates
@@ -191,7 +191,7 @@ def cohort(
         {"model": of_models, "condition": of_models},
         lambda: cohort(counts),
     )
-    with pm.Model(coords=layout["coords"]) as model:
+    with building(priors, layout["coords"]) as model:
         humans = drawn(counts) if human_effects else exchangeable(counts)
         shown = pm.Data("shown", layout["shown"], dims="row")
         right = pm.Data("right", layout["right"], dims="row")
@@ -206,7 +206,7 @@ def cohort(
         for name, dim in PLACES.items():
             pm.Data(name, layout[name], dims=dim)
         pm.Binomial("model_right", n=shown, p=probability, observed=right, dims="row")
-    return with_priors(model, priors)
+    return model
 
 
 class _Seen(NamedTuple):

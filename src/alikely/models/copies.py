@@ -9,7 +9,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,10 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 from pymc.logprob.transforms import Transform
 
-from alikely._base.names import listed, nearest
 from alikely.data.tables import check_counts, pair_coords
 from alikely.metrics.consistency import check_accuracy_priors, check_prior
 from alikely.models._parts import tensor_within
-from alikely.models._priors import Priors, check_priors, with_priors
+from alikely.models._priors import Priors, building
 
 __all__ = ["copying"]
 
@@ -97,7 +96,7 @@ def copying(
     cells = np.atleast_2d(check_counts(counts))
     stated, given = ({}, priors) if independent else _parted(priors)
     beta, default = check_prior(stated), check_prior(None)
-    with pm.Model(coords=pair_coords(len(cells), pairs)) as model:
+    with building(given, pair_coords(len(cells), pairs), () if independent else DIRECT) as model:
         data = pm.Data("cells", cells, dims=("pair", "cell"))
         if independent:
             p_a, u = (pm.Beta(n, *b, dims="pair") for n, b in check_accuracy_priors(None).items())
@@ -133,7 +132,7 @@ def copying(
             observed=data,
             dims=("pair", "cell"),
         )
-    return with_priors(model, given)
+    return model
 
 
 def _report(p_a: Any, u: Any, v: Any) -> None:
@@ -148,24 +147,12 @@ def _report(p_a: Any, u: Any, v: Any) -> None:
     pm.Deterministic("error_consistency", kappa, dims="pair")
 
 
-def _parted(priors: Priors | None) -> tuple[dict[str, Any], dict[str, Any]]:
+def _parted(priors: Priors | None) -> tuple[dict[str, Any], Priors | None]:
     """Split priors into those of derived quantities and those of variables."""
-    check_priors(priors)
-    given = dict(priors or {})
+    if not isinstance(priors, Mapping):
+        return {}, priors
+    given = dict(priors)
     stated = {name: given.pop(name) for name in DIRECT if name in given}
-    known = ("p_a", *(DIRECT if stated else ("u", "v")))
-    unknown = [name for name in given if name not in known]
-    if unknown and stated:
-        raise ValueError(
-            f"with a prior of {listed(stated)} the model has no prior of {unknown[0]!r}; priors= "
-            f"takes {listed(known)}{nearest(unknown[0], known)}"
-        )
-    if unknown:
-        every = ("p_a", "u", "v", *DIRECT)
-        raise ValueError(
-            f"the model has no prior of {unknown[0]!r}; priors= takes {listed(every)}"
-            f"{nearest(unknown[0], every)}"
-        )
     for name, parameters in stated.items():
         if not isinstance(parameters, (tuple, list, np.ndarray)):
             raise ValueError(

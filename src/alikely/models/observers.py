@@ -25,7 +25,7 @@ from alikely._base.arrays import Floats, normal_nodes
 from alikely.metrics.alternatives import distractor_nodes
 from alikely.metrics.margins import FEWEST_ITEMS, repeated
 from alikely.models._parts import TINY, informed, informed_zero_sum
-from alikely.models._priors import Priors, with_priors
+from alikely.models._priors import Priors, building
 from alikely.models._strengths import (
     FLOOR,
     GRID,
@@ -163,7 +163,7 @@ def observer_margins(
     )
     coords = {"observer": np.arange(len(k)), "item": np.arange(k.shape[1]), "source": sources}
     both = ("observer", "item")
-    with pm.Model(coords=coords) as model:
+    with building(priors, coords) as model:
         right_data, shown_data = pm.Data("right", k, dims=both), pm.Data("shown", n, dims=both)
         mean = pm.Normal("strength_mean", 1, 2)
         sd = pm.Gamma("strength_sd", 2, 4 / 3)
@@ -199,7 +199,7 @@ def observer_margins(
             )
         total = pt.stack(variances)
         pm.Deterministic("share", total / total.sum(), dims="source")
-    return with_priors(model, priors)
+    return model
 
 
 def _effects(name: str, sd: Any, told: Mapping[str, tuple[Any, Any]]) -> Any:

@@ -34,7 +34,7 @@ from alikely.models._parts import (
     sums,
     tables_for,
 )
-from alikely.models._priors import Priors, with_priors
+from alikely.models._priors import Priors, building
 
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates
@@ -140,7 +140,7 @@ def spectrum(
     start = _starts(y, n, at, k)
     plain = functools.partial(spectrum, y, n, at, who, reference, k)
     told = _covariates(covariates, coords["condition"], coords["person"], plain)
-    with pm.Model(coords=coords) as model:
+    with building(priors, coords) as model:
         right_data = pm.Data("right", y.astype(np.int64), dims="entry")
         shown_data = pm.Data("shown", n.astype(np.int64), dims="entry")
         # Identifies entries: not part of the density, but of tables made from draws.
@@ -168,7 +168,7 @@ def spectrum(
             "observed_right", n=shown_data, logit_p=logit, observed=right_data, dims="entry"
         )
         _in_reference_units(logit[values], shown_data[values], ease, at[values], mean)
-    return with_priors(model, priors)
+    return model
 
 
 def _regimes(k: int, start: _Start) -> tuple[Any, Any, Any]:
