@@ -18,7 +18,7 @@ def notes_page() -> str:
     """The page, as it should be."""
     rows = [
         f"| `{code}` | {_cell(one.sentence)}. | {_cell(one.when[0].upper() + one.when[1:])}. | "
-        f"{_cell(one.action)} |"
+        f"{_cell(one.advice)}. |"
         for code, one in sorted(NOTES.items())
     ]
     parts = [

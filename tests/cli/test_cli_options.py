@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 import alikely as al
 from alikely.cli import _output, main
-from alikely.cli._app import IN_PYTHON, MODULES, READ, RUN
+from alikely.cli._app import IN_PYTHON, READ, RUN, application
 from alikely.cli._running import OPTIONS, worded
 
 # Functions of Python whose parameters a subcommand has as options.
@@ -46,8 +45,8 @@ OTHERS = {
 
 def options_of(subcommand: str) -> set[str]:
     """Names of parameters that are options."""
-    module = importlib.import_module(f"alikely.cli.{MODULES.get(subcommand, subcommand)}")
-    return set(inspect.signature(getattr(module, subcommand)).parameters)
+    arguments = application()[subcommand].assemble_argument_collection()
+    return {one.name.removeprefix("--").replace("-", "_") for one in arguments}
 
 
 @pytest.mark.parametrize("subcommand", CALLS)

@@ -17,495 +17,453 @@ class Note(NamedTuple):
 
     sentence: str
     when: str
-    action: str
+    action: str = ""
+
+    @property
+    def advice(self) -> str:
+        """What to do: by default, the last of several sentences."""
+        *others, last = self.sentence.split(". ")
+        return self.action or (last if others else "No action is needed")
 
 
-NOTES: dict[str, Note] = {
+NOTES = {
     "few-errors": Note(
-        "Fewer than {least} errors or correct responses: analytic and bootstrap intervals are "
-        "too narrow. Report the posterior interval",
+        "Fewer than {least} errors or correct responses: analytic and bootstrap intervals are too "
+        "narrow. Report the posterior interval",
         "an observer of the pair makes fewer than 10 errors, or gives fewer than 10 correct "
         "responses",
-        "Report the posterior interval, or collect more trials.",
+        "Report the posterior interval, or collect more trials",
     ),
     "few-errors-biased": Note(
         "Fewer than {least} errors: the pseudocount dominates the estimate. Compare divergence "
         "with expected_divergence",
         "for error similarity, an observer makes fewer than 10 errors",
-        "Compare `divergence` with `expected_divergence`.",
     ),
     "few-joint-errors": Note(
-        "Fewer than {least} joint errors: analytic and bootstrap intervals are too narrow. "
-        "Report the posterior interval",
+        "Fewer than {least} joint errors: analytic and bootstrap intervals are too narrow. Report "
+        "the posterior interval",
         "for label metrics, a pair has fewer than 40 joint errors",
-        "Report the posterior interval.",
     ),
     "too-few-joint-errors": Note(
         "Fewer than {least} joint errors: no interval is reliable. Collect more trials",
         "a pair has fewer than 3 joint errors",
-        "Report no interval, or collect more trials.",
+        "Report no interval, or collect more trials",
     ),
     "all-joint-errors": Note(
-        "Fewer than {least} trials, all of them joint errors: the coverage of 95% intervals may "
-        "be only 0.87. Collect more trials",
+        "Fewer than {least} trials, all of them joint errors: the coverage of 95% intervals may be"
+        " only 0.87. Collect more trials",
         "all trials of a pair, fewer than 40, are joint errors",
-        "Report the interval as approximate, or collect more trials.",
+        "Report the interval as approximate, or collect more trials",
     ),
     "joint-errors-of-means": Note(
         "A pair has fewer than {least} joint errors: intervals may be too narrow. Exclude such "
         "pairs",
         "a mean includes pairs with fewer than 10 joint errors, or a difference includes pairs "
         "with fewer than 40",
-        "Exclude such pairs, or report the interval as approximate.",
+        "Exclude such pairs, or report the interval as approximate",
     ),
     "few-items": Note(
         "Fewer than {least} items: analytic and bootstrap intervals are too narrow. Report the "
         "posterior interval",
         "an agreement coefficient is based on fewer than 20 items",
-        "Report the posterior interval.",
     ),
     "few-rare-ratings": Note(
         "Fewer than 20 items, or fewer than {least} ratings outside the most frequent class: "
         "intervals may be too narrow",
         "chance agreement depends on fewer than 10 ratings outside the most frequent class",
-        "Also report `gwet_ac1` or `brennan_prediger`, or collect more items of rare classes.",
+        "Also report `gwet_ac1` or `brennan_prediger`, or collect more items of rare classes",
     ),
     "few-items-margins": Note(
         "Fewer than {least} items: the interval is approximate. Collect more items",
         "decision-margin consistency is based on fewer than 20 items",
-        "Collect more items.",
     ),
     "few-questions": Note(
         "Fewer than {least} questions: intervals may be too narrow. Collect more questions",
         "a metric of option probabilities is based on fewer than 40 questions",
-        "Collect more questions.",
     ),
     "few-trials": Note(
         "Fewer than {least} trials: intervals may be too narrow. Collect more trials",
         "a metric with user-defined features is based on fewer than 20 trials",
-        "Collect more trials.",
     ),
     "no-variation": Note(
         "{why}: the standard error is 0. Report the posterior interval",
         "the standard error is 0, because responses do not vary",
-        "Report the posterior interval.",
     ),
     "wide": Note(
         "The posterior interval is wider than {width}: these data say little about this pair. "
         "Collect more trials or harder items",
         "the posterior interval is wider than 0.5",
-        "Collect more trials, or items on which each observer makes some errors.",
     ),
     "few-draws": Note(
         "Only {n} posterior draws: too few to estimate the limits of the interval. Increase "
         "n_draws",
         "fewer than one posterior draw is expected beyond each limit",
-        "Increase `n_draws`.",
     ),
     "few-limit-draws": Note(
         "Too few posterior draws: the interval is too narrow. Increase n_draws",
         "for error similarity, fewer than 2.5 posterior draws are expected beyond each limit",
-        "Increase `n_draws`.",
     ),
     "chains-apart": Note(
         "MCMC chains differ (R-hat {r_hat}): the posterior is not reliable. Increase n_draws",
         "for error similarity, the R-hat of a pair is above 1.2",
-        "Increase `n_draws`.",
     ),
     "clusters": Note(
         "Responses within {column} are correlated (design effect {effects}). Pass cluster={column}",
         "responses within groups defined by an item column are correlated (permutation test, p < "
         "0.01)",
-        "Pass the column as `cluster=`.",
     ),
     "few-clusters": Note(
         "{column} defines only {n} clusters: the interval is approximate. Collect more clusters",
         "there are fewer than 5 clusters",
-        "Collect more clusters, or report the interval as approximate.",
+        "Collect more clusters, or report the interval as approximate",
     ),
     "one-cluster": Note(
         "All items belong to one cluster of {column}: no interval is available. Collect more "
         "clusters",
         "all items belong to one cluster",
-        "Collect more clusters, or report the estimate without an interval.",
+        "Collect more clusters, or report the estimate without an interval",
     ),
     "few-clusters-posterior": Note(
-        "The effective number of clusters is only {n}: the posterior may be too narrow. Report "
-        "the analytic interval",
+        "The effective number of clusters is only {n}: the posterior may be too narrow. Report the"
+        " analytic interval",
         "the effective number of clusters is below 50",
-        "Report the analytic interval.",
     ),
     "clusters-ignored": Note(
         "The posterior treats items in the same cluster as independent. Report the analytic "
         "interval",
         "the generative model of the posterior does not account for clusters",
-        "Report the analytic interval.",
     ),
     "clusters-pairs": Note(
         "The posterior of each pair ignores clusters and may be too narrow. Report the analytic "
         "interval",
         "for error similarity, items are clustered or repeated, and the posterior accounts for "
         "clusters only in the correlation between pairs",
-        "Report the analytic interval.",
     ),
     "repeats-as-trials": Note(
-        "Repeated responses to an item are treated as independent trials. Omit cluster='trial' "
-        "to resample items",
+        "Repeated responses to an item are treated as independent trials. Omit cluster='trial' to "
+        "resample items",
         "items are repeated, and `cluster='trial'` was passed",
-        "Omit `cluster='trial'` to treat items as the sampling unit.",
     ),
     "repeats-no-tests": Note(
         "Items are repeated: p_fisher and log_bf10 are not available. Use p_null",
         "items are repeated, but `p_fisher` and `log_bf10` assume independent trials",
-        "Use `p_null`, which permutes items.",
     ),
     "item-labels": Note(
         "An item label with several true classes denotes a different item in each condition. Use "
         "unique labels",
         "an item label has several true classes",
-        "Use different item labels in different conditions.",
     ),
     "prior-alone": Note(
-        "No trial distinguishes the comparisons: the interval reflects only the prior. Report "
-        "each comparison separately",
+        "No trial distinguishes the comparisons: the interval reflects only the prior. Report each"
+        " comparison separately",
         "the standard error of a mean or difference is 0",
-        "Report the comparisons separately, not their difference.",
     ),
     "prior-copying": Note(
-        "A prior on copy_probability biases means and differences by an unknown amount. Report "
-        "the analytic interval",
+        "A prior on copy_probability biases means and differences by an unknown amount. Report the"
+        " analytic interval",
         "a mean or difference includes comparisons with a prior on the copy probability",
-        "Report the analytic interval, or specify the prior on `p_a`, `u` and `v`.",
+        "Report the analytic interval, or specify the prior on `p_a`, `u` and `v`",
     ),
     "prior-biases": Note(
-        "Few expected disagreements (about {n} in each of {entries} comparisons): the prior "
-        "biases the posterior. Report the analytic interval",
+        "Few expected disagreements (about {n} in each of {entries} comparisons): the prior biases"
+        " the posterior. Report the analytic interval",
         "a mean or difference includes comparisons with few disagreements expected by chance",
-        "Report the analytic interval.",
     ),
     "bootstrap-sums": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the bootstrap "
         "interval is too narrow. Report the analytic interval",
         "fewer than 17 disagreements are expected by chance in each comparison of a mean or "
         "difference",
-        "Report the analytic interval.",
     ),
     "pair-by-pair": Note(
         "Posteriors of comparisons that share trials were drawn separately. Use sampler='exact' "
         "with the same prior for both observers",
         "a mean or difference includes comparisons whose posteriors were drawn separately",
         "Use `sampler='exact'` with a prior that is the same for both observers, such as the "
-        "default, or report the analytic interval.",
+        "default, or report the analytic interval",
     ),
     "undefined-entry": Note(
         "The estimate for a comparison is undefined ({why}). Exclude this comparison",
         "a mean or difference includes a comparison without an estimate",
-        "Exclude the comparison.",
     ),
     "scales": Note(
         "Comparisons are on different scales ({scales}). Combine only comparisons on one scale",
         "a mean or difference includes noise-corrected correlations on different scales",
-        "Combine only comparisons on one scale.",
     ),
     "missing-ratings": Note(
         "{n} of {total} ratings are missing",
         "some raters did not rate all items",
-        "Use `no_response=` to choose how missing ratings are treated.",
+        "Use `no_response=` to choose how missing ratings are treated",
     ),
     "missing-items": Note(
         "{n} items that were not rated by both raters are excluded",
         "two raters did not rate the same items",
-        "Use `no_response=` to choose how missing ratings are treated.",
+        "Use `no_response=` to choose how missing ratings are treated",
     ),
     "unmatched": Note(
         "{n} of {total} trials have a response from only one observer of the pair and are excluded",
         "the observers of a pair did not respond to the same trials",
-        "Check that both observers have the same item labels.",
+        "Check that both observers have the same item labels",
     ),
     "no-ratings": Note(
         "No ratings by {who}",
         "a rater has no ratings in a condition",
-        "Exclude the rater.",
+        "Exclude the rater",
     ),
     "one-class": Note(
         "Only one class is used by {who}",
         "a rater assigns the same class to all items",
-        "Report the raw agreement.",
+        "Report the raw agreement",
     ),
     "ec-undefined": Note(
         "Error consistency is undefined ({why})",
         "error consistency is undefined in a table of agreement coefficients",
-        "No action is needed.",
     ),
     "no-probabilities": Note(
         "{n} questions without option probabilities are excluded",
         "some questions have no option probabilities",
-        "Add probabilities with `Trials.with_probabilities`.",
+        "Add probabilities with `Trials.with_probabilities`",
     ),
     "trials-used": Note(
         "The estimate is based on {n} of {total} trials",
         "a comparison in a matrix uses only some of the trials to which both observers responded",
-        "No action is needed.",
     ),
     "kink": Note(
-        "The estimate is within 2 standard errors of a kink ({kink}): the analytic interval is "
-        "not valid. Report the posterior interval",
+        "The estimate is within 2 standard errors of a kink ({kink}): the analytic interval is not"
+        " valid. Report the posterior interval",
         "the estimate of a normalized metric is close to a kink of the metric",
-        "Report the posterior interval.",
     ),
     "unreliable": Note(
         "{why}",
         "an interval was requested by name, but its coverage is wrong in simulations",
-        "Report the recommended interval.",
+        "Report the recommended interval",
     ),
     "few-humans": Note(
         "Only {n} humans: the interval is approximate",
         "an interval that generalizes to new humans is based on 3 to 6 humans",
-        "Report the interval as approximate, or treat these humans as fixed.",
+        "Report the interval as approximate, or treat these humans as fixed",
     ),
     "too-few-humans": Note(
         "Only {n} humans: too few to generalize to new humans. Use generalize_to='images'",
         "an interval that generalizes to new humans is based on fewer than 3 humans",
-        "Use `generalize_to='images'`, or collect data from more humans.",
+        "Use `generalize_to='images'`, or collect data from more humans",
     ),
     "ceiling-zero": Note(
         "Human-human consistency is not above 0: ceiling-normalized scores are undefined. Report "
         "scores without normalization",
         "humans do not agree more than expected by chance",
-        "Report scores without normalization.",
     ),
     "ceiling-unclear": Note(
         "Human-human consistency does not differ significantly from 0: ceiling-normalized scores "
         "are approximate. Report scores without normalization",
         "the Fieller interval for a ceiling-normalized score is unbounded",
-        "Report scores without normalization.",
     ),
     "above-ceiling": Note(
         "The ceiling-normalized score exceeds 1: the model agrees more with humans than humans "
         "agree with each other",
         "the ceiling-normalized score is above 1",
-        "No action is needed.",
     ),
     "estimate-outside": Note(
-        "The estimate lies outside its interval, because pseudocounts shift the interval if "
-        "there are few errors. Report interval_center",
+        "The estimate lies outside its interval, because pseudocounts shift the interval if there "
+        "are few errors. Report interval_center",
         "pseudocounts move the center of the analytic interval away from the estimate",
-        "Report `interval_center` with the interval.",
     ),
     "accuracies-bound": Note(
         "Given the accuracies, error consistency cannot exceed {most}. Compare ranks across "
         "metrics with al.benchmark.rank_by_metric",
         "given the accuracies, the maximum possible mean error consistency is below 0.5",
-        "Compare ranks across metrics with `al.benchmark.rank_by_metric`.",
     ),
     "entries-excluded": Note(
         "{n} undefined comparisons are excluded from the estimate",
         "some pairs or conditions of a score have no estimate",
-        "No action is needed.",
     ),
     "posterior-biased": Note(
-        "The priors on individual pairs shift the posterior mean by {by} posterior SDs. Report "
-        "the analytic interval",
+        "The priors on individual pairs shift the posterior mean by {by} posterior SDs. Report the"
+        " analytic interval",
         "the posterior mean is more than 0.5 posterior SDs from the center of the analytic "
         "interval",
-        "Report the analytic interval.",
     ),
     "posterior-not-reported": Note(
         "The posterior is not reported: the priors on individual pairs shift its mean by {by} "
         "posterior SDs",
         "the posterior mean is more than 0.5 posterior SDs from the center of the analytic "
         "interval",
-        "Report the analytic interval.",
+        "Report the analytic interval",
     ),
     "posterior-images": Note(
-        "The posterior treats an image shown in several conditions as different images. Report "
-        "the analytic interval",
+        "The posterior treats an image shown in several conditions as different images. Report the"
+        " analytic interval",
         "images are repeated, and the posterior of this metric is drawn separately for each "
         "condition",
-        "Report the analytic interval.",
     ),
     "no-posterior": Note(
         "No posterior: {why}",
         "a table of scores has no posterior for the requested population",
-        "Follow the recommendation in the note, or report the analytic interval.",
+        "Follow the recommendation in the note, or report the analytic interval",
     ),
     "chosen-images": Note(
         "Images were selected with unequal probabilities: no posterior generalizes to "
         "{generalize_to}. Report the analytic interval",
         "images have unequal probabilities of selection",
-        "Report the analytic interval.",
     ),
     "no-valid-interval": Note(
         "No interval is valid, because the estimate is biased if a class has few errors. Report "
         "the estimate without an interval",
         "error similarity is used as a benchmark metric",
-        "Report the estimate without an interval, or use a different metric.",
+        "Report the estimate without an interval, or use a different metric",
     ),
     "identical-responses": Note(
         "Both systems gave identical responses: their difference has no variance. Exclude one of "
         "the systems",
         "two systems gave the same responses",
-        "Exclude one of the systems.",
     ),
     "equal-differences": Note(
         "The difference between systems is the same for all humans, so it has no variance. Use "
         "generalize_to='images'",
         "a difference between systems is the same for all humans",
-        "Use `generalize_to='images'`.",
     ),
     "same-draws": Note(
         "Both systems have identical posterior draws: their difference has no variance. Exclude "
         "one of the systems",
         "two systems have the same posterior draws",
-        "Exclude one of the systems.",
     ),
     "no-score": Note(
         "The data set has no score for {system}. Choose a different data set",
         "a system in a comparison has no score in this data set",
-        "Choose a different data set.",
     ),
     "significant-alone": Note(
         "The difference is significant without adjustment, but not after adjustment for all {n} "
         "differences",
         "the pointwise interval for a difference excludes 0, but the simultaneous interval does "
         "not",
-        "Report the simultaneous interval, unless the comparison was planned in advance.",
+        "Report the simultaneous interval, unless the comparison was planned in advance",
     ),
     "prior-dominated": Note(
         "No difference is significant after adjustment, so prob_positive depends mainly on the "
         "prior",
         "`prob_positive` is above 0.8 or below 0.2, and no difference is significant after "
         "adjustment",
-        "Report the simultaneous interval.",
+        "Report the simultaneous interval",
     ),
     "entries-without-posterior": Note(
         "{n} comparisons, such as {example}, have no posterior. Exclude these comparisons",
         "some comparisons in a score have no posterior",
-        "Exclude these comparisons.",
     ),
     "rank-depends": Note(
         "The rank of the model depends on the metric ({ranks}). Report both ranks",
         "the rank sets of a model under two metrics do not overlap",
-        "Report both ranks.",
     ),
     "only-noise": Note(
         "Noise explains all of the variance in the scores: no latent correlation is available. "
         "Report the raw correlation",
         "the variance of scores over models is not larger than the variance of their noise",
-        "Report the raw correlation, or collect more trials.",
+        "Report the raw correlation, or collect more trials",
     ),
     "noise-unknown": Note(
         "Too few humans to estimate the noise in scores: no latent correlation is available. "
         "Collect data from more humans",
         "a data set has fewer than 3 humans",
-        "Collect data from more humans.",
     ),
     "reliability-unclear": Note(
-        "The reliability of scores does not differ significantly from 0: no interval is "
-        "available. Report the raw correlation",
+        "The reliability of scores does not differ significantly from 0: no interval is available."
+        " Report the raw correlation",
         "the interval for a latent correlation is unbounded",
-        "Report the raw correlation, or collect more trials.",
+        "Report the raw correlation, or collect more trials",
     ),
     "correlation-beyond-one": Note(
         "The noise-corrected correlation is outside [-1, 1] and is not clipped. Report the "
         "correlation with its interval",
         "a latent correlation is above 1 or below -1",
-        "Report the correlation with its interval, without clipping.",
     ),
     "mostly-noise": Note(
         "The reliability is below 0.5: scores are mostly noise. Collect more trials",
         "the reliability of scores is below 0.5",
-        "Collect more trials.",
     ),
     "correlation-near-one": Note(
         "The latent correlation is above 0.9 in absolute value and reliabilities are above 0.8: "
         "the interval may be too narrow",
         "the absolute latent correlation is above 0.9, and reliabilities are above 0.8",
-        "Report the interval as approximate.",
+        "Report the interval as approximate",
     ),
     "shared-noise": Note(
         "Data sets share {what}: their shared noise counts as agreement. Report the raw "
         "correlation",
         "data sets share images or humans",
-        "Report the raw correlation.",
     ),
     "weighted-images": Note(
         "Images were selected with unequal probabilities and weighted: estimates generalize to "
         "{generalize_to}",
         "a plan selected images with unequal probabilities",
-        "No action is needed.",
     ),
     "strata-images": Note(
         "Images were selected from strata: the posterior generalizes to {generalize_to}",
         "images were selected from strata, and a posterior was requested",
-        "No action is needed.",
     ),
     "few-effective-images": Note(
         "The effective number of images is only {n}: the interval is approximate",
         "the standard error of a weighted estimate is based on few images",
-        "Report the interval as approximate, or select more images.",
+        "Report the interval as approximate, or select more images",
     ),
     "few-effective-unplanned": Note(
         "Images were selected for a different comparison, and their effective number is only {n}: "
         "intervals may be too narrow",
         "images were selected for other comparisons, and few of them are informative about this "
         "comparison",
-        "Report the interval as approximate, or select images for this comparison.",
+        "Report the interval as approximate, or select images for this comparison",
     ),
     "few-effective-unknown": Note(
         "The effective number of images is only {n}: intervals may be too narrow",
         "few selected images are informative about a comparison, and the plan does not name its "
         "models",
-        "Report the interval as approximate, or select more images.",
+        "Report the interval as approximate, or select more images",
     ),
     "strata-several-humans": Note(
         "With several humans, the posterior may be too narrow (coverage 0.89 for similar models "
         "near the ceiling). Report the analytic interval",
         "a posterior over strata includes more than one human",
-        "Report the analytic interval.",
     ),
     "weighted-center": Note(
         "The interval is centered on {center}, the bias-corrected weighted estimate",
         "the weighted estimate is biased, and the interval corrects for this bias",
-        "Report the center of the interval together with the interval.",
+        "Report the center of the interval together with the interval",
     ),
     "few-readers": Note(
         "Only {n} readers: the interval is approximate, and too narrow if a few readers differ "
         "strongly from the others",
         "there are fewer than 6 readers",
-        "Report the interval as approximate, or add readers.",
+        "Report the interval as approximate, or add readers",
     ),
     "reader-groups": Note(
-        "Readers form two groups ({most} and {least} readers) whose results differ: the mean "
-        "over readers depends on the group sizes. Report each reader's mean",
+        "Readers form two groups ({most} and {least} readers) whose results differ: the mean over "
+        "readers depends on the group sizes. Report each reader's mean",
         "two groups of readers have clearly different results",
-        "Report `reader_mean` in `estimates` of the result.",
+        "Report `reader_mean` in `estimates` of the result",
     ),
     "one-observer": Note(
         "The group has only one observer: agreement within the group is undefined",
         "a group has only one observer",
-        "Merge groups, or report agreement between groups.",
+        "Merge groups, or report agreement between groups",
     ),
     "no-common-trials": Note(
         "No common trials",
         "pairs of observers have no common trial",
-        "Exclude these pairs, or collect responses of both observers to the same trials.",
+        "Exclude these pairs, or collect responses of both observers to the same trials",
     ),
     "undefined-pair": Note(
         "The estimate for a pair is undefined, so the mean is also undefined",
         "a mean includes a pair without an estimate",
-        "Exclude the observer or the condition without an estimate.",
+        "Exclude the observer or the condition without an estimate",
     ),
     "few-means": Note(
         "Fewer than two observers have a mean: no ranks are available",
         "fewer than two observers have a mean",
-        "Collect more trials.",
+        "Collect more trials",
     ),
     "one-cluster-mean": Note(
         "An observer's mean is based on only one cluster: standard errors and ranks are not "
         "available",
         "all trials of an observer belong to one cluster",
-        "Collect more clusters.",
+        "Collect more clusters",
     ),
 }
 

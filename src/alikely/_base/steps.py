@@ -1,4 +1,4 @@
-"""Steps of work: the log, watchers, progress bars."""
+"""Steps of work: the log and progress bars."""
 
 from __future__ import annotations
 
@@ -9,35 +9,18 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from alikely._base.settings import options
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 LOG = logging.getLogger("alikely")
 # Seconds from which on it is said how long something will take; by pieces that took so many.
 LONG, SURE = 60.0, 5.0
-
-
-class Watcher(Protocol):
-    """Whoever shows progress, such as the command line."""
-
-    silent: bool
-
-    def begin(self, what: str) -> None:
-        """A step begins."""
-
-    def advance(self, done: int, total: int) -> None:
-        """So many pieces of work of the step are done."""
-
-    def end(self) -> None:
-        """The step is over."""
-
-    def pause(self) -> contextlib.AbstractContextManager[None]:
-        """Leave the terminal to another bar."""
-
-
 # One for the process: work may be done by other threads, which have contexts of their own.
-_watchers: list[Watcher] = []
+_bars: list[Progress] = []
 # Steps that are under way, the innermost last, and those that are known to take long.
 _steps: list[str] = []
 _told: set[str] = set()
@@ -46,13 +29,23 @@ _quiet: list[None] = []
 
 
 @contextlib.contextmanager
-def watched_by(watcher: Watcher) -> Iterator[None]:
-    """Tell `watcher` of all steps within."""
-    _watchers.append(watcher)
+def bars_of_steps(silent: bool) -> Iterator[None]:
+    """Show a bar for each step within, on a terminal unless `silent`."""
+    from rich import progress
+    from rich.console import Console
+
+    bars = progress.Progress(
+        progress.BarColumn(12), progress.MofNCompleteColumn(), progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(), progress.TextColumn("{task.description}", markup=False),
+        console=Console(stderr=True, highlight=False), transient=True,
+        disable=silent or not sys.stderr.isatty(),
+    )  # fmt: skip
+    _bars.append(bars)
     try:
         yield
     finally:
-        _watchers.remove(watcher)
+        bars.stop()
+        _bars.remove(bars)
 
 
 def shows_progress() -> bool:
@@ -61,8 +54,6 @@ def shows_progress() -> bool:
         return False
     if options.progressbar is not None:
         return options.progressbar
-    if any(watcher.silent for watcher in _watchers):
-        return False
     # Nothing of notebooks is imported where there is none.
     shell = sys.modules.get("IPython")
     here = shell.get_ipython() if shell else None
@@ -82,10 +73,13 @@ def quietly() -> Iterator[None]:
 @contextlib.contextmanager
 def own_bar(shown: bool) -> Iterator[None]:
     """Leave the terminal to a bar of somebody else, if one is shown."""
-    with contextlib.ExitStack() as stack:
-        for watcher in _watchers if shown else ():
-            stack.enter_context(watcher.pause())
-        yield
+    bars = _bars if shown else []
+    for each in bars:
+        each.stop()
+    yield
+    for each in bars:
+        if each.tasks:
+            each.start()
 
 
 @contextlib.contextmanager
@@ -93,17 +87,19 @@ def step(what: str) -> Iterator[None]:
     """A step: its name and its seconds go to the log."""
     LOG.info("%s ...", what)
     began = time.perf_counter()
-    told = list(_watchers)
-    for watcher in told:
-        watcher.begin(what)
+    tasks = [(bars, bars.add_task(what, total=None)) for bars in _bars]
+    for bars, _ in tasks:
+        bars.start()
     _steps.append(what)
     try:
         yield
     finally:
         _steps.remove(what)
         _told.discard(what)
-        for watcher in told:
-            watcher.end()
+        for bars, task in tasks:
+            bars.remove_task(task)
+            if not bars.tasks:
+                bars.stop()
     LOG.info("%s: %.1f s", what, time.perf_counter() - began)
 
 
@@ -111,9 +107,10 @@ def tracked[T](pieces: Iterable[T], total: int) -> Iterator[T]:
     """Yield the same chunks and report how many have been done."""
     began = time.perf_counter()
     for done, piece in enumerate(pieces, start=1):
-        for watcher in _watchers:
-            watcher.advance(done, total)
-        if done > 1 and not _watchers:
+        for bars in _bars:
+            if bars.tasks:
+                bars.update(bars.task_ids[-1], completed=done, total=total)
+        if done > 1 and not _bars:
             _foretell(time.perf_counter() - began, done, total)
         yield piece
 

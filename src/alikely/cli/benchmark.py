@@ -21,13 +21,14 @@ IMAGE = {
 }
 
 
-@subcommand(al.benchmark_scores, al.Result.summary, omit=("intervals", "top", "lowest"))
+@subcommand(al.benchmark_scores, session=("ci_prob", "ci_kind"))
 def benchmark(
     o: Options,
     *,
     test_difference: list[tuple[str, str]] | None = None,
     exclude: str | None = None,
     generalize_to: Literal["images", "observers", "both"] = "both",
+    level: str = "overall",
 ) -> None:
     """Score models against humans, with ceilings, intervals and ranks.
 
@@ -43,14 +44,15 @@ def benchmark(
     exclude : str
         Exclude the conditions that a published benchmark excludes: model-vs-human.
     generalize_to : str
-        Treat images, observers, or both (the default) as random samples.
+        Treat images, observers, or both as random samples.
+    level : str
+        Data set to show, or overall for the mean over data sets.
     """
     trials = o.trials()
     if exclude:
         trials = al.exclude_conditions(trials, exclude)
-    with step("scores of models against humans"), al.options(ci_prob=o.ci_prob):
+    with step("scores of models against humans"):
         scores = al.benchmark_scores(trials, **o.of(al.benchmark_scores))
-    level = o.level
     frame = scores.summary(generalize_to, level).sort_values("estimate", ascending=False)
     interval = interval_of(frame.filter(regex="^(?!ceiling_normalized_)"))
     columns = ["system", "estimate:3=score", "se:3", f"{interval}:3={percent(o.ci_prob)}"]

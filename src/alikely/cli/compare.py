@@ -23,20 +23,16 @@ if TYPE_CHECKING:
 
 # Errors on the same trials, the same incorrect responses, the same confusions.
 ALL = ("EC", "MA", "CLES")
-# The metric of confusion matrices.
-CLES = "error_similarity"
-# Options of that metric.
-OF_METRIC = ("mixture", "alpha", "base")
+# The metric of confusion matrices, and its options.
+CLES, OF_CLES = "error_similarity", ("mixture", "alpha", "base")
 # Options that only metrics of such counts have.
-OF_COUNTS = {
-    "readings": ("readers",),
-    "rows": (*OF_METRIC, "cache_dir"),
-}
+OF_COUNTS = {"readings": ("readers",), "rows": (*OF_CLES, "cache_dir")}
 
 
-@subcommand(al.error_consistency, al.error_similarity, al.agreement, al.Result.summary,
-            file="any", omit=("coefficient", "n_resamples", "model"),
-            session=("n_null",))  # fmt: skip
+@subcommand(
+    al.compare, al.error_similarity, al.agreement,
+    file="any", omit=("coefficient",), session=("ci_kind", "n_null"),
+)  # fmt: skip
 def compare(
     o: Options,
     *,
@@ -58,7 +54,7 @@ def compare(
     Parameters
     ----------
     metric : str
-        Name of a metric: ec (error consistency, the default), ma (misclassification agreement),
+        Name of a metric: ec (error consistency), ma (misclassification agreement),
         cles (class-level error similarity), copying, gwet_ac1, or any other. Use all for ec, ma,
         cles and their correlations, and module:ATTRIBUTE for a custom metric.
     confusions : list
@@ -92,12 +88,9 @@ def compare(
     # All names are looked up before any work is done.
     found = [find_metric(name) for name in (ALL if metric == "all" else (metric,))]
     _check_used(o, found)
-    asked = [_of_metric(o, one, metric == "all") for one in found]
-    own = o.pick(*OF_METRIC)
-    found = [get_metric(one, **own) if one.counts == "rows" else one for one in found]
     results: list[Result] = []
-    for one, own in zip(found, asked, strict=True):
-        results.append(_compared(o, trials, one, own))
+    for one in found:
+        results.append(_compared(o, trials, one, len(found) > 1))
         print(end="\n" * (len(results) > 1))
         show_result(o, results[-1], trials)
         if one.counts == "readings":
@@ -110,15 +103,21 @@ def compare(
         o.table("metric_correlations", correlations)
 
 
-def _compared(o: Options, trials: Any, metric: Metric, given: dict[str, Any]) -> Result:
-    """Compare with the function for the options of this kind of metric."""
-    if "readers" in given:
-        given = {"no_response": "error", **given}
-        return al.agreement(trials, metric, rng=o.seed, **given)
-    if metric.counts == "rows" and "sampler" not in given:
-        return al.error_similarity(trials, metric=metric, rng=o.seed, **given)
-    given.pop("cache_dir", None)
-    return al.compare(trials, metric, rng=o.seed, **given)
+def _compared(o: Options, trials: Any, metric: Metric, several: bool) -> Result:
+    """Compare pairs with the options that this metric has."""
+    given = o.pick("pairs", "by", "no_response", "n_resamples", "n_draws", "cluster", "ci_prob")
+    given["rng"] = o.seed
+    if metric.counts == "rows":
+        metric = get_metric(metric, **o.pick(*OF_CLES))
+        if "cache_dir" in o.given:
+            return al.error_similarity(trials, metric=metric, **given, **o.pick("cache_dir"))
+    if not several or metric.draws in OF_CELLS:
+        given |= o.pick("prior")
+    if metric.counts == "readings" and "readers" in o.given:
+        return al.agreement(trials, metric, **{"no_response": "error"} | given, **o.pick("readers"))
+    if not several or metric.counts not in ("labels", "rows"):
+        given |= o.pick("sampler")
+    return al.compare(trials, metric, **given)
 
 
 def _compare_confusions(o: Options, confusions: list[Path]) -> None:
@@ -144,7 +143,7 @@ def _compare_confusions(o: Options, confusions: list[Path]) -> None:
             f"two files are named {repeated[0]!r}, but names identify systems; rename one"
         )
     tables = dict(zip(names, map(_confusion, confusions), strict=True))
-    metric = get_metric(CLES, **o.pick(*OF_METRIC))
+    metric = get_metric(CLES, **o.pick(*OF_CLES))
     show_result(o, al.error_similarity(tables, **o.of(al.error_similarity, metric=metric)))
 
 
@@ -160,16 +159,6 @@ def _confusion(path: Path) -> pd.DataFrame:
             f"{str(path)!r} cannot be read as a matrix of counts: {reason}; expected "
             "a first line and a first column of classes"
         ) from None
-
-
-def _of_metric(o: Options, metric: Metric, several: bool) -> dict[str, Any]:
-    """Keywords that were given and that this metric has."""
-    common = o.pick("pairs", "by", "no_response", "n_resamples", "n_draws", "cluster", "ci_prob")
-    if metric.counts not in ("labels", "rows") or not several:
-        common |= o.pick("sampler")
-    prior = o.pick("prior") if metric.draws in OF_CELLS or not several else {}
-    own = [name for name in OF_COUNTS.get(metric.counts, ()) if name not in OF_METRIC]
-    return common | prior | o.pick(*own)
 
 
 def _check_used(o: Options, asked: list[Metric]) -> None:
@@ -210,9 +199,10 @@ def _show_correlations(correlations: pd.DataFrame, ci_prob: float) -> None:
     """The mean over domains and the correlation over all pairs."""
     over = {"mean": "mean of conditions", "global": "all pairs together"}
     frame = correlations[correlations["domain"].isin(over)]
-    shorts = [frame[name].map(lambda metric: get_metric(metric).short)
-              for name in ("metric", "other")]  # fmt: skip
-    frame = frame.assign(metrics=shorts[0] + ", " + shorts[1], over=frame["domain"].map(over))
+    first, second = (
+        frame[name].map(lambda metric: get_metric(metric).short) for name in ("metric", "other")
+    )
+    frame = frame.assign(metrics=first + ", " + second, over=frame["domain"].map(over))
     above = "Spearman correlation of the metrics over pairs (intervals resample systems):"
     interval = f"{interval_of(frame, 'bootstrap_')}={percent(ci_prob)}"
     show(frame, ["metrics", "over", "n_pairs", "correlation=rho", interval], "", above)

@@ -45,7 +45,7 @@ def _arguments(o: Options) -> str:
         name = f"--{one.name.replace('_', '-')}"
         for entry in value if isinstance(value, list) else [value]:
             said.append(name if entry is True else f"{name} {shlex.quote(str(entry))}")
-    return " ".join(said).replace("--wide-rows", "--wide rows")
+    return " ".join(said)
 
 
 def _grouping(o: Options, trials: al.Trials) -> dict[str, Any]:

@@ -26,8 +26,10 @@ SCALES = {
 }
 
 
-@subcommand(al.decision_margin_consistency, al.margins.decision_margins, al.Result.summary,
-            omit=("columns", *ROLES))  # fmt: skip
+@subcommand(
+    al.decision_margin_consistency, al.margins.decision_margins, omit=ROLES,
+    session=("ci_prob", "ci_kind"),
+)  # fmt: skip
 def margins(
     o: Options,
     *,
@@ -65,8 +67,7 @@ def margins(
     elif margin_columns:
         raise ValueError("--margin-columns needs --margins")
     asked = o.of(al.decision_margin_consistency, margins=table)
-    with al.options(ci_prob=o.ci_prob):
-        result = al.decision_margin_consistency(trials, **asked)
+    result = al.decision_margin_consistency(trials, **asked)
     show_result(o, result, trials)
     _show_matched(result)
     _show_scales(result)

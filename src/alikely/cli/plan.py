@@ -95,13 +95,10 @@ def plan(
         raise ValueError(
             "--budget needs --pilot FILE, to estimate variances of observers and images"
         )
+    stated = _from_difference if difference else _from_assumptions
+    make = stated if pilot is None else _from_pilot if budget is None else _from_budget
     with step("plan"):
-        if budget is not None:
-            table, draw = _from_budget(o, metric)
-        elif pilot is not None:
-            table, draw = _from_pilot(o, metric)
-        else:
-            table, draw = (_from_difference if difference else _from_assumptions)(o, metric)
+        table, draw = make(o, metric)
     o.table("plan", table)
     if draw is not None:
         o.plot("plan", draw)
@@ -119,23 +116,22 @@ def _metric(o: Options) -> Metric:
     metric: Metric = o.pick("metric").get("metric") or metrics()[TESTED]
     asked = f"--metric {o.given.get('metric', TESTED)}"
     tested = o.width is None and o.n_trials is None and o.pilot is None
-    if metric.counts == "margins":
-        raise ValueError(
-            f"{asked} has no plan here; use al.planning.items_for_margins or item_reliability"
-        )
-    if metric.counts == "rows":
-        raise ValueError(
-            f"{asked} has no plan, since its width does not fall as 1/sqrt(trials); plan ec or ma"
-        )
-    if o.pilot is None and metric.counts != "correctness":
-        raise ValueError(
-            f"{asked} needs --pilot FILE; without it, only metrics of correctness have plans"
-        )
-    if metric.name != TESTED and (tested or o.difference):
-        raise ValueError(
-            f"tests have plans only for {TESTED}; for {asked} give --width W or --n-trials N, "
-            "without --difference"
-        )
+    no_counts = o.pilot is None and metric.counts != "correctness"
+    no_test = metric.name != TESTED and (tested or o.difference)
+    faults = (
+        (
+            metric.counts == "margins",
+            f"{asked} has no plan here; use al.planning.items_for_margins",
+        ),
+        (metric.counts == "rows", f"{asked} has no plan; plan ec or ma"),
+        (no_counts, f"{asked} needs --pilot FILE, because it is not a metric of correctness"),
+        (
+            no_test,
+            f"tests have plans only for {TESTED}; for {asked} give --width W or --n-trials N",
+        ),
+    )
+    if fault := next((text for wrong, text in faults if wrong), ""):
+        raise ValueError(fault)
     return metric
 
 
@@ -161,22 +157,18 @@ def _from_assumptions(o: Options, metric: Metric) -> Answer:
     row = table[table["n_trials"] == n].iloc[0]
     if tested:
         against = o.against or 0
-        side = "above" if ec > against else "below"
-        what = f"their error consistency is {side} {against:g}"
+        what = f"their error consistency is {'above' if ec > against else 'below'} {against:g}"
         _say_tested(n, what, found["power"].iloc[0], "both", f", by {found['test'].iloc[0]} test,")
     else:
-        correct = " and ".join(dict.fromkeys((percent(a), percent(b))))
-        wider = ""
-        if o.width is not None:
-            wider = "; about half of the intervals are wider (--assurance)"
-            if o.assurance is not None:
-                wider = (f"; the {percent(o.ci_prob)} {o.interval} interval is no wider than "
-                         f"{o.width:g} in {percent(o.assurance)} of them")  # fmt: skip
+        correct, prob = " and ".join(dict.fromkeys((percent(a), percent(b)))), percent(o.ci_prob)
+        wider = "" if o.width is None else "; about half of the intervals are wider (--assurance)"
+        if o.width is not None and o.assurance is not None:
+            wider = (f"; the {prob} {o.interval} interval is no wider than {o.width:g} in "
+                     f"{percent(o.assurance)} of them")  # fmt: skip
         say(
             f"Show {n:,} trials to both: with accuracies of {correct} and an error consistency of "
             f"{ec:g}, the estimated {metric.label.lower()} will lie between about "
-            f"{row['lower']:.2f} and {row['upper']:.2f} in {percent(o.ci_prob)} of experiments"
-            f"{wider}."
+            f"{row['lower']:.2f} and {row['upper']:.2f} in {prob} of experiments{wider}."
         )
     columns = ["n_trials", "width:3", "bias:4", *_covered(o), "posterior_width:3"]
     show(table, columns, "")
@@ -192,8 +184,8 @@ def _from_assumptions(o: Options, metric: Metric) -> Answer:
 def _from_difference(o: Options, _: Metric) -> Answer:
     """Two models against one human."""
     human, a, b = _stated(o.accuracy, "--accuracy", (3,), "accuracies of the human and both models")
-    ec = _stated(o.ec, "--ec", (2, 3), "error consistency of each model with the human (and of "
-                 "both)")  # fmt: skip
+    each = "error consistency of each model with the human (and of both)"
+    ec = _stated(o.ec, "--ec", (2, 3), each)
     if o.width is not None or o.n_trials is not None:
         raise ValueError("--difference is planned for a power; leave out --width and --n-trials")
     models = ec[2] if len(ec) == 3 else None
@@ -211,11 +203,9 @@ def _from_difference(o: Options, _: Metric) -> Answer:
         rng=o.seed,
     )
     row = table[table["target"] == o.power].iloc[0]
-    closer = "first" if ec[0] > ec[1] else "second"
-    what = (
-        f"the {closer} model has the higher error consistency with the human ({max(ec[:2]):g}, not "
-        f"{min(ec[:2]):g})"
-    )
+    low, high = sorted(ec[:2])
+    closer = "first" if ec[0] == high else "second"
+    what = f"the {closer} model has the higher error consistency ({high:g}, not {low:g})"
     _say_tested(int(row["n_trials"]), what, row["power"], "all 3 observers")
     if models is None:
         say("Fewer trials suffice if the models agree more than their agreement with the human "
@@ -271,9 +261,8 @@ def _from_budget(o: Options, metric: Metric) -> Answer:
             part, o.budget, o.cost_per_trial, o.cost_per_observer,
             **o.pick("ci_prob", "max_images", "max_observers", "max_repeats"),
         )  # fmt: skip
-        pilot = al.planning.expected_errors(
-            part, int(part["n_observers"].iloc[0]), round(part["n_images"].iloc[0])
-        )
+        size = part.iloc[0][["n_observers", "n_images"]].astype(float).round().astype(int)
+        pilot = al.planning.expected_errors(part, *size)
         what = "human-human" if human else f"{len(part)} models"
         tables.append(designs.assign(dataset=dataset, system=what))
         best = tables[-1].iloc[0]

@@ -18,17 +18,10 @@ MOST_CONDITIONS = 6
 
 
 @subcommand(
-    al.compare,
-    al.error_consistency,
-    al.benchmark_scores,
-    al.Result.summary,
-    omit=("intervals", "sampler", "prior", "model", "metric"),
-    defaults={"n_resamples": 2_000, "n_null": 2_000},
-    session=("n_null",),
-    out="The HTML file (default report.html)",
-    where="report.html",
-    one_file=True,
-)
+    al.compare, al.benchmark_scores, omit=("sampler", "prior"),
+    defaults={"n_resamples": 2_000, "n_null": 2_000}, session=("ci_kind", "n_null"),
+    out="The HTML file (default report.html)", where="report.html", one_file=True,
+)  # fmt: skip
 def report(
     o: Options, *, metric: str = "ec", title: str | None = None, exclude: str | None = None
 ) -> None:
@@ -65,6 +58,7 @@ def report(
     mpl.use("Agg")  # there may be no screen
     page = al.report.make_report(*results, trials=trials, title=title, notes=notes)
     assert o.out is not None
+    o.out.parent.mkdir(parents=True, exist_ok=True)
     page.save(o.out)
     print(f"Written to {o.out}: {page.title!r}, {o.out.stat().st_size / 1e6:.1f} MB")
     for failure in page.failures:
