@@ -194,7 +194,9 @@ def _compared(result: Result, tree: xr.DataTree) -> xr.Dataset:
         ]
         table = xr.Dataset({name: ("pair", values) for name, values in found.items()})
         parts.append(table.assign_coords(way=way))
-    labels: dict[Any, Any] = {name: ("pair", values) for name, values in result.pairs.items()}
+    # Files cannot store strings of pandas.
+    pairs = result.pairs.astype(object).items()
+    labels: dict[Any, Any] = {name: ("pair", values.to_numpy()) for name, values in pairs}
     null = xr.concat(parts, "way").transpose("pair", "way")
     return null.assign_coords(labels | {"pair": result.table["pair"].values})
 
