@@ -24,7 +24,6 @@ from alikely.data.trials import Trials
 from alikely.errors.equal_rows import equality
 from alikely.errors.limits import UNBOUNDED
 from alikely.estimates.contrasts import contrast, difference, mean
-from alikely.estimates.kinds import NOT_MET
 from alikely.estimates.methods import METHODS, Method
 from alikely.estimates.pairs import error_similarity, misclassification_agreement
 from alikely.estimates.result import Result
@@ -263,7 +262,7 @@ def _similarity(design: ErrorDesign, numbers: range, seed: Any, n_draws: int) ->
                 | {
                     "covered": found["covered"] * (not unbounded),
                     "unbounded": unbounded,
-                    "noted": unbounded or NOT_MET in note,
+                    "noted": unbounded or "chains differ" in note,
                     "at_end": upper > 1 - AT_END,
                     "rejected": shown["p_equal"] < 1 - CI_PROB,
                 }

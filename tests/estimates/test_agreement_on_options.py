@@ -16,7 +16,7 @@ METRICS = [
     "kappa_p",
     *(
         pytest.param(name, marks=pytest.mark.slow)
-        for name in ("kappa_p_discrete", "option_correlation", "same_wrong_answer")
+        for name in ("kappa_p_discrete", "same_wrong_answer")
     ),
 ]
 
@@ -49,16 +49,6 @@ def test_everything_takes_them(metric: str, tmp_path: Path) -> None:
     again = al.Result.load(tmp_path / "result.nc")
     np.testing.assert_array_equal(again.estimates["estimate"], result.estimates["estimate"])
     assert again.metric.name == metric
-
-
-def test_questions_without_probabilities_are_told() -> None:
-    trials = models(3)
-    p = trials.data["probability"].values.copy()
-    p[0, :7] = np.nan
-    frame = al.compare(trials.with_probabilities(p), "kappa_p", n_resamples=0, n_draws=0).summary()
-    assert frame["note"].str.contains("7 questions without option probabilities").tolist() == [
-        True, True, False,
-    ]  # fmt: skip
 
 
 def example() -> al.Trials:

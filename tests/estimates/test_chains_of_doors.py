@@ -40,16 +40,6 @@ def cohort():
     return al.fit_cohort(example().select(condition=["blur", "noise"]), **SHORT)
 
 
-def spectrum():
-    found = al.difficulty_spectrum(example(), "clean", correction=0.5)
-    return al.fit_spectrum(found, 2, **SHORT)
-
-
-def observers():
-    trials = example().select(condition="noise")
-    return al.fit_observers(trials, **SHORT)
-
-
 def counted(tree, name):
     """Without what was not observed, such as errors of a class that an observer never mistook.
 
@@ -63,15 +53,11 @@ def counted(tree, name):
     return xr.DataTree.from_dict(groups)
 
 
-DOORS = [consistency, cohort, spectrum, observers]
-slow = functools.partial(pytest.param, marks=pytest.mark.slow)
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::alikely.inference.chains.SamplingWarning")
 @pytest.mark.filterwarnings("ignore:.*look (discrete|binary):UserWarning")
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")
-@pytest.mark.parametrize("door", [consistency, *(slow(door) for door in DOORS[1:])])
+@pytest.mark.parametrize("door", [consistency, cohort])
 def test_arviz_takes_what_a_door_leaves(door):
     tree = door()
     assert set(tree.children) >= EVERY

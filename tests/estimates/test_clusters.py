@@ -89,8 +89,8 @@ def test_clusters_of_one_item_are_items() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "icc"),
-    [([30] * 10, 0.0), ([30] * 10, 0.3), ([12] * 25, 0.3), ([3] * 100, 0.8)],
-    ids=["10 alike", "10", "25", "100"],
+    [([30] * 10, 0.3), ([3] * 100, 0.8)],
+    ids=["10", "100"],
 )
 def test_coverage(sizes: list[int], icc: float, sets: Callable[..., int]) -> None:
     """At least .92 but for four Monte Carlo errors; items alone hold .33 to .94 of these."""
@@ -134,33 +134,8 @@ def test_correlated_items_are_told(n_observers: int) -> None:
     assert "cluster" not in note
     # Draws of few clusters are too narrow: the analytic interval is shown.
     assert "analytic_ci95_lb" in clustered.summary()
-    assert "effective clusters" in clustered.summary(intervals="all")["note"].iloc[0]
-
-
-def table_of(**change: list[str]) -> pd.DataFrame:
-    frame = pd.DataFrame(
-        {
-            "observer": ["a"] * 4 + ["b"] * 4,
-            "item": list("wxyz") * 2,
-            "correct": [1, 0, 1, 1, 1, 1, 0, 1],
-            "template": ["p", "p", "q", "q"] * 2,
-        }
-    )
-    return frame.assign(**change)
-
-
-@pytest.mark.parametrize("typed", [str, float])
-def test_columns_of_items_are_read(typed: type) -> None:
-    """Piece by piece, and as whole columns, as floats that mean whole numbers are."""
-    number = {"p": "1", "q": "2"} if typed is str else {"p": 1.0, "q": 2.5}
-    frame = table_of().assign(template=lambda t: t["template"].map(number))
-    trials = al.Trials.from_table(frame, item_columns=["template"])
-    expected = ["1", "1", "2", "2"] if typed is str else ["1", "1", "2.5", "2.5"]
-    assert trials.data["template"].values.tolist() == expected
-    wide = pd.DataFrame({"item": list("wxyz"), "template": list("ppqq"), "a": 1, "b": [0, 1, 1, 1]})
-    trials = al.Trials.from_wide(wide, item_columns=["template"])
-    assert trials.observers == ["a", "b"]
-    assert trials.data["template"].values.tolist() == list("ppqq")
+    codes = clustered.summary(intervals="all")["note_codes"].iloc[0]
+    assert "few-clusters-posterior" in codes
 
 
 def labeled() -> al.Trials:
@@ -259,23 +234,6 @@ def test_independence_of_clusters() -> None:
         assert float(found["p_null"]) == pytest.approx(expected)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("sizes", [[12] * 25, [80, 40, 27, 20, 16, 13, 11, 10, 9, 8]], ids=str)
-def test_size_of_the_test_of_independence(sizes: list[int], sets: Callable[..., int]) -> None:
-    """Strengths correlated within clusters, not between observers: 0.05, four errors either way."""
-    n, label, rejected = sets(400, 200), np.repeat(np.arange(len(sizes)), sizes), 0
-    for seed in range(n):
-        rng = np.random.default_rng(seed)
-        strength = np.sqrt(0.8) * rng.normal(size=(2, len(sizes)))[:, label]
-        strength += np.sqrt(0.2) * rng.normal(size=(2, len(label)))
-        right = (strength < 0.7).astype(int)
-        trials = al.Trials.from_correct(right, item_columns={"template": label})
-        with al.options(n_null=199, n_resamples=0, n_draws=0):
-            result = al.error_consistency(trials, cluster="template", rng=seed)
-        rejected += float(result.estimates["p_null"][0]) <= 0.05
-    assert rejected / n == pytest.approx(0.05, abs=4 * (0.05 * 0.95 / n) ** 0.5)
-
-
 def test_a_sum_without_a_standard_error_has_no_interval() -> None:
     """All trials of one condition are of one cluster: without it, that condition has none."""
     rng = np.random.default_rng(5)
@@ -294,8 +252,6 @@ def test_a_sum_without_a_standard_error_has_no_interval() -> None:
     table = drawn.summary(intervals="all")
     limits = table.filter(regex="analytic.*_lb|bootstrap.*_lb")
     assert np.isfinite(limits).to_numpy().tolist() == [[False, False], [True, True]]
-    assert "one cluster of 'template': no interval" in table["note"].iloc[0]
-    assert "1 effective clusters" in table["note"].iloc[0]
     four = al.Trials.from_correct(
         (rng.random((4, 100)) < 0.7).astype(int),
         kind=["human"] * 3 + ["model"],

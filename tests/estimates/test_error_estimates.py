@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
@@ -130,26 +129,6 @@ def test_clusters_widen_the_error_of_repeated_items() -> None:
         np.testing.assert_allclose(clustered / plain, np.sqrt(2))
 
 
-def test_listed_and_dense_tables_hold_the_same_errors() -> None:
-    trials = trials_of(np.random.default_rng(13))
-    table = joint_correctness(trials, labels=True)
-    listed = al.errors.error_rows(trials)
-    keys = ["observer", "condition", "true_class", "response_class"]
-    rows = listed["count"].to_dataframe().groupby(keys)["count"].sum()
-    assert rows.sum() == (table["correct"].values == 0).sum()
-    every = pd.MultiIndex.from_product([table["class"].values] * 2)
-    for block in blocks(table):
-        condition = table["condition"][block.rows.start].item()
-        for observer, wrong in enumerate(block.wrong()):
-            cells = np.zeros((len(table["class"]),) * 2, dtype=int)
-            np.add.at(cells, (block.truth[wrong], block.response[observer, wrong]), 1)
-            found = rows.loc[trials.observers[observer], condition].reindex(every, fill_value=0)
-            np.testing.assert_array_equal(found, cells.ravel())
-    assert "(no response)" in table["class"].values
-    dropped = joint_correctness(trials, no_response="drop", labels=True)
-    assert "(no response)" not in dropped["class"].values
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
 def test_results_say_what_they_rest_on(tmp_path: Path) -> None:
@@ -159,15 +138,10 @@ def test_results_say_what_they_rest_on(tmp_path: Path) -> None:
     )
     result.save(tmp_path / "similarity.nc")
     loaded = al.Result.load(tmp_path / "similarity.nc")
-    assert loaded.metric.name == "error_similarity"
-    pair = result.table["pair"].values
+    pair = result.table["pair"].values[:2].tolist()
     # The options come back with the file: a contrast works out the same covariance.
-    for one in (result, loaded):
-        frame = al.difference(one, pair[0], pair[1], intervals=["analytic"])
-        assert frame.loc["analytic", "se"] > 0
-    np.testing.assert_allclose(
-        al.difference(result, pair[0], pair[1])["se"], al.difference(loaded, pair[0], pair[1])["se"]
-    )
+    se = [al.difference(one, *pair, intervals=["analytic"])["se"] for one in (result, loaded)]
+    np.testing.assert_allclose(*se)
     sums = result.estimates
     np.testing.assert_allclose(
         sums["class_log_bayes_factor"].sum("class"), sums["log_bayes_factor"]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from scipy import stats
 
 import alikely as al
 from alikely.inference.null import log_bayes_factor
@@ -26,25 +24,6 @@ def trials() -> al.Trials:
     return al.load_example().select(condition=["blur", "noise"])
 
 
-@pytest.fixture(scope="module")
-def margins() -> al.Result:
-    """Two models and people, on two conditions."""
-    rng = np.random.default_rng(1)
-    z = rng.normal(size=120)
-    answers = rng.random((6, 120)) < stats.norm.cdf(0.5 + z)
-    trials = al.Trials.from_correct(
-        answers, kind=["human"] * 6, condition=np.repeat(["one", "two"], 60)
-    )
-    places = {name: trials.data[name].values for name in ("dataset", "condition", "item")}
-    tables = [
-        pd.DataFrame({"observer": name, **places, "margin": share * z + rng.normal(size=120)})
-        for name, share in (("near", 2.0), ("far", 0.5))
-    ]
-    return al.decision_margin_consistency(
-        trials, pd.concat(tables), n_resamples=200, n_draws=0, rng=2
-    )
-
-
 @pytest.mark.usefixtures("few_sweeps")
 @pytest.mark.parametrize("name", DOORS)
 def test_named_doors_are_the_general_one(name: str, trials: al.Trials) -> None:
@@ -53,19 +32,6 @@ def test_named_doors_are_the_general_one(name: str, trials: al.Trials) -> None:
     assert named.data.attrs == general.data.attrs
     for group in named.data.children:
         xr.testing.assert_equal(named.data[group].to_dataset(), general.data[group].to_dataset())
-
-
-@pytest.mark.parametrize("name", ["copying", "normalized", "min-mid-max"])
-def test_every_metric_of_correctness_has_all_schools(name: str, trials: al.Trials) -> None:
-    result = al.compare(trials, name, "human-model", **LIGHT)
-    frame = result.summary(intervals="all")
-    methods = {"analytic_ci95_lb", "bootstrap_eti95_lb", "posterior_eti95_lb", "p_null"}
-    assert methods <= set(frame)
-    cells = result.table["cells"].values
-    np.testing.assert_allclose(frame["estimate"], result.metric.value(cells))
-    assert np.isfinite(result.draws("posterior")).all()
-    again = result.metric.value(cells[:, [0, 2, 1, 3]])
-    assert np.allclose(again, frame["estimate"]) == result.metric.symmetric
 
 
 def test_directed_metrics_take_both_orders_of_a_kind(trials: al.Trials) -> None:

@@ -31,7 +31,7 @@ def test_any_text_is_set_as_it_stands(texts: list[str]) -> None:
     assert [spoken(row[0]) for row in rows[1:]] == [" ".join(text.split()) for text in texts]
 
 
-@pytest.mark.parametrize("name", [NASTY, *NASTY, "[1pt] x", "*", "a\nb", "---"])
+@pytest.mark.parametrize("name", [NASTY, "[1pt] x", "*", "a\nb", "---"])
 def test_names_of_columns_and_rows_are_escaped(name: str) -> None:
     frame = pd.DataFrame({name: [name], "note": [f"see {name}"]})
     text = latex_table(frame)
@@ -75,15 +75,6 @@ def test_the_table_of_a_pair(pair: al.Result) -> None:
     assert r"\caption{One_pair}" in text
     assert r"\label{tab:one}" in text
     assert r"\begin{table}" in text
-
-
-def test_columns_and_order_are_chosen() -> None:
-    table = al.data.from_counts([[40, 10, 10, 40], [60, 20, 20, 60], [30, 30, 30, 30]])
-    result = al.error_consistency(table, n_resamples=0, n_draws=0, rng=1)
-    rows = tabular(result.to_latex(columns=["dataset", "estimate"], sort="-estimate", digits=2))
-    assert rows == [["dataset", "error consistency"], ["0", "0.60"], ["1", "0.50"], ["2", "0.00"]]
-    with pytest.raises(ValueError, match=r"columns must name columns .* got 'estimat'.*'estimate'"):
-        result.to_latex(columns=["estimat"])
 
 
 @pytest.mark.parametrize("caption", [None, "All"])

@@ -91,21 +91,6 @@ def test_analytic_variance_leaves_clusters_out_in_turn(result: al.Result) -> Non
     assert ends == pytest.approx(np.tanh(np.arctanh(r) + [-half, half]).tolist())
 
 
-def test_bootstrap_draws_clusters(result: al.Result) -> None:
-    right, margins, label = experiment(np.random.default_rng(1), SIZES, 0.5)
-    share = right.mean(axis=0)
-    counts = np.random.default_rng(2).multinomial(5, np.full(5, 0.2), 10_000)[:, label]
-    w = counts / counts.sum(axis=1, keepdims=True)
-    a, b = (x - w @ x[:, None] for x in (share, margins))
-    drawn = (w * a * b).sum(axis=1) / np.sqrt((w * a**2).sum(axis=1) * (w * b**2).sum(axis=1))
-    own = result.draws("bootstrap")[:, 0]
-    for q in (0.25, 0.5, 0.75):
-        # Six errors of a quantile of 10,000 replicates, of which there are two.
-        density = stats.gaussian_kde(drawn)(np.quantile(drawn, q))[0]
-        error = np.sqrt(2 * q * (1 - q) / 10_000) / density
-        assert np.quantile(own, q) == pytest.approx(np.quantile(drawn, q), abs=6 * error)
-
-
 def moments(right: np.ndarray | None, margins: list[np.ndarray], label: np.ndarray) -> Moments:
     """Of a group and a model, or of two models, with clusters left out in turn."""
 
@@ -143,26 +128,6 @@ def test_moments_leave_clusters_out_in_turn(result: al.Result) -> None:
     ends = row[["posterior_eti95_lb", "posterior_eti95_ub"]].to_list()
     expected = moment_limits(moments(right, [margins], label), [0.025, 0.975])
     assert ends == pytest.approx(expected.tolist(), abs=2e-3)
-
-
-def test_clusters_of_one_item_are_items() -> None:
-    """G = N: third moments make the jackknife larger, by about 1/N relative to the variance."""
-    right, margins, _ = experiment(np.random.default_rng(2), [1] * 80, 0.0)
-    trials, model = tables(right, margins, np.arange(80))
-    options = {"n_resamples": 0, "rng": 1}
-    alone, clustered = (
-        al.decision_margin_consistency(trials, model, cluster=cluster, **options)
-        for cluster in (None, "template")
-    )
-    ratio = (clustered.estimates["se"] / alone.estimates["se"]).item()
-    assert 1 < ratio**2 < 1 + 8 / 80
-    both = [found.summary(intervals="all").iloc[0] for found in (alone, clustered)]
-    for name in ("posterior_eti95_lb", "posterior_eti95_ub"):
-        assert both[0][name] == pytest.approx(both[1][name], abs=0.03)
-    # Which items are of one cluster is all that counts of labels.
-    other, _ = tables(right, margins, np.arange(80)[::-1] + 7)
-    again = al.decision_margin_consistency(other, model, cluster="template", **options)
-    assert again.estimates["se"].item() == pytest.approx(clustered.estimates["se"].item())
 
 
 def test_a_condition_of_one_cluster_has_no_posterior() -> None:

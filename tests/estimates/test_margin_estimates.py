@@ -12,7 +12,6 @@ from scipy import stats
 import alikely as al
 from alikely._base import notes
 from alikely.margins.reliability import split_half_reliability
-from alikely.margins.tables import answers_of_group, margin_table
 from alikely.metrics.alternatives import m_afc_probability
 from alikely.metrics.margins import margin_consistency, margin_moments
 
@@ -105,23 +104,6 @@ def test_weights_stand_for_repeated_items() -> None:
     np.testing.assert_allclose(found, repeated, atol=1e-12)
     np.testing.assert_allclose(margin_consistency(weights * 0.1 @ moments), found)
     assert np.isnan(margin_consistency(moments[:1])).all()
-
-
-def test_repeats_are_counted_by_member_and_item() -> None:
-    answers, margins = experiment(np.random.default_rng(9), n_repeats=3, n_humans=4)
-    dropped = answers.drop(index=[0, 5])
-    table = margin_table(al.Trials.from_table(dropped), margins)
-    right, shown = answers_of_group(table, 0, np.arange(80))
-    expected = dropped.pivot_table(
-        index="observer", columns="item", values="correct", aggfunc=["sum", "count"], sort=False
-    )
-    assert shown.sum() == len(dropped)
-    assert right.sum() == dropped["correct"].sum()
-    np.testing.assert_array_equal(
-        right, expected["sum"][list(table["item"].values)].to_numpy().astype(int)
-    )
-    result = consistency(al.Trials.from_table(dropped), margins)
-    assert "unbalanced repeats (2 to 3)" in result.summary()["note"][0]
 
 
 def test_conditions_are_kept_apart_or_pooled() -> None:

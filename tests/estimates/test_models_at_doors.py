@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -135,23 +134,6 @@ def other_models() -> dict[str, Callable[[], Any]]:
     """Fits of trials under blur by models of the trials under noise, or of other counts."""
     trials = al.load_example()
     blur, noise = (trials.select(condition=name) for name in ("blur", "noise"))
-    spectra = {
-        name: al.difficulty_spectrum(trials.select(observer=observers), "clean", correction=0.5)
-        for name, observers in (
-            ("some", ["human_1", "human_2", "human_3"]),
-            ("others", ["human_1", "human_2", "human_4"]),
-        )
-    }
-
-    def of_spectrum() -> Any:
-        with pytest.MonkeyPatch.context() as patch:
-            made: list[pm.Model] = []
-            patch.setattr(
-                "alikely.spectrum.posterior.nuts", lambda model, *_, **__: made.append(model)
-            )
-            with contextlib.suppress(AttributeError):
-                al.fit_spectrum(spectra["others"], 1)
-        return al.fit_spectrum(spectra["some"], 1, model=made[0])
 
     def of_observers() -> Any:
         right = np.random.default_rng(1).binomial(1, 0.5, (4, blur.data.sizes["trial"]))
@@ -165,7 +147,6 @@ def other_models() -> dict[str, Callable[[], Any]]:
 
     return {
         "fit_cohort": of_cohort,
-        "fit_spectrum": of_spectrum,
         "fit_observers": of_observers,
     }
 
@@ -180,22 +161,12 @@ def with_labels_of(trials: al.Trials, model: pm.Model) -> pm.Model:
 
 @pytest.mark.parametrize(
     "door",
-    [
-        "fit_cohort",
-        "fit_spectrum",
-        "fit_observers",
-    ],
+    ["fit_cohort", "fit_observers"],
 )
 def test_other_functions_refuse_models_of_other_trials(door: str) -> None:
     with pytest.raises(ValueError, match="holds the counts of these trials; build it from") as e:
         other_models()[door]()
     assert "\n" not in str(e.value)
-
-
-def fitted(condition: str, **options: Any) -> al.Result:
-    trials = al.load_example().select(condition=condition)
-    given = {"n_resamples": 0, "n_draws": 200, "rng": 1} | options
-    return al.error_consistency(trials, "human-model", **given)
 
 
 def own_model(table: Any) -> pm.Model:

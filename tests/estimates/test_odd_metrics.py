@@ -11,9 +11,6 @@ import pytest
 import alikely as al
 from alikely.metrics import ERROR_CONSISTENCY
 
-LIGHT = {"n_resamples": 20, "n_draws": 8, "rng": 1}
-
-
 pytestmark = pytest.mark.usefixtures("own_registry")
 
 
@@ -27,20 +24,6 @@ def own(base: al.Metric = ERROR_CONSISTENCY, **change: Any) -> al.Metric:
         "rests_on": None,
     }
     return dataclasses.replace(base, **{**given, **change})
-
-
-def test_a_matrix_of_a_directed_metric_shows_both_orders() -> None:
-    trials = al.load_example().select(kind="human", condition="noise")
-    result = al.compare(trials, "copying", **LIGHT)
-    ax = al.plot_matrix(result)
-    names = [tick.get_text() for tick in ax.get_yticklabels()]
-    shown = np.asarray(ax.images[0].get_array())
-    entries = result.pairs.assign(value=result.estimates["estimate"].values)
-    for _, row in entries.iterrows():
-        found = shown[names.index(row["observer_a"]), names.index(row["observer_b"])]
-        assert found == row["value"]
-    assert not np.allclose(shown, shown.T, equal_nan=True)
-    assert ax.get_xlabel() == "row: reference, column: other"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +46,3 @@ def test_doors_pass_priors_on_and_remember_all(door: str, tmp_path: Path) -> Non
     if tree is not found:
         found.save(tmp_path / "result.nc")
         assert json.loads(type(found).load(tmp_path / "result.nc").data.attrs["priors"]) == texts
-
-
-@pytest.mark.parametrize("door", OWN)
-def test_doors_refuse_unknown_names(door: str) -> None:
-    (name,) = OWN[door]
-    with pytest.raises(ValueError, match=re.escape(f"did you mean {name!r}?")):
-        call(door, {f"{name}s": 1.0})

@@ -1,6 +1,5 @@
 """What each door makes of items that came back: the same answer thrice is one answer."""
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -118,40 +117,17 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
         noise_ceilings(t, al.metrics.ERROR_CONSISTENCY),
         "lower lower_se upper upper_se",
     ),
-    "rank_by_metric": lambda t: numbers(
-        al.benchmark.rank_by_metric(t, ["error_consistency", AGREEMENT], rng=1)
-    ),
-    "multiverse_analysis": lambda t: numbers(al.benchmark.multiverse_analysis(t)),
     "reader_study": lambda t: numbers(
         al.benchmark.differences(al.benchmark.reader_study(t, "m0")), "estimate se df n_cases"
     ),
     "group_scores": lambda t: grouped(t, "error_consistency"),
     "test_equal_accuracy": lambda t: numbers(humans.test_equal_accuracy(t)),
     "condition_alignment": lambda t: aligned(t, "error_consistency"),
-    "condition_alignment of rows": lambda t: aligned(t, SIMILARITY),
-    "condition_divergences": lambda t: flat(
-        al.errors.condition_divergences(t), "divergence expected n_errors"
-    ),
     "difficulty_spectrum": lambda t: flat(
         spectrum(t), "right shown delta mann_whitney_p binomial_p"
     ),
-    "regimes": lambda t: al.regimes(spectrum(t), 1)["delta"].values,
     "variance_components": lambda t: numbers(
         al.planning.variance_components(t), "mean observers images observer_images"
-    ),
-    "plan_from": lambda t: numbers(
-        al.planning.plan_from(
-            al.error_consistency(t, [("h0", "m0")], **FEW | {"n_draws": 200}),
-            [60], n_datasets=100, rng=1,
-        ),
-        "pilot_trials pilot_estimate",
-    ),
-    "metric_correlations": lambda t: numbers(
-        al.metric_correlations(
-            [al.error_consistency(t, **NONE), al.misclassification_agreement(t, **NONE)],
-            n_resamples=20, rng=1,
-        ),
-        "correlation bootstrap_eti95_lb",
     ),
 }  # fmt: skip
 # Doors that refuse, in one line that names the way out.
@@ -180,20 +156,10 @@ REFUSED: dict[str, Callable[[al.Trials], Any]] = {
     "choose_conditions": lambda t: al.planning.choose_conditions(t, n_splits=2, rng=1),
     "choose_images": lambda t: al.planning.choose_images(t, 10, rng=1),
 }  # fmt: skip
-# Doors that are about repeats, and so have a dim, a column or an argument of them; or none of
-# statistics.
-TOLD = {
-    "response_noise", "self_consistency", "fit_observers", "joint_correctness", "error_rows",
-    "exclude_conditions", "margin_table",
-    "confusion_matrices",
-}  # fmt: skip
 
 
 # A whole second of work.
-SLOW = {
-    "regimes", "group_scores", "decision_margin_consistency", "consistency_table", "plan_from",
-    "error_similarity", "rank_by_metric", "multiverse_analysis",
-}  # fmt: skip
+SLOW = {"group_scores", "decision_margin_consistency", "consistency_table", "error_similarity"}
 
 
 @pytest.mark.parametrize(
@@ -209,34 +175,6 @@ def test_what_needs_one_answer_says_so(door: str) -> None:
         REFUSED[door](world(REPEATS))
     assert "\n" not in str(told.value)
     assert any(way in str(told.value) for way in ("select(repeat", "cluster='trial'", "repeats="))
-
-
-def test_every_door_is_in_the_table() -> None:
-    rooms = [al, *(getattr(al, name) for name in ("benchmark", "data", "errors", "estimates"))]
-    rooms += [getattr(al, name) for name in ("margins", "planning", "simulate", "spectrum")]
-    doors = {
-        name
-        for room in rooms
-        for name in dir(room)
-        if inspect.isfunction(found := getattr(room, name))
-        and "trials" in list(inspect.signature(found).parameters)[:1]
-    }
-    assert doors - {name.split()[0] for name in (*SAME, *REFUSED)} <= TOLD
-
-
-def test_cochrans_q_of_shares_by_hand() -> None:
-    """Two people, three items, two answers each: the sums of squares of a table of shares."""
-    answers = [[1, 1, 0, 1, 0, 0], [1, 1, 1, 1, 1, 0]]
-    trials = al.Trials.from_correct(
-        answers, item=[*"abc"] * 2, repeat=[0] * 3 + [1] * 3, kind=["human"] * 2
-    )
-    shares = np.array([[1, 0.5, 0], [1, 1, 0.5]])
-    total = shares.sum(axis=1)
-    within = ((shares - shares.mean(axis=0)) ** 2).sum()
-    q = ((total - total.mean()) ** 2).sum() / within
-    row = humans.test_equal_accuracy(trials).iloc[0]
-    assert row["q"] == pytest.approx(q)
-    assert (row["accuracy_min"], row["accuracy_max"]) == (0.5, pytest.approx(2.5 / 3))
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from markup import page
 
@@ -20,51 +19,9 @@ def two(value: float) -> str:
 
 
 @pytest.fixture(scope="module")
-def pair() -> al.Result:
-    """One pair of kappa .6 over 100 trials, in a named condition."""
-    right = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], [40, 10, 10, 40], axis=0).T
-    trials = al.Trials.from_correct(right, observers=["anna", "net"], condition=["fog"] * 100)
-    return al.error_consistency(trials, n_resamples=300, n_draws=300, rng=1)
-
-
-@pytest.fixture(scope="module")
 def many() -> al.Result:
     return al.error_consistency(
         al.load_example(), "human-model", n_resamples=200, n_draws=200, rng=1
-    )
-
-
-@pytest.mark.parametrize(
-    ("method", "kind", "how", "name"),
-    [
-        ("analytic", "eti", "(analytic; 100 trials)", "95% CI"),
-        ("bootstrap", "eti", "(percentile bootstrap, 300 replicates; ", "95% CI"),
-        ("bootstrap", "hdi", "(bootstrap, 300 replicates; ", "95% highest-density interval"),
-        ("bca", "eti", "(BCa bootstrap, 300 replicates; 100 trials)", "95% CI"),
-        (
-            "posterior",
-            "eti",
-            "(posterior of the generative model 'copying', equal-tailed, 300 exact draws; ",
-            "95% credible interval",
-        ),
-    ],
-)
-def test_a_pair_is_said_with_its_interval(
-    pair: al.Result, method: Any, kind: Any, how: str, name: str
-) -> None:
-    text = pair.sentence(interval=method, ci_kind=kind)
-    row = pair.summary(ci_kind=kind, intervals=[method]).iloc[0]
-    lower, upper = (
-        row[column] for end in ("_lb", "_ub") for column in row.index
-        if column.startswith(f"{method}_") and column.endswith(end)
-    )  # fmt: skip
-    assert text.startswith("The error consistency of anna and net in fog was 0.60, ")
-    assert f"{name} [{two(lower)}, {two(upper)}] {how}" in text
-    assert "generalizes to new trials with these observers (observers fixed)" in text
-    assert "It lies above 0, the value expected for independent errors" in text
-    assert (
-        f"The test against independent observers gave p {'<' if row['p_null'] < 0.001 else '='} "
-        in text
     )
 
 

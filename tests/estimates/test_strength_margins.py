@@ -9,7 +9,6 @@ import pytest
 import alikely as al
 from alikely.margins.strengths import fit_model, group_strengths, strength_limits
 from alikely.margins.tables import answers_of_group, margin_table
-from studies.simulators.margins import MARGIN_WORLDS, margin_data
 
 
 @pytest.fixture(scope="module")
@@ -49,26 +48,3 @@ def test_differences_are_of_draws_that_belong_together(result: al.Result) -> Non
     assert {"analytic", "posterior"} <= set(frame.index)
     low, high = frame.loc["posterior", ["eti95_lb", "eti95_ub"]]
     assert 0.3 < low < 0.75 < high < 1.3
-
-
-def test_classes_that_matter_have_a_note() -> None:
-    made = margin_data(MARGIN_WORLDS["opposite classes"], 1)
-    person, item = np.nonzero(made.shown)
-    correct = made.right[person, item] > 0
-    truth = made.classes[item].astype(str)
-    frame = pd.DataFrame({
-        "observer": [f"p{o}" for o in person],
-        "item": [f"i{i}" for i in item],
-        "truth": truth,
-        "response": np.where(correct, truth, np.roll(truth, 1)),
-        "kind": "human",
-    })  # fmt: skip
-    margins = pd.DataFrame({
-        "observer": "net", "item": [f"i{i}" for i in range(len(made.margins))],
-        "margin": made.margins,
-    })  # fmt: skip
-    found = al.decision_margin_consistency(
-        al.Trials.from_table(frame), margins, model="strengths", n_alternatives=16, n_resamples=0,
-        rng=1,
-    )  # fmt: skip
-    assert "classes matter to shares (" in found.summary()["note"].iloc[0]

@@ -8,16 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from alikely.metrics.consistency import CellPrior, cell_prior, check_prior, prior_text
+from alikely.metrics.consistency import cell_prior, check_prior, prior_text
 from alikely.simulate.cells import pattern_cells
 
 # Correlated, uncorrelated, worth many trials.
 SYMMETRIC = [(3, 1, 1, 2), (8, 2, 2, 0.5), (0.5, 0.5, 0.5, 0.5), (60, 4, 4, 12)]
-
-
-def test_the_default_is_one_half_for_each_cell() -> None:
-    assert cell_prior(None).cells("this").tolist() == [0.5, 0.5, 0.5, 0.5]
-    assert cell_prior(None) == cell_prior([0.5] * 4) == cell_prior({"p_a": (1, 1)})
 
 
 @pytest.mark.parametrize("cells", [(1, 2, 3, 4), (0.1, 0.2, 0.3, 0.7)])
@@ -80,8 +75,3 @@ def test_other_priors_are_refused(prior: Any, message: str) -> None:
 def test_priors_of_one_order_have_no_process(prior: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         cell_prior(prior).patterns("joint draws")
-
-
-def test_a_prior_says_its_parameters() -> None:
-    text = "p_a ~ Beta(3, 7), u ~ Beta(1, 2), v ~ Beta(3, 4)"
-    assert str(CellPrior.of_cells(1, 2, 3, 4)) == text

@@ -27,11 +27,10 @@ def influence_of_labels(table: np.ndarray) -> np.ndarray:
     return np.eye(k) * slope[0] + slope[1 : 1 + k, None] + slope[1 + k :]
 
 
-@pytest.mark.slow
 def test_agreement_and_its_error_equal_cohens_kappa() -> None:
-    """1,000 random tables, value and standard error against an independent implementation."""
+    """100 random tables, value and standard error against an independent implementation."""
     rng = np.random.default_rng(1)
-    for _ in range(1000):
+    for _ in range(100):
         k = int(rng.integers(2, 8))
         table = rng.integers(0, 20, (k, k))
         with np.errstate(invalid="ignore"):

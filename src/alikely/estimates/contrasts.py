@@ -327,12 +327,12 @@ def _of_matrix(
     dim = place_dim(matrix)
     place = entry_labels(matrix)[dim][0] if dim else np.zeros(len(value), np.intp)
     sides = []
-    for which in (first, second)[: 1 if second is None else 2]:
+    for which in (first, *([] if second is None else [second])):
         chosen = np.bincount(entries_of(matrix, which), minlength=len(value)) > 0
         sides.append(chosen / np.maximum(np.bincount(place, chosen), 1)[place])
     weights = sides[0]
     if second is not None:
-        _require_apart(*sides, first, second)
+        _require_apart(sides[0], sides[1], first, second)
         weights = sides[0] - sides[1]
     if len({frozenset(place[side != 0].tolist()) for side in sides}) == 1:
         kept = _over_places(weights, place, value)
@@ -583,7 +583,8 @@ def _analytic(
         sampled = se = float(np.sqrt(covariance_of(part, metric, cluster or None, w[None])[0, 0]))
     else:
         sampled = se
-    lower, upper = holding(*_bounds(metric, w, center, se, df, ci_prob), np.array(held))
+    low, high = _bounds(metric, w, center, se, df, ci_prob)
+    lower, upper = holding(low, high, np.array(held))
     p = float(2 * stats.t.sf(abs(center) / se, df)) if se > 0 and np.isfinite(value) else np.nan
     few = few_clusters(cluster, np.array([n_clusters]))[0] if clustered else ""
     reasons = estimates["undefined"].values
