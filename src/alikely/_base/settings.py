@@ -41,15 +41,16 @@ def check_seed(rng: Any) -> None:
 class Settings:
     """Set defaults of all functions for a session, or within a ``with`` block.
 
-    Functions use these values for arguments that are None. Functions with their own default, such
-    as fewer draws for plans, keep it. Values apply to all threads of the process.
+    Functions use these values for arguments that are None. A function's own default takes
+    precedence, such as fewer draws in planning functions. Values apply to all threads of the
+    process.
 
     Attributes
     ----------
     ci_prob : float
         Probability level of intervals, in (0, 1). Default 0.95.
     ci_kind : {"eti", "hdi"}
-        Kind of the intervals: equal-tailed or highest-density. Default ``"eti"``.
+        Kind of interval: equal-tailed or highest-density. Default ``"eti"``.
     n_draws : int
         Number of posterior draws. In functions that allow it, 0 disables them. Default 4,000.
     n_resamples : int
@@ -66,7 +67,7 @@ class Settings:
     Raises
     ------
     AttributeError
-        If there is no such option.
+        If the option does not exist.
     TypeError, ValueError
         If a value has the wrong type or is out of range.
 

@@ -55,11 +55,11 @@ def agreement_regression(
 ) -> Result:
     """Test whether members of a family agree in their errors more than their accuracies predict.
 
-    The agreement of a pair is modeled as ``y = b x + u_i + u_j + v + e``, with coefficients for its
-    predictors, an effect for each observer [BFB01]_, and one for their common family. The effects
-    and the residual are ``u ~ N(0, tau)``, ``v ~ N(0, omega)`` and
-    ``e ~ N(0, sqrt(se^2 + sigma^2))``. Families are treated as a random sample, so the coefficient
-    ``same_family`` generalizes to other families of the same population.
+    The agreement of a pair is modeled as ``y = b x + u_i + u_j + v + e``, with coefficients for the
+    predictors, an effect for each observer [BFB01]_, and an effect for a shared family. The effects
+    and the residual are ``u ~ N(0, tau)``, ``v ~ N(0, omega)`` and ``e ~ N(0, sqrt(se^2 +
+    sigma^2))``. Families are treated as a random sample, so the coefficient ``same_family``
+    generalizes to other families from the same population.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def agreement_regression(
 
         - ``observer_a``, ``observer_b``, ``estimate``
         - ``se``: standard error for a typical pair with the same number of trials (see Notes)
-        - ``accuracy``: mean of the two logits of accuracy, minus its mean over pairs
+        - ``accuracy``: mean logit of the two accuracies, centered over pairs
         - ``accuracy_squared``: the square of ``accuracy``
         - ``accuracy_gap``: absolute difference of the two logits
 
@@ -108,8 +108,8 @@ def agreement_regression(
     Notes
     -----
     Priors are scaled by the standard deviation s of the estimates: ``b ~ N(0, 2.5 s / sd(x))``, and
-    ``tau`` and ``sigma`` are half-normal with scale s. The scale of ``omega`` is s, or the standard
-    deviation of the pairs within families if that is larger.
+    ``tau`` and ``sigma`` are half-normal with scale s. The scale of ``omega`` is s or, if larger,
+    the standard deviation of the estimates for pairs within families.
 
     Before logits are computed, 0.5 is added to the numbers of correct and incorrect responses. If
     two accuracies differ strongly, error consistency is close to 0, and so is its standard error.

@@ -213,15 +213,15 @@ def differences(
     scores : Result
         As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`. Results
         of `alikely.benchmark.group_scores` (mean agreement of each observer with all others) and
-        `alikely.benchmark.reader_study` (modalities) are also accepted; their only option is
-        `ci_prob`.
+        `alikely.benchmark.reader_study` (modalities) are also accepted; for these, only the option
+        `ci_prob` is available.
     generalize_to : {"images", "observers", "both"}, optional
         Population to which intervals generalize: new images, new humans, or both. Default: both.
         Not available for `alikely.benchmark.scores_from_result`.
     level : str
         A data set, or ``"overall"``, the unweighted mean of all data sets.
     groups : str or mapping of str to str, optional
-        Groups of models, to compare their mean scores: a label of the observers, such as
+        Groups of models whose mean scores are compared: a label of the observers, such as
         ``"family"``, or a mapping from the name of each model to its group.
     intervals : None, "all" or sequence of {"pointwise", "simultaneous"}
         Intervals to show. None shows simultaneous intervals, adjusted for all differences, and
@@ -239,7 +239,7 @@ def differences(
         One row per pair, with columns
 
         - ``system``, ``other``, ``difference``, ``se``
-        - ``interval_center``, ``df``: center of the interval and its degrees of freedom
+        - ``interval_center``, ``df``: center and degrees of freedom of the interval
         - limits of the ``pointwise`` interval, and ``p_value``
         - limits of the ``simultaneous`` interval, and ``p_value_simultaneous``. The limits and the
           p-value use the studentized range. With posterior draws, the limits use the largest
@@ -251,7 +251,7 @@ def differences(
     Raises
     ------
     TypeError
-        If `scores` is not such a result.
+        If `scores` has the wrong type.
     ValueError
         If an option, a label or a model is unknown, or `ci_prob` is not in (0, 1).
         If fewer than two models or groups have a score.
@@ -305,7 +305,7 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
     Raises
     ------
     TypeError
-        If `scores` is not such a result.
+        If `scores` has the wrong type.
     ValueError
         If there are no bootstrap replicates, or no two data sets share 4 models.
     """
@@ -345,7 +345,7 @@ def ceilings(
     Raises
     ------
     TypeError
-        If `scores` is not such a result.
+        If `scores` has the wrong type.
     ValueError
         If `generalize_to` or a column is unknown.
     """
@@ -399,18 +399,18 @@ def ranks(
         - ``system``, ``estimate``, ``se``
         - ``rank``: 1 for the highest score; tied models share the better rank
         - ``rank_lb``, ``rank_ub``: limits of the simultaneous confidence sets for all ranks
-        - ``marginal_lb``, ``marginal_ub``: limits of the confidence set for each rank on its own
+        - ``marginal_lb``, ``marginal_ub``: limits of a separate confidence set for each rank
         - ``tier``: group of models; the best model of a tier is not significantly better than the
           others in it
-        - ``tied_with_top``: whether no significant difference from the best model was found
-        - ``note``: the reason if the sets are not valid; otherwise, there is no such column
+        - ``tied_with_top``: whether the model does not differ significantly from the best model
+        - ``note``: the reason if the sets are not valid (otherwise omitted)
 
         Scores from posterior draws are ranked by the median of the draws.
 
     Raises
     ------
     TypeError
-        If `scores` is not such a result.
+        If `scores` has the wrong type.
     ValueError
         If there are fewer than two models. Also as in `alikely.benchmark.ranking.rank_sets`.
     """

@@ -54,7 +54,7 @@ def multiverse_analysis(
     metrics: Sequence[str | Metric] = DEALT_WITH,
     summary: bool = False,
 ) -> pd.DataFrame:
-    """Score a benchmark under all combinations of analysis choices found in papers.
+    """Compute benchmark scores under all combinations of analysis choices found in papers.
 
     The choices are
 
@@ -62,7 +62,7 @@ def multiverse_analysis(
     - conditions: some excluded, or all included
     - pooling: error consistency computed per condition and averaged [G21]_, or computed over all
       conditions together
-    - two observers who make no errors: error consistency of 1, or undefined
+    - pairs without errors: error consistency of 1, or undefined
     - metric: one of several metrics, which adjust for accuracy in different ways
 
     Parameters
@@ -70,12 +70,12 @@ def multiverse_analysis(
     trials : Trials
         Aligned responses.
     models, humans : str
-        Kinds of the observers.
+        Kind of observer to score, and kind of observer to compare it with.
     exclude : str or mapping, optional
         Conditions to exclude, as in `alikely.exclude_conditions`. By default, all combinations
         include all conditions.
     metrics : sequence of str or Metric
-        Metrics of correctness, starting with the main one.
+        Metrics computed from correctness, with the main metric first.
     summary : bool
         Whether to return the range of scores and ranks of each system instead of all scores.
 
@@ -94,10 +94,10 @@ def multiverse_analysis(
 
         - ``score``, ``rank``: values for the first combination
         - ``lowest``, ``highest``: range of scores of the same metric
-        - ``most_influential_choice``, ``largest_change``: the choice that changes this score the
-          most while the others are fixed, and the size of the change
+        - ``most_influential_choice``, ``largest_change``: the choice that changes the score most
+          while the other choices are fixed, and the size of the change
         - ``best_rank``, ``worst_rank``: range over all metrics
-        - ``most_influential_for_rank``: the choice that changes the rank the most
+        - ``most_influential_for_rank``: the choice that changes the rank most
 
     Raises
     ------
@@ -213,7 +213,7 @@ def rank_by_metric(
     trials : Trials
         Aligned responses.
     metrics : sequence of str or Metric
-        At least two metrics for trials.
+        At least two metrics that are computed from trials.
     generalize_to : {"images", "observers", "both"}
         Population to which rank sets generalize: new images, new humans, or both.
     ci_prob : float

@@ -86,7 +86,7 @@ def fit_cohort(
     trials : Trials
         Aligned responses. Exclude conditions with `alikely.exclude_conditions` first.
     models, humans : str
-        Kinds of the observers.
+        Observer kinds to treat as models and as humans.
     no_response : {"error", "drop"}
         As in `alikely.data.joint_correctness`.
     human_effects : {"drawn", False}, default "drawn"
@@ -101,9 +101,9 @@ def fit_cohort(
         - ``False``: exchangeable humans; the fastest option. `cohort_scores` adds a note if
           Cochran's Q test rejects exchangeability (all conditions, p below 0.01).
     covariates : mapping of str to table, optional
-        Covariates of each ``"model"``, such as its family, or of each ``"condition"`` (``dataset |
-        condition``). As in `alikely.models.cohort`; `alikely.benchmark.cohort_contrasts` estimates
-        their effects.
+        Covariates of models (``"model"``), such as their family, or of conditions (``"condition"``,
+        named ``dataset | condition``). As in `alikely.models.cohort`;
+        `alikely.benchmark.cohort_contrasts` estimates their effects.
     priors : mapping, optional
         Priors of the model's variables by name, as in `alikely.models.cohort`.
     model : "cohort" or pymc.Model
@@ -301,7 +301,7 @@ def cohort_check(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Check the accuracy that the model predicts, by the number of humans who are correct.
+    """Compare predicted with observed accuracy, by the number of humans who are correct.
 
     The two-sided posterior predictive p-value is that of [GMS96]_.
     """

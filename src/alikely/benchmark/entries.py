@@ -59,7 +59,7 @@ def scores_from_result(
         If `result` is not a result of pairs. To score trials, use `alikely.benchmark_scores`.
     ValueError
         If the result has no posterior, or its draws cannot be averaged over pairs. If a name is
-        unknown. If a pair that other systems have is missing for a system.
+        unknown. If a system lacks a pair that other systems have.
 
     Notes
     -----

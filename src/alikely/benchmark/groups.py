@@ -86,8 +86,8 @@ def group_scores(
         between"``), ``group``, ``group_b`` and ``method``, with columns
 
         - ``n_pairs``: number of pairs
-        - ``n_pairs_no_overlap``: number of pairs that have no common trial in at least one
-          condition, and are excluded from that condition
+        - ``n_pairs_no_overlap``: number of pairs without common trials in at least one condition,
+          from which they are excluded
         - the columns of `alikely.contrast`
 
         `alikely.benchmark.ranks` returns one row per observer, with columns
@@ -97,7 +97,7 @@ def group_scores(
         - ranks and rank sets [MRSW24]_, as returned by `alikely.benchmark.ranking.rank_sets`
         - ``note``: the reason if a mean or its rank is missing
 
-        `alikely.benchmark.differences` returns the differences of these means. ``table``,
+        `alikely.benchmark.differences` returns the differences between these means. ``table``,
         ``pairs`` and ``undefined`` describe all pairs.
 
     Raises

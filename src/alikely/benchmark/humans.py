@@ -36,7 +36,7 @@ NO_SPREAD = 1e-12
 def noise_ceilings(
     trials: Trials, metric: Metric, *, humans: str = "human", no_response: str = "error"
 ) -> pd.DataFrame:
-    """Compute bounds on the highest consistency that a model could reach with these humans [NK14]_.
+    """Compute bounds on the highest consistency with these humans that a model could reach [NK14]_.
 
     The consensus is the majority of humans on a trial; a tie counts as half correct. A repeated
     item counts as one trial, on which a human's vote is the proportion correct. The upper bound is

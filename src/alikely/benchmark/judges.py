@@ -51,18 +51,18 @@ def judge_agreement(
     More accurate candidates are scored higher and also agree more with good judges. The quantity of
     interest is therefore the partial correlation given accuracy [F24]_. Because agreements and
     accuracies are estimated from a finite number of questions, the variances and the covariance of
-    their sampling errors are subtracted before correlating [S04]_.
+    their sampling errors are subtracted before correlations are computed [S04]_.
 
     Parameters
     ----------
     matrix : Result
-        As returned by `alikely.pairwise_matrix`, for a symmetric metric, with judges and
+        As returned by `alikely.pairwise_matrix`, for a symmetric metric, that includes judges and
         candidates.
     scores : mapping of str to (mapping of str to float), or pandas.DataFrame
-        Each judge's scores for the candidates, on any scale: a mapping by judge, or a table with a
-        column per judge and a row per candidate. Scores must come from questions other than those
-        of the matrix. Scores for the same responses would share their noise, which would bias the
-        correction. Scores that judges give themselves are excluded, and a note is added.
+        Each judge's scores for the candidates, on any scale: a mapping by judge, or a table with
+        one column per judge and one row per candidate. Scores must come from questions other than
+        those of the matrix. Scores for the same responses would share noise with the agreements and
+        bias the correction. Scores that judges give themselves are excluded, and a note is added.
     ci_prob : float, optional
         Probability level of the intervals, in (0, 1). Default: as in the analysis.
 

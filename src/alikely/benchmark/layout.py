@@ -549,8 +549,8 @@ def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
     Raises
     ------
     ValueError
-        If the preset is unknown, or all conditions would be excluded. If a data set does not have a
-        condition in the mapping.
+        If the preset is unknown, or all conditions would be excluded. If a data set lacks a
+        condition named in the mapping.
 
     Examples
     --------

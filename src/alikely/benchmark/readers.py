@@ -84,9 +84,10 @@ def reader_study(
         Name of the observer with which readers are compared. By default, readers are compared with
         one another.
     metric : str or Metric
-        A metric for trials, as in `alikely.compare`. Without `ai`, the metric must be symmetric.
+        A metric computed from trials, as in `alikely.compare`. Without `ai`, the metric must be
+        symmetric.
     readers : str
-        Kind of the readers.
+        Observer kind to treat as readers.
     no_response : {"error", "drop"}
         Whether to count missing ratings as errors or to exclude them, as `alikely.agreement` does.
         The default is ``"drop"``, because a case that was not read provides no information about
@@ -130,9 +131,9 @@ def reader_study(
     The variance accounts for clustering by readers and by cases [CGM11]_:
     ``V_readers + V_cases - V_both``, where ``V_both`` is the variance of single ratings. The
     variance is at least ``V_cases``, the variance for fixed readers. ``V_readers`` is the jackknife
-    variance over readers [ES81]_. For a mean over pairs, each step leaves out all pairs that
-    include one reader. Satterthwaite degrees of freedom [H07]_ combine ``R - 1`` for R readers with
-    the degrees of freedom for cases.
+    variance over readers [ES81]_. For a mean over pairs, each step leaves out all pairs with a
+    given reader. Satterthwaite degrees of freedom [H07]_ combine ``R - 1`` for R readers with the
+    degrees of freedom for cases.
 
     Examples
     --------

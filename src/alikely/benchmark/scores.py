@@ -98,13 +98,13 @@ def benchmark_scores(
     trials : Trials
         Aligned responses.
     metric : str or Metric
-        Any metric for trials, as in `alikely.compare`. For directed metrics, humans
-        are the reference for models, and the human-human mean averages both directions. Noise
-        ceilings require a metric of correctness. For error similarity, Gibbs sampling takes 0.05 to
-        0.1 s per pair and condition. Limits are computed for the scores themselves
-        (`alikely.errors.limits.mean_draws`), because draws of pairs cannot be averaged.
+        Any metric computed from trials, as in `alikely.compare`. For directed metrics, humans are
+        the reference for models, and the human-human mean averages both directions. Noise ceilings
+        require a correctness metric. For error similarity, Gibbs sampling takes 0.05 to 0.1 s per
+        pair and condition. Limits are computed for the scores themselves
+        (`alikely.errors.limits.mean_draws`), because posterior draws for pairs cannot be averaged.
     models, humans : str
-        Kind of the observers to score, and kind of the observers with which they are compared.
+        Kind of observer to score, and kind of observer to compare it with.
     human_ids : {"shared", "per_dataset"}, optional
         Whether a human label identifies the same person in all data sets, or a different person in
         each. Required if a label occurs in several data sets, unless the loader of the trials has
@@ -153,20 +153,20 @@ def benchmark_scores(
     human variance that exceeds trial-level noise is added, because both components include this
     noise [CGM11]_. Variances are computed for each contrast of scores separately.
 
-    Quantiles are those of Student's t distribution, with degrees of freedom computed from these
+    Quantiles are from Student's t distribution, with degrees of freedom computed from these
     components (`alikely.benchmark.decomposition.crossed_degrees`).
 
-    For metrics of correctness, intervals are centered on ``interval_center``, the score after
-    adding a pseudocount to the four cells of each pair. The pseudocount
+    For correctness metrics, intervals are centered on ``interval_center``, the score after adding a
+    pseudocount to the four cells of each pair. The pseudocount
     (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block and four humans and 0.1
     for a mean over many blocks. A mean of the centers of levels therefore differs from the center
-    of the level ``overall``. For metrics of labels, chance agreement in the center is computed over
+    of the level ``overall``. For label metrics, chance agreement in the center is computed over
     pairs of different joint errors. For other metrics, intervals are centered on the estimate, and
     the influence of each trial is scaled up if errors are few.
 
     The bootstrap and the posterior resample each human and each image, as identified by `human_ids`
-    and `item_scope`, once for all its occurrences. The posterior for errors by class cannot do this
-    for images; if this matters, a note is added.
+    and `item_scope`, once for all its occurrences. The posterior for class-level errors treats
+    repeated images as different images; if this matters, a note is added.
 
     Examples
     --------

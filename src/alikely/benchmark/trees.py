@@ -64,7 +64,8 @@ def families(
     """Cluster observers by agreement, with bootstrap support for each branch.
 
     The estimates are clustered by average linkage [SM58]_. The bootstrap resamples trials within
-    each condition, recomputes the tree, and counts how often a branch has the same members [F85]_.
+    each condition, recomputes the tree, and counts how often each branch recurs with the same
+    members [F85]_.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def families(
         Number of groups. Default: the number that maximizes the point-biserial correlation between
         estimates and membership in the same group [M81]_, or 1 if these groups do not replicate.
     n_resamples : int
-        Number of bootstrap replicates. 0 gives a tree without support.
+        Number of bootstrap replicates. 0 disables branch support.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -95,13 +96,13 @@ def families(
 
         - ``linkage``: as returned by `scipy.cluster.hierarchy.linkage`; the height of a
           branch is the maximum possible value minus ``estimate``
-        - ``estimate``: mean between the two parts of the branch
+        - ``estimate``: mean estimate between the two parts of the branch
         - ``support``: proportion of bootstrap replicates in which the same observers form a branch
 
         ``data.attrs`` has ``n_groups``, ``n_resamples`` and ``reproducibility``. The last is the
-        mean adjusted Rand index [HA85]_ between the groups in the data and the groups in each
-        bootstrap replicate, both with their recommended number of groups. The maximum is 1, the
-        value expected by chance is about 0, and the value is NaN without replicates.
+        mean adjusted Rand index [HA85]_ between the groups in the data and in each bootstrap
+        replicate, each with its recommended number of groups. The maximum is 1, the value expected
+        by chance is about 0, and the value is NaN without replicates.
 
     Raises
     ------

@@ -158,7 +158,7 @@ def coverage_study(
         Settings, with columns ``accuracy_a, accuracy_b, ec, n_trials``. Default: 88 settings, with
         accuracies of 0.5 to 0.99, error consistencies of 0 to 0.8, and 40 to 2,560 trials.
     methods : sequence of str
-        Names of `METHODS`:
+        Names from `METHODS`:
 
         - ``"posterior"``: central posterior interval under the default prior, a Dirichlet
           distribution with parameters of 1/2; similar names denote highest-density intervals and
@@ -172,12 +172,12 @@ def coverage_study(
     ci_probs : sequence of float
         Probability levels of the intervals, in (0, 1).
     metric : str or Metric
-        Metric of correctness to estimate. For every metric, the column ``ec`` is the error
-        consistency of the observers.
+        Correctness metric to estimate. For every metric, the column ``ec`` is the error consistency
+        of the observers.
     cache_dir : str or path, optional
-        Folder for finished settings, with one JSON file for each. The same call resumes a study
-        that was interrupted. Settings whose files are damaged are computed again; other files
-        are not changed.
+        Folder for finished settings, with one JSON file per setting. Repeating the call resumes an
+        interrupted study. Settings whose files are damaged are computed again; other files are not
+        changed.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness. If this is None, the seed saved in the folder is reused.
 
@@ -193,7 +193,7 @@ def coverage_study(
         - ``bias``, ``bias_mcse``: bias of the estimate and its Monte Carlo error
         - ``frac_undefined``: fraction of undefined estimates
 
-        ``summary(ci_prob)`` of the table gives a row per method, over all settings.
+        ``summary(ci_prob)`` of the table gives one row per method, over all settings.
 
     Raises
     ------
@@ -271,8 +271,8 @@ def estimate_coverage(
 ) -> Coverage:
     """Simulate data to estimate the coverage of a public function's intervals [MWC19]_.
 
-    Data sets are simulated from a generative model with known true values and are analyzed by the
-    public function. For metrics of correctness, use `coverage_study`.
+    Data sets are simulated from a generative model with known true values and are analyzed with the
+    public function. For correctness metrics, use `coverage_study`.
 
     Parameters
     ----------
@@ -287,8 +287,8 @@ def estimate_coverage(
         - ratings: ``n_readers`` (two are analyzed as a pair), ``n_items, accuracy``, ``prevalence``
           (of the first class), ``missing`` (proportion of ratings), and number of classes ``m``
         - responses among options: ``n_items, accuracy, n_options, copy_probability, peakedness``
-        - probabilities of options: ``n_items, n_options``, ``sharing`` (correlation of the logits
-          of the two systems) and ``sharpness`` of the softmax
+        - probabilities of options: ``n_items, n_options``, ``sharing`` (correlation between the two
+          systems' logits) and ``sharpness`` of the softmax
     n_datasets, n_draws : int
         Number of data sets in each setting, at least 10, and number of draws or replicates for each
         data set, at least 100.
@@ -326,8 +326,7 @@ def estimate_coverage(
     - Probabilities: softmax of normally distributed logits, whose mean is one standard deviation
       higher for the correct option. The true value is computed from 500,000 questions.
 
-    All data sets of a setting are analyzed in a single call of the function, as separate
-    conditions.
+    All data sets of a setting are analyzed in a single function call, as separate conditions.
 
     Examples
     --------

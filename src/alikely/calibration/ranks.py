@@ -141,15 +141,15 @@ def sbc(
         the model. A function is required if the study runs in several processes or on a computing
         cluster.
     n : int
-        Number of simulations, at least 2. With fewer than 100 simulations, the band is hardly
-        informative.
+        Number of simulations, at least 2. With fewer than 100 simulations, the test has little
+        power.
     simulate : callable, optional
         Function of two arguments: a mapping from the names of free and deterministic variables to
         their true values, and a `numpy.random.Generator`. The function returns a mapping from names
         to simulated data. A simulator written independently of the model also tests the likelihood.
         Default: the model simulates its data.
     source : pymc.Model or callable, optional
-        Model that provides the prior of the true parameters, with the same free variables. Default:
+        Model whose prior generates the true parameters, with the same free variables. Default:
         `model`.
     quantities : sequence of str, optional
         Free and deterministic variables to rank. If a variable has several elements, each
@@ -185,7 +185,7 @@ def sbc(
         The quantity ``log_likelihood`` is the log likelihood of the data under `source`. Without
         it, a sampler that ignores the data would pass the test [M23]_.
 
-        ``summary(ci_prob)`` of the table tests the ranks of each quantity.
+        ``summary(ci_prob)`` of the table tests whether the ranks of each quantity are uniform.
 
     Raises
     ------

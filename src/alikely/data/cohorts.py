@@ -31,7 +31,7 @@ def cohort_counts(
     trials : Trials
         Aligned responses.
     models, humans : str
-        Kinds of the observers to count as models and as humans.
+        Observer kinds to count as models and as humans.
     no_response : {"error", "drop"}
         As in `joint_correctness`. A human whose response is dropped is not counted on that trial.
     who_was_right : bool

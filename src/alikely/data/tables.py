@@ -57,7 +57,7 @@ def joint_correctness(
     directed: bool = False,
     repeats: Repeats = "paired",
 ) -> xr.Dataset:
-    """Count the four correctness cells of pairs of observers.
+    """Count the four correctness cells of each pair of observers.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def joint_correctness(
         Whether to count a missing response as an error (the convention of the model-vs-human
         benchmark), or to drop the trial from that observer's pairs.
     labels : bool, "options", "any" or "readings"
-        Whether to keep the responses, which metrics of labels require. Missing responses that count
-        as errors then form an additional class, ``(no response)``.
+        Whether to keep the responses, which label metrics require. Missing responses that count as
+        errors then form an additional class, ``(no response)``.
 
         - ``"any"``: keep responses if the trials have any
         - ``"readings"``: keep responses even where the truth is unknown

@@ -403,7 +403,7 @@ class Trials:
         return cls(data)
 
     def with_options(self, n_options: ArrayLike) -> Trials:
-        """Set the number of options of each question, for metrics of multiple-choice responses.
+        """Set the number of options of each question, for multiple-choice metrics.
 
         Parameters
         ----------
@@ -418,7 +418,7 @@ class Trials:
         Raises
         ------
         ValueError
-            If a question has fewer than two options, or a response or truth is not one of them.
+            If a question has fewer than two options, or a response or true answer is not an option.
 
         Examples
         --------
@@ -472,7 +472,7 @@ class Trials:
         ----------
         values : array_like or table
             An array of shape (observer, trial, class), in the order of `data` and `classes`. Trials
-            without probabilities are NaN in all classes; classes that are not options are 0.
+            without probabilities have NaN in all classes; classes that are not options have 0.
             Memory-mapped and dask arrays are not loaded. Alternatively, a long table with the
             columns ``observer, item, option, probability`` (or ``logit``) and, if needed to
             identify a trial, ``dataset, condition, repeat``. The options of a question are those
@@ -480,7 +480,8 @@ class Trials:
         n_options : int or array_like of int (trial,), optional
             Number of options if `values` is an array, as in `with_options`. Default: all classes.
         scale : {"probabilities", "logits"}
-            Scale of `values`. Logits or log likelihoods are converted to probabilities by softmax.
+            Scale of `values`. Logits or log likelihoods are converted to probabilities with the
+            softmax function.
 
         Returns
         -------
@@ -516,12 +517,12 @@ class Trials:
             Target population of the estimates: the pool from which the plan chose, or the images
             from which this pool was sampled.
         humans : str
-            Kind of the observers that the plan was made for.
+            Kind of observer that the plan was made for.
 
         Returns
         -------
         Trials
-            Trials with only the images of the plan. Notes list what was excluded.
+            Trials with only the images in the plan. Notes list what was excluded.
 
         Raises
         ------

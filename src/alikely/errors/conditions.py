@@ -53,7 +53,7 @@ def condition_divergences(
     trials : Trials
         Responses with class labels.
     kind : str
-        Kind of the observers.
+        Kind of observer whose errors are pooled.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error with a separate label, or to drop it.
     alpha, mixture, base
@@ -76,9 +76,8 @@ def condition_divergences(
     Raises
     ------
     ValueError
-        If there are no observers of that kind, or none of them was shown one of the conditions. If
-        there are fewer than two conditions, only correctness is known, or an option is out of
-        range.
+        If there are no observers of that kind, or a condition was shown to none of them. If there
+        are fewer than two conditions, only correctness is known, or an option is out of range.
 
     Notes
     -----
@@ -86,7 +85,7 @@ def condition_divergences(
     chance; use it if conditions differ in difficulty. If a class has no errors in one of the two
     conditions, its divergence equals its expected divergence. A class without errors in either
     condition has weight 0. ``expected`` is undefined on the diagonal, where ``divergence`` is 0.
-    Conditions of the same data set often share participants, and may be similar for that reason.
+    Conditions in the same data set often share participants, and may be similar for that reason.
 
     Examples
     --------

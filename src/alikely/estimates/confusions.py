@@ -38,7 +38,7 @@ def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer")
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If only correctness is known, if observers have no such label, or if a class is named ``"no
+        If only correctness is known, if the label is unknown, or if a class is named ``"no
         response"``.
 
     Examples

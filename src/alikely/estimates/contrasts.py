@@ -100,7 +100,7 @@ def difference(
     ci_kind: CiKind | None = None,
     intervals: Intervals = None,
 ) -> pd.DataFrame:
-    """Compute the difference between two entries of a result, or between the means of two sets.
+    """Compute the difference between two entries of a result, or between two means of entries.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def difference(
           the two) to labels, such as ``{"observer_b": "resnet50"}``, which selects all entries that
           match.
         - For a matrix: a mapping, a tuple of two observers, or a list of observers, which selects
-          all their pairs.
+          all pairs of these observers.
         - For scores: names of systems.
 
         If the metric is symmetric, the order within a pair does not matter: ``"a x b"`` also
@@ -124,12 +124,12 @@ def difference(
     level : str
         For scores: a data set, or ``"overall"``.
     rope : (float, float), optional
-        Region of practical equivalence of the difference.
+        Region of practical equivalence for the difference.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to show, one per row: the recommended method (None), all valid methods, or the
-        methods named.
+        Methods to show, one per row. None shows the recommended method; ``"all"`` shows all valid
+        methods.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def difference(
     Raises
     ------
     TypeError
-        If `result` is not a result of one of these kinds.
+        If `result` has the wrong type.
     ValueError
         If a selection does not match any entry, or both selections match the same entries.
 
@@ -180,12 +180,12 @@ def mean(
     generalize_to, level
         As in `difference`.
     rope : (float, float), optional
-        Region of practical equivalence of the mean.
+        Region of practical equivalence for the mean.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to show, one per row: the recommended method (None), all valid methods, or the
-        methods named.
+        Methods to show, one per row. None shows the recommended method; ``"all"`` shows all valid
+        methods.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def mean(
     Raises
     ------
     TypeError
-        If `result` is not a result of one of these kinds.
+        If `result` has the wrong type.
     ValueError
         If the selection does not match any entry.
 
@@ -284,9 +284,9 @@ def nearest_observers(matrix: Result, observer: str, k: int = 10) -> pd.DataFram
     Raises
     ------
     TypeError
-        If `result` is not a result of pairs.
+        If `matrix` is not a result of pairs.
     ValueError
-        If there is no such observer.
+        If the observer is unknown.
 
     Examples
     --------
@@ -385,13 +385,13 @@ def contrast(
     weights : array_like, shape (pair,)
         Weight of each entry. Entries with weight 0 are excluded.
     rope : (float, float), optional
-        Region of practical equivalence [K18]_. If given, the column ``rope_mass`` with its
-        posterior probability is added.
+        Region of practical equivalence [K18]_. If given, its posterior probability is added as the
+        column ``rope_mass``.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to show, one per row: the recommended method (None), all valid methods, or the
-        methods named.
+        Methods to show, one per row. None shows the recommended method; ``"all"`` shows all valid
+        methods.
 
     Returns
     -------
@@ -420,13 +420,14 @@ def contrast(
 
     Notes
     -----
-    Near perfect accuracy, estimates are biased and their standard errors are too small. For several
-    correctness tables, the analytic interval is therefore centered on the sum after pseudo-trials
-    are added to each entry. The pseudo-trials of an entry have its two accuracies, and the error
-    consistency of all entries whose weights have the same sign, pooled. The interval always
-    includes the weighted sum of the estimates. If entries have few errors, the posterior is biased,
-    because its prior assumes independence in each entry, and bootstrap intervals are too narrow.
-    The bootstrap and posterior rows are then omitted unless they are named in `intervals`.
+    If accuracies are near 1, estimates are biased and their standard errors are too small. For
+    several correctness tables, the analytic interval is therefore centered on the sum after
+    pseudo-trials are added to each entry. The pseudo-trials of an entry have its two accuracies,
+    and the pooled error consistency of all entries whose weights have the same sign as the weight
+    of the entry. The interval always includes the weighted sum of the estimates. If entries have
+    few errors, the posterior is biased, because its prior assumes independence in each entry, and
+    bootstrap intervals are too narrow. The bootstrap and posterior rows are then omitted unless
+    they are named in `intervals`.
 
     Examples
     --------

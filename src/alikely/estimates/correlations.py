@@ -46,8 +46,9 @@ def metric_correlations(
 ) -> pd.DataFrame:
     """Compute rank correlations between metrics across pairs of systems.
 
-    The correlations are Spearman's [S04]_, as in [X25]_. Pairs that share a system are dependent.
-    The bootstrap intervals therefore resample systems together with all their pairs [SB99]_.
+    The correlations are Spearman correlations [S04]_, as in [X25]_. Pairs that share a system are
+    dependent. The bootstrap intervals therefore resample systems together with all their pairs
+    [SB99]_.
 
     Parameters
     ----------
@@ -68,10 +69,10 @@ def metric_correlations(
     Returns
     -------
     pandas.DataFrame
-        For every two metrics, one row per domain (data set and condition), one row for the mean
-        over domains (``"mean"``) and one row for all pairs together (``"global"``). Columns:
-        ``metric, other, domain, n_pairs, n_undefined, correlation``, the interval, and ``note``.
-        Pairs with an undefined value in either metric are excluded and counted in ``n_undefined``.
+        For each pair of metrics, one row per domain (data set and condition), one for the mean over
+        domains (``"mean"``) and one for all pairs together (``"global"``). Columns: ``metric,
+        other, domain, n_pairs, n_undefined, correlation``, the interval, and ``note``. Pairs with
+        an undefined value in either metric are excluded and counted in ``n_undefined``.
 
     Raises
     ------

@@ -100,8 +100,8 @@ def independent_observers(
     Raises
     ------
     ValueError
-        If the metric is not a metric of correctness, if an option or a prior is invalid, or if the
-        log likelihood does not fit into memory.
+        If the metric is not a correctness metric, if an option or a prior is invalid, or if the log
+        likelihood does not fit into memory.
 
     Warns
     -----
@@ -204,11 +204,11 @@ def _compared(result: Result, tree: xr.DataTree) -> xr.Dataset:
 def test_copy_model(result: Result) -> pd.DataFrame:
     """Test whether the copy model predicts better than a model of independent observers.
 
-    The statistic is the difference in expected log predictive density (ELPD) by leave-one-trial-
-    out cross-validation [VGG17]_. The p-value is the probability of a difference at least this
-    large for independent observers with the same numbers of correct responses. This probability is
-    exact, because the difference depends only on the overlap of correct responses. Do not use the
-    two-standard-error rule instead (see Notes).
+    The statistic is the difference in expected log predictive density (ELPD) by cross-validation
+    that leaves out one trial at a time [VGG17]_. The p-value is the probability of a difference at
+    least this large for independent observers with the same numbers of correct responses. This
+    probability is exact, because the difference depends only on the overlap of correct responses.
+    Do not use the two-standard-error rule instead (see Notes).
 
     Parameters
     ----------

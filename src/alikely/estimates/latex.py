@@ -63,7 +63,7 @@ def latex_table(
     caption, label : str, optional
         Caption and label, in LaTeX. Either one turns the table into a float.
     headings : mapping of str to str, optional
-        Column headings that replace the names of columns.
+        Column headings that replace column names.
     leading_zero : bool, default True
         Whether to write a 0 before the decimal point. False gives APA style, such as ``.43``.
 

@@ -223,7 +223,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
 
         - ``mean_error_consistency`` and ``mean_margin_consistency``
 
-        All intervals have the same probability level as those of the result.
+        All intervals have the same probability level as those in the result.
 
     Raises
     ------

@@ -71,7 +71,7 @@ def pairwise_matrix(
         Aligned responses; or an array of 1 (correct), 0 (incorrect) and -1 (not shown or excluded).
         A chunked array (dask, zarr, netCDF) is read in slices.
     metric : str or Metric
-        A metric of correctness, or a metric with an implementation for matrices, such as
+        A correctness metric, or a metric with an implementation for matrices, such as
         ``"misclassification_agreement"`` or ``"kappa_p"``. For metrics of the second kind, there is
         no test, and only ``"kappa_p_discrete"`` has posterior limits.
     by : {"condition", "dataset"} or None
@@ -91,9 +91,9 @@ def pairwise_matrix(
     no_response : {"error", "drop"}
         Count a missing response as an error, or drop the trial from that observer's pairs.
     cluster : str, optional
-        Column of items that defines clusters, such as ``"template"``. Standard errors are then
-        computed over clusters, and limits use quantiles of Student's t distribution. ``"trial"``
-        treats responses to repeated items as independent trials.
+        Item column that defines clusters, such as ``"template"``. Standard errors are then computed
+        over clusters, and limits use quantiles of Student's t distribution. ``"trial"`` treats
+        responses to repeated items as independent trials.
     ci_prob : float
         Probability level of the posterior limits, which is also the default for other limits; in
         (0, 1).

@@ -131,7 +131,7 @@ def square_matrix(result: Result, name: str) -> xr.DataArray:
     TypeError
         If `result` is not a matrix.
     ValueError
-        If the matrix has no such variable.
+        If the variable is unknown.
 
     Examples
     --------

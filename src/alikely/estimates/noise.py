@@ -84,8 +84,9 @@ def response_noise(
     correct. ``noise_share`` is the mean of this estimate divided by the mean of ``1 - p``. The
     variance of ``p`` due to noise, ``p (1 - p) / (R - 1)``, is subtracted from the variances in the
     correlation. Standard errors are computed from the influence of each item [H74]_. For the
-    correlation, they are computed by a jackknife over items [M74]_. The interval of ``noise_share``
-    is computed on the logit scale. The interval of the correlation uses Student's t distribution.
+    correlation, they are computed by a jackknife over items [M74]_. The interval for
+    ``noise_share`` is computed on the logit scale. The interval for the correlation uses Student's
+    t distribution.
 
     Examples
     --------

@@ -101,11 +101,11 @@ def compare(
         Number of bootstrap replicates. 0 disables them. Default: 10,000, or 0 if the bootstrap is
         known to be invalid for the metric (error similarity).
     sampler : {"auto", "exact", "nuts"}
-        Sampling method, as in the function for that kind of metric. For margins, only ``"auto"`` is
+        Sampling method, as in the function for the kind of metric. For margins, only ``"auto"`` is
         available.
     prior : mapping or sequence of four numbers, optional
-        As in `error_consistency` for metrics of correctness and of options; as in `agreement` for
-        metrics of ratings.
+        As in `error_consistency` for correctness and option metrics; as in `agreement` for rating
+        metrics.
 
     Returns
     -------
@@ -184,7 +184,7 @@ def error_consistency(
     n_draws : int
         Number of posterior draws. With 0, equal-tailed posterior limits are computed from the
         counts (`posterior_limits`) if the prior is a Dirichlet distribution and no item is
-        repeated. Posteriors of means and differences need draws.
+        repeated. Posteriors of means and differences require draws.
     sampler : {"auto", "exact", "nuts"}
         Sampling method for the posterior, as in `alikely.inference.posterior`.
     prior : mapping or sequence of four numbers, optional
@@ -196,8 +196,8 @@ def error_consistency(
         distribution or has margins of at most 1.
     model : "copying" or pymc.Model
         Generative model: `alikely.models.copying` or, for MCMC, a custom model of these pairs with
-        the variable ``error_consistency`` (pair). A custom model must contain the data in some
-        layout: the cells of each pair, or the correctness of both observers by trial.
+        the variable ``error_consistency`` (pair). A custom model must contain the data: the cells
+        of each pair, or the correctness of both observers by trial.
     cluster : str, optional
         Trial coordinate that defines clusters, for example ``"item"``. Clusters, not trials, are
         the sampling units of standard errors, bootstrap, posterior and null test. Default: items,
@@ -266,8 +266,8 @@ def misclassification_agreement(
         Aligned responses with class labels, or a table from `alikely.data.joint_correctness` with
         ``labels=True``.
     pairs, by : str or sequence, and {"condition", "dataset"} or None
-        As in `error_consistency`. In single conditions, joint errors are often few and intervals
-        therefore wide.
+        As in `error_consistency`. Within single conditions, joint errors are often few, so
+        intervals are wide.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error with the label ``(no response)``, or to drop
         the trial from that observer's pairs.
@@ -277,7 +277,7 @@ def misclassification_agreement(
     Returns
     -------
     Result
-        One entry per pair and group of trials, with two more columns: ``n_joint_errors``, and
+        One entry per pair and group of trials, with two additional columns: ``n_joint_errors``, and
         ``expected``, the agreement expected from the true classes alone. The latter is above 0 if
         certain errors are typical of certain classes.
 
@@ -294,9 +294,9 @@ def misclassification_agreement(
     Intervals describe the agreement in the population of joint errors from which the trials are
     sampled. The published estimate computes chance agreement from products of marginal proportions,
     in which every joint error is also paired with itself. The estimate is therefore too low if
-    joint errors are few and agreement is high. The posterior draws compute chance agreement over
-    different joint errors, and their median is then above the estimate. Analytic and bootstrap
-    intervals are centered on the estimate.
+    joint errors are few and agreement is high. In posterior draws, chance agreement is computed
+    over pairs of different joint errors, so their median is then above the estimate. Analytic and
+    bootstrap intervals are centered on the estimate.
 
     If both observers give the same incorrect label on all joint errors, the estimate is undefined,
     and a note is added. The posterior is then wide, because it allows for other labels. Without
@@ -470,8 +470,8 @@ def decision_margin_consistency(
         first. To compare only groups of observers, omit `margins`.
     pairs : str, sequence of str, or sequence of (str, str)
         Pairs of systems, in the format of `error_consistency`. Every observer with margins is a
-        system. Other observers with the same label `group` are pooled into one system, which has
-        this label as its name.
+        system. Other observers with the same label `group` are pooled into one system, named by
+        this label.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. Pooling conditions of unequal difficulty
         inflates the correlation.
@@ -479,7 +479,7 @@ def decision_margin_consistency(
         Label that defines groups of observers without margins: ``"kind"``, a label of the observers
         in the trials, or ``"observer"`` (no pooling).
     n_alternatives : int, optional
-        Number of response alternatives of the task. Default: the number of classes in the trials.
+        Number of response alternatives in the task. Default: the number of classes in the trials.
     model : {"moments", "strengths"}
         Noise correction of the correlation:
 
@@ -496,7 +496,7 @@ def decision_margin_consistency(
     n_resamples : int
         Number of bootstrap replicates of items. 0 disables them.
     n_draws : int
-        Number of draws of the noise-corrected correlation. 0 disables them.
+        Number of posterior draws of the noise-corrected correlation. 0 disables them.
     cluster : str, optional
         Item column that defines clusters of dependent items, such as ``"template"`` (read with
         ``item_columns=``). Clusters are the sampling units of standard errors, bootstrap,
@@ -524,7 +524,7 @@ def decision_margin_consistency(
           (observers differ by item) and ``p_classes``; ``note`` reports the relevant ones
         - ``result.data["ceilings"]``: reliability of each group with its interval
         - ``result.data["strengths"]``, with ``"strengths"``: posterior mean and standard deviation
-          of item strengths for each entry of a model
+          of item strengths for each entry with a model
 
     Raises
     ------
@@ -596,7 +596,7 @@ def agreement(
         Aligned ratings with class labels. Agreement does not depend on the true classes, but EC and
         accuracies do.
     coefficient : str or Metric
-        Name of the coefficient, or a custom metric of ratings:
+        Name of the coefficient, or a custom metric for ratings:
 
         - ``"cohen_kappa"`` [C60]_, or ``"conger_kappa"`` [C80]_ for more than two readers
         - ``"fleiss_kappa"`` [F71]_, which is Scott's pi (``"scott_pi"``) for two readers

@@ -98,9 +98,9 @@ class Result:
           grouped by these, and by ``order`` ("a, b" and "b, a") if the metric is not symmetric.
           ``answers`` contains the responses as bits.
         - Scores: ``estimates`` (level, system), where systems are the models, ``human-human`` and
-          ``ceiling`` (of the data sets with models). ``decomposition``: components of the variance
-          of analytic intervals. ``bootstrap``: ``images, observers, both`` (resample, level,
-          system). ``posterior``: ``score`` (chain, draw, level, system).
+          ``ceiling`` (of the data sets with models). ``decomposition``: variance components of
+          analytic intervals. ``bootstrap``: ``images, observers, both`` (resample, level, system).
+          ``posterior``: ``score`` (chain, draw, level, system).
     trials : Trials, optional
         The analyzed trials, if later analyses need them. Trials are not saved to files.
 
@@ -232,11 +232,11 @@ class Result:
     ) -> pd.DataFrame | Any:
         """List the estimates with their intervals, one row per pair, or per level and system.
 
-        By default, each row has one interval, by the method that is recommended for the metric. For
-        pairs, this is the posterior interval if the posterior describes the same quantity and
-        accounts for clusters. For scores, it is the analytic interval. Pairs have one test against
-        independent observers, ``p_null``. The false-positive rate of ``p_null`` is closer to the
-        nominal rate than that of Fisher's exact test.
+        By default, each row has one interval, computed by the method recommended for the metric.
+        For pairs, this is the posterior interval if the posterior describes the same quantity as
+        the estimate and accounts for clusters. For scores, it is the analytic interval. Pairs have
+        one test against independent observers, ``p_null``. The false-positive rate of ``p_null`` is
+        closer to the nominal rate than that of Fisher's exact test.
 
         Parameters
         ----------
@@ -274,7 +274,7 @@ class Result:
         Returns
         -------
         pandas.DataFrame
-            A table of the requested kind. Columns for pairs:
+            A table in the format `as_`. Columns for pairs:
 
             - ``dataset, condition, observer_a, observer_b``
             - ``n_trials, accuracy_a, accuracy_b, estimate, se``
@@ -369,14 +369,15 @@ class Result:
               differ from independent observers after adjustment for multiple comparisons.
             - For scores: the lowest and the highest score, the human-human consistency, and the
               number of differences that are significant after adjustment.
-            - For a mean or a difference: the estimate, its interval, and whether that excludes 0.
+            - For a mean or a difference: the estimate, its interval, and whether the interval
+              excludes 0.
 
             Notes, if any, are added at the end.
 
         Raises
         ------
         ValueError
-            If the result has no such interval, an option is out of range, or a selection matches
+            If the interval is not available, an option is out of range, or a selection matches
             nothing.
 
         Examples
@@ -505,7 +506,7 @@ class Result:
         Raises
         ------
         ValueError
-            If the result has no such draws.
+            If these draws are not available.
         """
         found: NDArray[np.floating] = self._call(
             "draws", method=method, generalize_to=generalize_to, level=level

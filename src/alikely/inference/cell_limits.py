@@ -229,15 +229,15 @@ def option_limits(
     probabilities: Sequence[float] = (0.025, 0.5, 0.975),
     prior: Prior | None = None,
 ) -> Floats:
-    """Compute posterior quantiles of discrete `kappa_p` by a Cornish-Fisher expansion.
+    """Compute posterior quantiles of discrete `kappa_p` with a Cornish-Fisher expansion.
 
     The posterior is a Dirichlet distribution over five cells, `FIVE_CELLS`, which is equivalent to
     four independent Beta variables. The first three are the accuracy of the first observer, and the
-    accuracies of the second given a correct and given an incorrect first response. The fourth is
-    the proportion of joint errors with equal responses. The cumulants of their logits are known
-    exactly. Gauss-Hermite nodes for each logit, placed by the Cornish-Fisher expansion [CF38]_,
-    give four moments of the Fisher z transform of kappa_p, and the same expansion gives its
-    quantiles. For pairs with a cell below 5, quantiles are computed from 40,000 draws.
+    accuracies of the second observer given a correct or an incorrect response of the first. The
+    fourth is the proportion of joint errors with equal responses. The cumulants of their logits are
+    known exactly. Gauss-Hermite nodes for each logit, placed by the Cornish-Fisher expansion
+    [CF38]_, give four moments of the Fisher z transform of kappa_p, and the same expansion gives
+    its quantiles. For pairs with a cell below 5, quantiles are computed from 40,000 draws.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def option_limits(
     probabilities : sequence of float
         Probabilities of the quantiles, in (0, 1).
     prior : mapping or sequence of four numbers, optional
-        Dirichlet prior on the cells of correctness, as in `alikely.error_consistency`. The prior
+        Dirichlet prior on the correctness cells, as in `alikely.error_consistency`. The prior
         weight of joint errors is divided between equal and different responses in the proportions
         expected by chance.
 
@@ -266,7 +266,7 @@ def option_limits(
 
     Notes
     -----
-    Compared with 400,000 draws, tail probabilities are off by at most 0.0008 for 95% limits and by
+    Compared with 400,000 draws, tail probabilities differ by at most 0.0008 for 95% limits and by
     at most 0.0025 for the median. The comparison used 216 tables (30 to 12,000 questions, two to
     ten options) with a count of at least 5 in each cell.
 

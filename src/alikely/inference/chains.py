@@ -48,7 +48,7 @@ FIRMER = "take firmer priors"
 
 
 class SamplingWarning(UserWarning):
-    """Warning that MCMC chains diverged or did not converge."""
+    """Warning that MCMC had divergent transitions or did not converge."""
 
 
 def nuts(
@@ -66,7 +66,7 @@ def nuts(
     Parameters
     ----------
     model : pymc.Model
-        A model of `alikely.models`, extended or not, or any other PyMC model.
+        A model from `alikely.models`, extended or not, or any other PyMC model.
     n_draws : int
         Total number of draws to keep from 4 chains.
     tune : int

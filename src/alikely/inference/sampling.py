@@ -85,7 +85,7 @@ def posterior(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     metric : Metric
-        Metric of correctness to evaluate at each draw, in addition to error consistency and copy
+        Correctness metric to evaluate at each draw, in addition to error consistency and copy
         probability.
     model : "copying" or pymc.Model
         Generative model for MCMC: `alikely.models.copying`, or a custom model of these pairs that
@@ -93,7 +93,7 @@ def posterior(
     include : "all" or sequence of str
         Groups to add. ``["log_likelihood"]``: the log likelihood of every trial of every entry,
         for `arviz.loo`, or of the observed values if a custom model has no multinomial likelihood
-        of the cells (pair, cell). Other groups need MCMC, as in `alikely.inference.nuts`.
+        for the cells (pair, cell). Other groups require MCMC, as in `alikely.inference.nuts`.
     cluster : str, optional
         Trial coordinate that defines clusters, such as ``"item"``. In the joint posterior, all
         trials of a cluster have the same weight in a draw. Other posteriors treat trials as

@@ -72,9 +72,9 @@ def fit_observers(
     trials : Trials
         Responses of one data set; select it with `alikely.Trials.select`.
     kind : str
-        Kind of the observers.
+        Kind of observer to analyze.
     n_alternatives : int, optional
-        Number of alternatives of the task. Default: the number of classes.
+        Number of response alternatives in the task. Default: the number of classes.
     components : {"auto", "all", "shared"}
         As in `alikely.models.observer_margins`. Without repeated items, stable deviations of an
         observer cannot be separated from noise, so ``"all"`` raises an error.
@@ -247,8 +247,8 @@ def explained_consistency(
 
     Notes
     -----
-    Without repeats, stable deviations are part of the noise. Predictions for pairs of observers are
-    then still valid, but not those for an observer paired with itself.
+    Without repeats, stable deviations are part of the noise. Predictions are then valid for pairs
+    of observers, but not for an observer paired with itself.
     """
     ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")

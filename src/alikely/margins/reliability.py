@@ -108,11 +108,11 @@ def split_half_reliability(
     that depends only on covariances between different participants. The deviations of the
     replicates, on Fisher's z scale [F21]_, are added to the reliability.
 
-    Tables are incomplete if participants saw different lists, responses are missing, or only some
-    items are repeated. Responses then have equal weights, differences between the means of
-    observers are removed by least squares, and items are compared within lists. The result is then
-    the reliability of deviations from list means. Halves are formed, and participants and items are
-    resampled, within each list.
+    Tables are incomplete if participants saw different lists of items, responses are missing, or
+    only some items are repeated. Responses then have equal weights, differences between the means
+    of observers are removed by least squares, and items are compared within lists. The result is
+    then the reliability of deviations from list means. Halves are formed, and participants and
+    items are resampled, within each list.
 
     Examples
     --------
@@ -329,7 +329,7 @@ def self_consistency(
         Trials with items that are repeated for at least some observers, or an array of 1 (correct),
         0 (incorrect) and NaN (missing repeat).
     kind : str, optional
-        Kind of the observers, if `answers` contains trials. Default: all observers.
+        Kind of observer to analyze, if `answers` contains trials. Default: all observers.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error or to exclude it, if `answers` contains
         trials.

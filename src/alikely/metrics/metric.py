@@ -146,7 +146,7 @@ class Metric:
     alongside : tuple of str
         Variables of a result that tables show next to the estimate, if available.
     derived : mapping of str to callable
-        Mapping from column names to functions of the cells of correctness ``(..., 4)``. Tables show
+        Mapping from column names to functions of the correctness cells ``(..., 4)``. Tables show
         these columns next to the estimate. For benchmark scores, tables show the means of these
         columns.
     draws : str
@@ -155,7 +155,7 @@ class Metric:
         ``""`` for no posterior. Default: determined by `counts`.
     limits : {"kappa", "options", ""}
         Posterior limits that are computed from counts, without draws: ``"kappa"`` for Cohen's
-        kappa, from the cells of correctness; ``"options"`` for discrete `kappa_p` in matrices, from
+        kappa, from the correctness cells; ``"options"`` for discrete `kappa_p` in matrices, from
         `all_pairs`; ``""`` for none.
     posterior_label : str
         Heading of the posterior interval in tables, if it describes another quantity.
@@ -177,9 +177,9 @@ class Metric:
         errors (`errors.distinct_agreement`). In products of marginal proportions, each joint error
         is also paired with itself.
     all_pairs : callable, optional
-        For metrics other than metrics of correctness: function that `alikely.pairwise_matrix`
-        applies to the responses of many observers, as returned by `alikely.data.tables.answers`.
-        The function returns matrices (observer, observer):
+        For metrics other than correctness metrics: function that `alikely.pairwise_matrix` applies
+        to the responses of many observers, as returned by `alikely.data.tables.answers`. The
+        function returns matrices (observer, observer):
 
         - ``estimate``, ``se`` and further variables
         - ``n_used``, if estimates are based on fewer trials than both observers responded to
@@ -281,7 +281,7 @@ class Metric:
 
     @property
     def recommended(self) -> tuple[str, ...]:
-        """Interval methods, the best first; tables show the first one that is available."""
+        """Interval methods in order of preference; tables show the first one that is available."""
         return RECOMMENDED[self.posterior_label != "posterior" :]
 
     @property
@@ -300,7 +300,7 @@ class Metric:
         return way(self.value, array)
 
     def influence(self, sums: Any) -> Floats:
-        """Compute each kind of trial's influence: its derivative times the number of trials."""
+        """Compute the influence of each kind of trial: derivative times number of trials."""
         array = np.asarray(sums, dtype=np.float64)
         return np.asarray(array.sum(axis=-1, keepdims=True) * self.derivative(array))
 
@@ -476,8 +476,8 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
     ValueError
         If another metric already has this name.
     ValueError
-        If a function of cells returns infinite values or an array of the wrong shape. If its value
-        depends on the scale of the cells, or has a kink but no gradient.
+        If a function of cells returns infinite values or an array of the wrong shape. If the
+        function depends on the scale of the cells, or has a kink and no gradient is given.
 
     Examples
     --------

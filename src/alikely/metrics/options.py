@@ -165,7 +165,7 @@ class CapaMatrices(NamedTuple):
 def capa_matrices(
     values: ArrayLike, truth: ArrayLike, n_options: ArrayLike | None = None
 ) -> CapaMatrices:
-    """Compute the chance-adjusted agreement of all pairs of systems by matrix products [G25]_.
+    """Compute the chance-adjusted agreement of all pairs of systems with matrix products [G25]_.
 
     Parameters
     ----------

@@ -77,9 +77,9 @@ def spectrum(
     covariates : mapping of str to table, optional
         Covariates of each ``"condition"`` or ``"human"``, in tables whose rows are named by the
         indices of conditions or humans. Columns and names of variables are as in
-        `alikely.models.cohort`. Covariates of conditions affect ``logit_accuracy``
-        (``logit_accuracy_contrast``); regimes then describe the residual difficulty. Covariates of
-        humans affect ability in logits (``ability_age``).
+        `alikely.models.cohort`. Condition covariates affect ``logit_accuracy``
+        (``logit_accuracy_contrast``); regimes then describe the residual difficulty. Human
+        covariates affect ability on the logit scale (``ability_age``).
     priors : mapping, optional
         Priors by name, such as ``{"regime_sd": pm.LogNormal.dist(-1, 0.3)}`` or
         ``{"regime_sd": (-1.0, 0.3)}``; see `alikely.models.copying`.
@@ -97,7 +97,7 @@ def spectrum(
           accuracies in the reference
         - ``latent_reference_sd``: the standard deviation without binomial noise
         - ``delta`` (condition), ``regime_delta`` (regime): Glass's delta [G76]_ of a condition for
-          an average person, and Glass's delta of the mean of a regime
+          an average person, and of a regime mean
         - ``logit_accuracy_told`` (condition), ``ability_told`` (person): contributions of
           covariates
         - likelihood ``observed_right`` (entry)

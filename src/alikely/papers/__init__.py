@@ -1,4 +1,4 @@
-"""Functions for figures of the five papers: cue bias, families, printed leaderboards and maps."""
+"""Functions for analyses in published papers: cue bias, families, leaderboards and maps."""
 
 from __future__ import annotations
 

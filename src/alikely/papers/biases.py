@@ -100,8 +100,8 @@ def cue_bias(
     Missing responses and responses with a third class do not count as decisions. Items that an
     observer was not shown are excluded for that observer.
 
-    In 400 simulated experiments (80 conflicts), coverage for one observer was 0.955 (analytic),
-    0.938 (bootstrap) and 0.955 (posterior; nominal 0.95, SE 0.011).
+    In 400 simulated experiments with 80 conflicting items, coverage for one observer was 0.955
+    (analytic), 0.938 (bootstrap) and 0.955 (posterior; nominal 0.95, SE 0.011).
 
     Examples
     --------

@@ -59,7 +59,7 @@ def family_tests(
     n_permutations: int = 10_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Test whether models of the same family have more similar profiles than expected [A01]_.
+    """Test whether models of a family have more similar profiles than expected by chance [A01]_.
 
     The profile of a model is its agreement with humans in each condition of a regime, measured by
     all metrics of the alignment.
@@ -86,7 +86,7 @@ def family_tests(
         - ``regime`` (if given), ``n_conditions`` (number of tested conditions) and ``n_undefined``
           (number of conditions excluded because a metric is undefined for a model)
         - ``hypothesis``: ``H1`` (families), ``H1 within super-families`` (families, with labels
-          shuffled within super-families), ``H2`` (super-families), or ``H1 in NAME`` (only the
+          permuted within super-families), ``H2`` (super-families), or ``H1 in NAME`` (only the
           families and models of one super-family)
         - ``statistic``: mean distance between members of a family, in units of agreement
         - ``null_mean``, ``null_sd``: mean and standard deviation of the statistic over permutations
@@ -524,7 +524,7 @@ def family_scores(
           these are excluded
         - ``z``, ``sd``: mean and standard deviation of the standardized values
         - ``p_value``: two-sided p-value: probability that ``z`` is at least as far from 0 for
-          shuffled families, in ``[1 / (n_permutations + 1), 1]``
+          permuted family labels, in ``[1 / (n_permutations + 1), 1]``
         - ``p_value_bh``: p-value adjusted over all rows
 
     Raises

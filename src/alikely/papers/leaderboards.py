@@ -62,7 +62,7 @@ def reconstruct_leaderboard(
     n_samples: int = 1_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Reconstruct the intervals and ranks of models on a leaderboard from printed scores [K25]_.
+    """Reconstruct the intervals and ranks of models on a leaderboard from published scores [K25]_.
 
     Parameters
     ----------
@@ -70,11 +70,11 @@ def reconstruct_leaderboard(
         One row per model and condition, with columns ``system, dataset, condition, score``. All
         models must have scores in the same conditions. ``condition`` can be omitted if each data
         set has only one condition. Scores are error consistencies divided by the human-human value
-        of the condition.
+        for the condition.
     human_trials : Trials
         Responses of the humans that define the ceilings, in these conditions. Models are ignored.
     humans : str
-        Kind of the humans.
+        Observer kind to treat as humans.
     n_samples : int
         Number of simulated experiments, at least 100.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -94,7 +94,7 @@ def reconstruct_leaderboard(
         - ``rank_lb``, ``rank_ub``: limits of the simultaneous confidence set [MRSW24]_
         - ``width_over_shared``: width of the interval divided by its width under ``"shared
           trials"``
-        - ``infeasible``: number of conditions in which no accuracy is compatible with the printed
+        - ``infeasible``: number of conditions in which no accuracy is compatible with the published
           score for every human
 
     Raises
@@ -116,12 +116,12 @@ def reconstruct_leaderboard(
     With separate trials, the noise in the model's responses is wrongly averaged over humans. We
     checked this with 22 models on 6 data sets of the model-vs-human benchmark. Intervals computed
     from the trials had a half-width of 0.0191 for new images. The schemes gave half-widths of
-    0.0119 (pairs), 0.0081 (optimistic) and 0.0203 (shared), with coverages of 0.78, 0.59 and 0.96
+    0.0119 (pairs), 0.0081 (optimistic) and 0.0203 (shared), with coverage of 0.78, 0.59 and 0.96
     (nominal 0.95).
 
     No scheme takes into account that all models saw the same images, so rank sets treat the
     sampling errors of models as independent. Near ceiling accuracy, replicates are biased, so
-    intervals are centered on the printed score rather than on the mean of the replicates.
+    intervals are centered on the published score rather than on the mean of the replicates.
 
     Examples
     --------
@@ -263,16 +263,17 @@ def reconstruct_score(
     n_samples: int = 2_000,
     rng: RandomState = None,
 ) -> Reconstruction:
-    """Reconstruct the interval of a model's mean error consistency from printed scores [K25]_.
+    """Reconstruct the interval for a model's mean error consistency from published scores [K25]_.
 
-    Leaderboards print one score per condition, without trials. The accuracies of humans limit the
-    possible accuracies of the model. Given an assumed accuracy, trials can be simulated and scored.
+    Leaderboards report one score per condition, without trials. The scores and the human accuracies
+    limit the possible accuracies of the model. Given an assumed accuracy, trials can be simulated
+    and scored.
 
     Parameters
     ----------
     ceiling_normalized : array_like, shape (condition,)
-        Error consistency divided by the ceiling. Leaderboards print the absolute value, so the sign
-        of a score near 0 is unknown.
+        Error consistency divided by the ceiling. Leaderboards report the absolute value, so the
+        sign of a score near 0 is unknown.
     ceiling : array_like, shape (condition,)
         Human-human error consistency, in (0, 1).
     human_accuracy : array_like, shape (condition, human)

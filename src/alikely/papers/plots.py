@@ -60,7 +60,7 @@ def plot_radar(
     families : mapping, pandas.Series or xarray.DataArray
         Family of each model.
     metric : str
-        Metric to draw.
+        Metric to plot.
     ax : matplotlib.axes.Axes, optional
         Polar axes to draw on. Default: a new figure.
 
@@ -223,7 +223,7 @@ def plot_condition_map(
     Notes
     -----
     The units of the axes and the distances between clusters have no meaning. scikit-learn squares
-    the distances, as t-SNE requires, so similar conditions are drawn even closer together.
+    the distances, as t-SNE requires, so similar conditions appear even closer together.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Plan the numbers of trials, observers and items for a width, a power or an assurance."""
+"""Plan numbers of trials, observers and items for a given interval width, power or assurance."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def items_for_agreement(
         True value of the coefficient, below 1. The smallest possible value is that for readers
         whose ratings are independent given the class frequencies.
     width : array_like, optional
-        Width of the interval, in (0, 2]. `value` and `width` broadcast.
+        Width of the interval, in (0, 2]. `value` and `width` are broadcast.
     n_items : array_like of int, optional
         Number of items, at least 2. Use this instead of `width`.
     coefficient : str
@@ -108,9 +108,9 @@ def items_for_agreement(
     Notes
     -----
     The class probabilities of each item are drawn from a Dirichlet distribution with mean `shares`,
-    and every reader's rating of the item is drawn from these probabilities [M62]_. With two classes
-    this is the common-correlation model [DE92]_. The influence function of the coefficient is
-    evaluated for every rating pattern. The variance of the influence divided by `n_items` is the
+    and every reader's rating of the item is drawn from these probabilities [M62]_. With two
+    classes, this is the common-correlation model [DE92]_. The influence function of the coefficient
+    is evaluated for every rating pattern. The variance of the influence divided by `n_items` is the
     squared standard error [G08]_. Intervals are computed on the logit scale, as in
     `alikely.agreement`. In about half of all studies, the interval is wider than planned. With more
     than two readers, standard errors also depend on the higher-order dependence between readers.

@@ -677,7 +677,7 @@ def choose_images(
     shown: Collection[str] = (),
     rng: RandomState = None,
 ) -> StimulusPlan:
-    """Choose the images that are most informative about the consistency of models with humans.
+    """Choose the images that are most informative about the consistency between models and humans.
 
     The choice is based on the models' responses, because it costs little to show every image to the
     models. Images on which models agree carry little information about which model is closer to
@@ -698,12 +698,12 @@ def choose_images(
         - ``"all pairs"`` or ``"ranking"``: differences between all pairs of models
         - ``"A"``: error consistency of one model
 
-        With one or two models, images are drawn from strata defined by the models' responses
-        [N34]_, and a posterior is available for the estimates. With more models, images are drawn
+        With one or two models, images are sampled from strata defined by the models' responses
+        [N34]_, and a posterior is available for the estimates. With more models, images are sampled
         with probability proportional to size, and weighted [SSW92]_.
     models : str or sequence of str
-        Kind of the models, or their names. The difficulty of images is estimated from all of these
-        models.
+        Observer kind of the models, or their names. The difficulty of images is estimated from all
+        of these models.
     n_humans : int, optional
         Number of participants, each of whom sees a separate list of images. Separate lists make the
         mean over participants more precise, but participants then have few images in common.
@@ -711,9 +711,9 @@ def choose_images(
     by_class : bool
         Whether to balance the true classes, as far as strata or inclusion probabilities allow.
     uniform_fraction : float, optional
-        Proportion of the sample that is drawn regardless of how informative the images are, in [0,
-        1]. These draws add images of typical difficulty. Default: 0.15 if images are drawn with
-        probability proportional to size, otherwise 0.
+        Proportion of images that are sampled regardless of how informative they are, in [0, 1].
+        This adds images of typical difficulty. Default: 0.15 if images are sampled with probability
+        proportional to size, otherwise 0.
     shown : collection of str
         Items to exclude because participants have already seen them.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -832,11 +832,11 @@ class StimulusPlan:
         One row per condition and ``design`` (``random``, ``chosen``, ``all``), with columns
 
         - ``n_images``: number of images
-        - ``se_pool``, ``se_images``: expected standard errors for one human, generalizing to the
-          images of the pool or to new images (root mean square over contrasts)
+        - ``se_pool``, ``se_images``: expected standard errors for one human that generalize to the
+          images in the pool or to new images (root mean square over contrasts)
         - ``trials_saved``: number of random images that give the same precision as one chosen image
 
-        The table is computed from the responses of models alone; `simulate` is more accurate.
+        The table is computed only from model responses; `simulate` is more accurate.
     target : str
         Estimand of the plan.
     notes : tuple of str
@@ -919,13 +919,13 @@ class StimulusPlan:
         )
 
     def precision(self, numbers: Sequence[int]) -> pd.DataFrame:
-        """Compute the expected standard errors of the same plan with other numbers of images.
+        """Compute the expected standard errors for the same plan with other numbers of images.
 
         Parameters
         ----------
         numbers : sequence of int
-            Numbers of images in each condition. Numbers that are impossible for a pool or its
-            strata are skipped.
+            Numbers of images in each condition. Numbers that a pool or its strata do not allow are
+            skipped.
 
         Returns
         -------
@@ -953,7 +953,7 @@ class StimulusPlan:
         return pd.concat(tables, ignore_index=True)
 
     def sizes(self) -> pd.DataFrame:
-        """Tabulate how informative each image of the pool is.
+        """Tabulate how informative each image in the pool is.
 
         Returns
         -------
@@ -1002,7 +1002,7 @@ class StimulusPlan:
         """Simulate the plan with artificial humans.
 
         `difficulty_correlation` is the correlation between the difficulty of images for humans and
-        for models. Intervals generalize to the images of the pool.
+        for models. Intervals generalize to the images in the pool.
 
         Parameters
         ----------
@@ -1094,7 +1094,7 @@ def choose_conditions(
     n_splits: int = 20,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Choose the conditions in which error consistency with humans best separates models [K25]_.
+    """Choose the conditions in which error consistency with humans separates models best [K25]_.
 
     Conditions are added one at a time; each step adds the condition that increases the separation
     most [NWF78]_. A choice looks better on the data used to make it than on new data. The choice is
@@ -1107,7 +1107,7 @@ def choose_conditions(
     n_conditions : int, optional
         Number of conditions to choose. Default: all.
     models, humans : str
-        Kinds of the observers.
+        Observer kinds to treat as models and as humans.
     n_splits : int
         Number of random splits, at least 2.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -1140,12 +1140,12 @@ def choose_conditions(
 
     Notes
     -----
-    The separation of a set is the variance of the models' mean scores, divided by half the mean
-    variance of their differences for new images. The separation is a squared signal-to-noise ratio,
-    whose expected value is 1 if there is only noise. The noise includes the variance due to the
-    sampling of images, but not of humans. A model without errors in a condition has an error
-    consistency of 0 with all humans, without sampling variance. Conditions with accuracies near 1
-    therefore appear more informative than they are.
+    The separation in a set of conditions is the variance of the models' mean scores, divided by
+    half the mean variance of their differences for new images. The separation is a squared
+    signal-to-noise ratio, whose expected value is 1 if there is only noise. The noise includes the
+    variance due to the sampling of images, but not of humans. A model without errors in a condition
+    has an error consistency of 0 with all humans, without sampling variance. Conditions with
+    accuracies near 1 therefore appear more informative than they are.
 
     Examples
     --------

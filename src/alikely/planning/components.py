@@ -80,10 +80,10 @@ def variance_components(
     """Estimate the variance components of a mean: humans, images and their interaction [CGR72]_.
 
     The mean is a model's mean error consistency with humans, or the mean over pairs of humans (the
-    human-human consistency). In the latter, each human is part of several pairs, so the design is a
-    round robin [WK79]_ and the mean is a U-statistic [H48]_. Variance components are estimated from
-    mean squares of the influence of single trials, minus the components of lower levels. Negative
-    estimates are not set to 0.
+    human-human consistency). For pairs of humans, each human is part of several pairs, so the
+    design is a round robin [WK79]_ and the mean is a U-statistic [H48]_. Variance components are
+    estimated from mean squares of the influence of individual trials, minus the components of lower
+    levels. Negative estimates are not set to 0.
 
     Parameters
     ----------
@@ -91,11 +91,11 @@ def variance_components(
         Data from a pilot study in which all observers of a data set responded to the same trials.
         Items with the same label are repeats.
     models, humans : str
-        Kind of the observers to score, and kind of the observers with which they are compared.
+        Kind of observer to score, and kind of observer to compare it with.
     metric : str or Metric
-        Any metric for trials. Values are first averaged over conditions. For directed metrics, the
-        human is the reference for the model, and the value for two humans is the mean of both
-        directions.
+        Any metric computed from trials. Values are first averaged over conditions. For directed
+        metrics, the human is the reference for the model, and the value for two humans is the mean
+        of both directions.
     no_response : {"error", "drop"}
         As in `alikely.benchmark_scores`.
 
@@ -107,9 +107,9 @@ def variance_components(
         - ``mean``: mean of the metric
         - ``n_observers``, ``n_conditions``, ``n_repeats``: numbers in the pilot
         - ``n_images``: number of images in each condition
-        - ``observers``, ``observer_pairs``: variances, between humans and between pairs of humans,
-          of the mean over conditions
-        - ``images``, ``observer_images``, ``pair_images``: variances for one trial of one
+        - ``observers``, ``observer_pairs``: variances of the mean over conditions, between humans
+          and between pairs of humans
+        - ``images``, ``observer_images``, ``pair_images``: variances for one trial in one
           condition; without repeats, they include trial-by-trial variability
         - ``observer_noise``, ``pair_noise``: the parts of the variance for one trial that repeats
           reduce (NaN without repeats)
@@ -174,7 +174,7 @@ def expected_errors(
 
     The interval is the analytic interval of `alikely.benchmark_scores` for new humans and new
     images. This interval uses quantiles of Student's *t* distribution, with few degrees of freedom
-    if the study has few humans and they differ. The design with the smallest standard error
+    if there are few humans who differ from one another. The design with the smallest standard error
     therefore need not have the narrowest interval. With accuracies near 1, intervals are wider than
     planned, because the plan ignores pseudocounts.
 
@@ -189,7 +189,7 @@ def expected_errors(
     n_images : array_like of int
         Number of images in each condition, at least 2.
     n_repeats : array_like of int
-        Number of times that each human sees each image. These three arguments broadcast.
+        Number of times that each human sees each image. These three arguments are broadcast.
     ci_prob : float
         Probability level of the interval, in (0, 1).
 
@@ -295,8 +295,8 @@ def best_design(
     Parameters
     ----------
     components : pandas.DataFrame
-        As in `expected_errors`. If there are several rows, the root mean squares of standard errors
-        and widths over rows are used.
+        As in `expected_errors`. With several rows, standard errors and widths are root mean squares
+        over rows.
     budget : float
         Maximum total cost of the study, in the same unit as the other costs.
     cost_per_trial : float
@@ -487,10 +487,10 @@ def plan_reader_study(
     study : Result
         Pilot study, as returned by `alikely.benchmark.reader_study`.
     n_readers, n_cases : array_like of int
-        Number of readers and number of cases, each at least 2. These two arguments broadcast.
+        Number of readers and number of cases, each at least 2. These two arguments are broadcast.
     difference : float, optional
         True difference between two modalities that the study should detect. If the pilot has only
-        one modality, the true mean, which is tested against 0.
+        one modality: the true mean, which is tested against 0.
     ci_prob : float
         Probability level of the interval, in (0, 1). The level of the two-sided test is ``1 -
         ci_prob``.
@@ -522,7 +522,7 @@ def plan_reader_study(
     interval is computed as in `alikely.benchmark.reader_study` [H07]_. With few readers, variance
     estimates and widths vary strongly from study to study, so the pilot's interval may be much
     narrower or wider than average. If the pilot is small, it provides little information about the
-    variance between readers; ``power_lb`` and ``power_ub`` are then far apart.
+    variance between readers; ``power_lb`` and ``power_ub`` then differ widely.
 
     Examples
     --------
@@ -616,12 +616,12 @@ def plan_repeats(
     Parameters
     ----------
     result : Result
-        Result of a metric of correctness, such as error consistency, on trials with repeats.
+        Result for a correctness metric, such as error consistency, from trials with repeats.
     n_repeats_a, n_repeats_b : array_like of int
         Number of responses of the first and of the second observer to each item, at least 1. The
-        two arguments broadcast. By default, `n_repeats_b` equals `n_repeats_a`.
+        two arguments are broadcast. By default, `n_repeats_b` equals `n_repeats_a`.
     n_items : int, optional
-        Number of items of the new study, at least 2. Default: as in the pilot.
+        Number of items in the new study, at least 2. Default: as in the pilot.
 
     Returns
     -------
@@ -642,8 +642,8 @@ def plan_repeats(
     TypeError
         If `result` is not a `Result` object.
     ValueError
-        If the result has no repeated items, or its metric is not a metric of correctness. If an
-        item occurs in several conditions of a group. If a number is out of range.
+        If the result has no repeated items, or its metric is not a correctness metric. If an item
+        occurs in several conditions of a group. If a number is out of range.
 
     Examples
     --------

@@ -137,13 +137,13 @@ def items_for_margins(
     *,
     n_items: ArrayLike | None = None,
 ) -> pd.DataFrame:
-    """Compute the number of items needed to show that decision-margin consistency is not `against`.
+    """Compute the number of items needed to reject a decision-margin consistency of `against`.
 
     If `n_items` is not given, the function finds the smallest number with the given `power`. Noise
     in the group's responses attenuates `dmc` and `against` by the square root of the reliability
-    [S04]_. Correlations are normally distributed on Fisher's z scale [F21]_, with variance ``1 /
-    (n_items - 3)``. The approximation is valid for normally distributed margins, and nearly valid
-    for other margins without heavy tails.
+    [S04]_. Correlations are assumed to be normally distributed on Fisher's z scale [F21]_, with
+    variance ``1 / (n_items - 3)``. The approximation is valid for normally distributed margins, and
+    nearly valid for other margins without heavy tails.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def items_for_margins(
         Group size, and mean and standard deviation of item accuracies, as in `item_reliability`.
         Give all three or none. By default, the true accuracies are treated as known.
     power : float
-        Power to reach, in (0, 1).
+        Target power, in (0, 1).
     alpha : float
         Significance level of the two-sided test, in (0, 1).
     against : array_like

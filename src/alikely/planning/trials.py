@@ -379,8 +379,8 @@ def trials_for_width(
     ec : array_like
         True error consistency, within the range that is possible given the accuracies.
     width : array_like, optional
-        Target width, in (0, 2]. These four arguments broadcast. To cross two arguments, pass one of
-        them as a column.
+        Target width, in (0, 2]. These four arguments are broadcast. To cross two arguments, pass
+        one of them as a column.
     n_trials : array_like of int, optional
         Numbers of trials, at least 2, whose interval width is computed. Use this instead of
         `width`.
@@ -391,8 +391,7 @@ def trials_for_width(
     ci_prob : float
         Probability level of the interval, in (0, 1).
     metric : str or Metric
-        Metric of correctness. Whatever the metric, `ec` is the error consistency of the two
-        observers.
+        Correctness metric. For every metric, `ec` is the error consistency of the two observers.
     n_coverage : int
         Number of simulated data sets in which the intervals of all methods are also computed. 0
         disables these intervals.
@@ -509,12 +508,12 @@ def trials_for_power(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Find the number of trials needed to show that error consistency is not `against` [C96]_.
+    """Find the number of trials needed to reject an error consistency of `against` [C96]_.
 
     If `against` is 0, the test is Fisher's exact test [F22]_, reported as ``p_fisher`` in
-    summaries. For other values, the test is a score test, which uses the standard error under the
-    null hypothesis and the observed accuracies. Results of analyses do not contain this test, but
-    their intervals show whether a value is excluded.
+    summaries. For other values, the test is a score test, whose standard error is computed under
+    the null hypothesis and given the observed accuracies. Results of analyses do not contain this
+    test, but their intervals show whether a value is excluded.
 
     Parameters
     ----------
@@ -586,7 +585,7 @@ def trials_for_difference(
     n_coverage: int = 0,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Find the number of trials needed to detect a difference between two models' consistencies.
+    """Find the number of trials needed to detect a difference in consistency between two models.
 
     The two consistencies are those of each model with the same human. All observers respond to the
     same trials, so the two estimates are dependent. The joint distribution of correctness is the
@@ -603,7 +602,7 @@ def trials_for_difference(
         Error consistency of the two models with each other. Higher values reduce the number of
         trials. By default, the models are conditionally independent given the human.
     power : array_like
-        Target power, in (0, 1). All array arguments broadcast.
+        Target power, in (0, 1). All array arguments are broadcast.
     alpha : float
         Two-sided significance level, in (0, 1).
     n_coverage, rng
@@ -884,9 +883,9 @@ def plan_from(
     Parameters
     ----------
     source : Result or mapping
-        Result of a pilot study, for any metric. For metrics of correctness, the counts of
-        complete studies are simulated and analyzed with the prior of the pilot. For other metrics,
-        and with ``cluster=``, the posterior draws and the standard error of the pilot are used.
+        Result of a pilot study, for any metric. For correctness metrics, the counts of complete
+        studies are simulated and analyzed with the prior of the pilot. For other metrics, and with
+        ``cluster=``, the posterior draws and the standard error of the pilot are used.
 
         Alternatively, the assumed values of ``accuracy_a``, ``accuracy_b`` and ``ec``. Each is a
         number, a distribution such as ``scipy.stats.beta(30, 10)``, or draws from a distribution.

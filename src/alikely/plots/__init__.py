@@ -1,4 +1,4 @@
-"""Plots: functions that draw a result or a table and return Matplotlib axes."""
+"""Functions that plot a result or a table and return Matplotlib axes."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def kinds_of(plot: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 
 @contextlib.contextmanager
 def column() -> Iterator[None]:
-    """Draw figures that fit one column of a paper: 3.3 inches wide, with 8-point text.
+    """Fit figures to one column of a paper: 3.3 inches wide, with 8-point text.
 
     Panels are stacked, with legends below them. The package's Matplotlib settings apply until the
     context ends.

@@ -44,7 +44,7 @@ def plot_agreement(
 ) -> Any:
     """Plot error consistency with its possible range or a band for independent observers.
 
-    Each kind uses these arguments:
+    Kinds of plot, with their arguments in parentheses:
 
     - ``"agreement"``: observed agreement and error consistency against expected agreement
       [G20]_, with limits and a 95% band for independent observers (`observer_kinds`)
@@ -60,7 +60,8 @@ def plot_agreement(
     kind : {"agreement", "accuracy", "bounds"}
         Kind of plot.
     observer_kinds : mapping or Trials, optional
-        Kind of each observer, or the trials of the analysis. Pairs are colored by their kinds.
+        Kind of each observer, or the trials of the analysis. Pairs are colored by the kinds of
+        their observers.
     ax : matplotlib.axes.Axes, or two of them for ``"agreement"`` and ``"bounds"``, optional
         Axes to draw on. Default: a new figure.
 

@@ -62,9 +62,9 @@ def plot_benchmark(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot model scores with the human ceiling, ranks, or probabilities of having a higher score.
+    """Plot model scores (with the human ceiling), ranks, or probabilities of a higher score.
 
-    Each kind uses these arguments:
+    Kinds of plot, with their arguments in parentheses:
 
     - ``"scores"``: scores with intervals, and the human ceiling with its interval as a band
       (`generalize_to`, `level`, `top`)
@@ -83,9 +83,9 @@ def plot_benchmark(
     generalize_to : {"images", "observers", "both"}, optional
         Population to which intervals generalize. Default: "both".
     level : str, optional
-        Data set to draw, or ``"overall"`` (the default), the mean over data sets.
+        Data set to plot, or ``"overall"`` (the default), the mean over data sets.
     top : int, optional
-        Number of models to draw, starting with the best; the axis label states the total number.
+        Number of models to plot, starting with the best; the axis label states the total number.
         Default: all models, or as many as fit on a page within `column`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness for the rank sets.
@@ -237,7 +237,7 @@ def plot_robustness(
 ) -> Axes:
     """Plot how scores or ranks depend on the data set, the metric or analysis choices.
 
-    Each kind draws one of the tables below, and uses these arguments:
+    Each kind plots one of the tables below; its arguments are in parentheses:
 
     - ``"correlations"``: correlations of scores between data sets. Correlations whose interval
       includes 0 are pale, or marked with a dot in one-column figures with more than 8 data sets
@@ -253,7 +253,7 @@ def plot_robustness(
     kind : {"correlations", "rank_by_metric", "sensitivity"}
         Kind of plot.
     top : int, optional
-        Number of models to draw, starting with the best; the axis label states the total number.
+        Number of models to plot, starting with the best; the axis label states the total number.
         Default: all models, or as many as fit on a page within `column`.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.

@@ -41,7 +41,7 @@ def plot_calibration(
 ) -> Any:
     """Plot the results of simulation-based calibration or of a coverage study.
 
-    Each kind uses these arguments, and the first two kinds draw a panel for each quantity:
+    Kinds of plot, with their arguments in parentheses (the first two have a panel per quantity):
 
     - ``"ranks"``: distribution of the ranks minus the uniform distribution, with its simultaneous
       band [SBV22]_. A curve with a maximum on the left and a minimum on the right indicates
@@ -59,7 +59,7 @@ def plot_calibration(
     kind : {"ranks", "recovery", "coverage"}
         Kind of plot.
     methods : sequence of str, optional
-        Names of the methods to draw. Default: posterior, bootstrap and wald.
+        Names of the methods to plot. Default: posterior, bootstrap and wald.
     x : str, optional
         Column of the settings to show on the x axis. Default "n_trials".
     ax : matplotlib.axes.Axes, optional

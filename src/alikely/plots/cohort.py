@@ -27,7 +27,7 @@ def plot_cohort(
 ) -> Axes:
     """Plot the fit of the cohort copy model, or compare groups of models or conditions.
 
-    Each kind uses these arguments:
+    Kinds of plot, with their arguments in parentheses:
 
     - ``"fit"``: proportion correct of models against the proportion of humans who are correct, with
       95% predictive bands (`rng`)

@@ -42,19 +42,19 @@ def plot_errors(
 ) -> Any:
     """Plot the errors that observers make, by class.
 
-    Each kind draws a different result and uses these arguments:
+    Each kind plots a different result; its arguments are in parentheses:
 
     - ``"classes"``: divergence between the incorrect responses of two observers for each true
       class, from a result of `alikely.error_similarity` (`pair`). Colors show whether a common
       distribution or separate distributions are more likely; numbers of errors are on the right
     - ``"confusions"``: proportions of responses for each true class, from the matrices of
-      `alikely.estimates.confusion_matrices`; rows sum to 1. At most 6 groups are
-      drawn, 3 in a one-column figure
+      `alikely.estimates.confusion_matrices`; rows sum to 1. At most 6 groups are shown, 3 in a
+      one-column figure
 
     Parameters
     ----------
     data : Result or xarray.DataArray
-        Result or table to draw.
+        Result or table to plot.
     kind : {"classes", "confusions"}
         Kind of plot.
     pair : str, optional

@@ -35,17 +35,17 @@ def plot_intervals(
     Parameters
     ----------
     result : Result
-        Result to draw.
+        Result to plot.
     intervals : sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to draw. Methods that the result does not have, or that are invalid for its metric,
+        Methods to plot. Methods that the result does not have, or that are invalid for its metric,
         are skipped. If no method remains, the first method of the result is drawn.
     which : sequence of str, optional
-        Labels of the entries to draw, from top to bottom. Default: all.
+        Labels of the entries to plot, from top to bottom. Default: all.
     sort : {"estimate", "label"}, optional
         Whether to sort entries by decreasing estimate (undefined estimates last) or by label.
         Default: the order of the result.
     top : int, optional
-        Number of entries to draw after sorting; the title states the total number. Default: all.
+        Number of entries to plot after sorting; the title states the total number. Default: all.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 

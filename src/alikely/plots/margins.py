@@ -45,7 +45,7 @@ def plot_margins(
 ) -> Any:
     """Plot decision-margin consistency, or checks of the generative model for margins.
 
-    Each kind draws a different result and uses these arguments:
+    Each kind plots a different result; its arguments are in parentheses:
 
     - ``"checks"``: proportions correct against margins, residuals by class, and margins against
       normal quantiles, from a result of `alikely.decision_margin_consistency` (`pair`,
@@ -60,13 +60,13 @@ def plot_margins(
     Parameters
     ----------
     data : Result or pandas.DataFrame
-        Result or table to draw.
+        Result or table to plot.
     kind : {"consistency", "checks"}
         Kind of plot.
     pair : int or str, optional
         Position or label of a comparison between a model and a group of observers. Default 0.
     n_alternatives : int, optional
-        Number of alternatives of the task. Default: as in the analysis.
+        Number of response alternatives in the task. Default: as in the analysis.
     ax : matplotlib.axes.Axes, or two for ``"consistency"`` and three for ``"checks"``, optional
         Axes to draw on. Default: a new figure.
 

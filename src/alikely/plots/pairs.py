@@ -50,7 +50,7 @@ def plot_matrix(
     ----------
     result : Result
         Result for any metric. If a pair has several entries, for example one per condition, their
-        unweighted mean is drawn.
+        unweighted mean is shown.
     observer_kinds : mapping or Trials, optional
         Kind or family of each observer, or the trials of the analysis.
     ax : matplotlib.axes.Axes, optional
@@ -70,7 +70,7 @@ def plot_matrix(
     Notes
     -----
     For asymmetric metrics, such as the copy probability, the row is the reference and the column is
-    the other observer. Means are over the defined entries of each pair, so pairs from different
+    the other observer. Means include only the defined entries of each pair, so pairs from different
     data sets have means over different data sets. Metrics that can be positive or negative have a
     diverging color scale, with white at 0. Class-level error similarity has a sequential color
     scale.
@@ -169,7 +169,7 @@ def plot_metrics(
     observer_kinds: Kinds | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot one metric against another for the same pairs, as in Figure 4 of [X25]_.
+    """Plot one metric against another for the same pairs [X25]_.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def plot_plan(
 ) -> Any:
     """Plot the widths, power, designs or chosen images of a planned study.
 
-    Each kind draws a different result and uses these arguments:
+    Each kind plots a different result; its arguments are in parentheses:
 
     - ``"width"``: width of intervals, from a table of `alikely.trials_for_width`, as in
       Figures 3 and 6 of [K25]_ (`x`, `hue`, `references`)
@@ -63,7 +63,7 @@ def plot_plan(
     Parameters
     ----------
     data : pandas.DataFrame or StimulusPlan
-        Table or plan to draw. Simulated widths and powers have open markers.
+        Table or plan to plot. Simulated widths and powers have open markers.
     kind : {"width", "power", "design", "images"}
         Kind of plot.
     x, hue : str, optional
@@ -81,7 +81,7 @@ def plot_plan(
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        Two axes for ``"images"``, otherwise one. The first shows all images of the pool, with
+        Two axes for ``"images"``, otherwise one. The first shows all images in the pool, with
         filled markers for images in the plan. The second shows the expected standard error for one
         observer, with random images and with chosen images.
 

@@ -165,7 +165,7 @@ def plot_alignment(
 ) -> Axes:
     """Plot the alignment of models with humans in each condition.
 
-    Each kind uses these arguments:
+    Kinds of plot, with their arguments in parentheses:
 
     - ``"distortions"``: conditions as dots with intervals, one row per data set, as in Figure 3A of
       [X26]_ (`metric`). Rows with five or more conditions have a violin, which shows the density of
@@ -181,9 +181,9 @@ def plot_alignment(
     kind : {"distortions", "levels"}
         Kind of plot.
     dataset : str, optional
-        Data set to draw, with conditions in the order of the table. Required for ``"levels"``.
+        Data set to plot, with conditions in the order of the table. Required for ``"levels"``.
     metric : str, optional
-        Metric to draw. Default "error_consistency".
+        Metric to plot. Default "error_consistency".
     families : mapping, pandas.Series or xarray.DataArray, optional
         Family of each model, which determines the colors of lines.
     ax : matplotlib.axes.Axes, optional
@@ -355,10 +355,10 @@ def plot_regimes(
     Parameters
     ----------
     table : pandas.DataFrame
-        As returned by `alikely.spectrum.regime_alignment`. Regimes are drawn in the order of the
+        As returned by `alikely.spectrum.regime_alignment`. Regimes are shown in the order of the
         table.
     metric : str
-        Metric to draw.
+        Metric to plot.
     families : mapping, pandas.Series or xarray.DataArray, optional
         Family of each model, which determines the colors of lines. Default: one color for each
         model.

@@ -69,11 +69,11 @@ def condition_alignment(
     trials : Trials
         Aligned responses.
     models, humans : str
-        Kinds of the observers.
+        Kind of observer to score, and kind of observer to compare it with.
     metrics : str, Metric, or sequence of these
-        Any metrics for trials, as in `alikely.compare`; some require class labels. For directed
-        metrics, humans are the reference for models, and the human-human mean averages both
-        directions.
+        Any metrics computed from trials, as in `alikely.compare`; some require class labels. For
+        directed metrics, humans are the reference for models, and the human-human mean averages
+        both directions.
     no_response : {"error", "drop"}
         As in `alikely.data.joint_correctness`.
     n_resamples : int
@@ -300,9 +300,9 @@ def alignment_table(
         - ``ratio``: estimate divided by the human-human value, not clipped; NaN if the human-human
           value is not above 0
         - bounds of the ratio, such as ``ratio_eti95_lb``, computed from the ratio in each
-          replicate; infinite if the interval of ``human-human`` includes 0
+          replicate; infinite if the interval for ``human-human`` includes 0
         - ``undefined_replicates``: fraction of replicates in which the ratio (for ``human-human``:
-          the value) is undefined, which are excluded from the bounds
+          the value) is undefined; these replicates are excluded from the bounds
         - ``note``
 
     Raises

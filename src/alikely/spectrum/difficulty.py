@@ -65,7 +65,7 @@ def difficulty_spectrum(
     chance : float, optional
         Accuracy expected from guessing, in (0, 1). Default: 1 divided by the number of classes.
     kind : str
-        Kind of the observers that define difficulty.
+        Kind of observer that defines difficulty.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error, or to exclude the trial for that observer.
     correction : float
@@ -108,7 +108,7 @@ def difficulty_spectrum(
     ValueError
         If a reference condition does not exist or is ambiguous. If there are fewer than 3 reference
         values, if a reference value is infinite, or if all are equal. If a condition has fewer than
-        two observers of that kind. If `chance` is not in (0, 1), or is not known.
+        two observers of that kind. If `chance` is not in (0, 1), or is unknown.
 
     Notes
     -----

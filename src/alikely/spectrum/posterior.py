@@ -172,7 +172,7 @@ def _entries(tree: xr.DataTree) -> xr.Dataset:
 def regime_probabilities(
     tree: xr.DataTree, *, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
-    """Compute each condition's posterior mean of delta and its probability of each regime.
+    """Compute the posterior mean of delta and the regime probabilities for each condition.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ def regimes(
     n_resamples: int = 200,
     rng: RandomState = None,
 ) -> xr.Dataset:
-    """Group conditions into regimes of difficulty by a normal mixture model of Glass's deltas.
+    """Group conditions into regimes of difficulty with a normal mixture model of Glass's deltas.
 
     Parameters
     ----------

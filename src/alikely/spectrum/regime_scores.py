@@ -57,10 +57,9 @@ def regime_alignment(
     delta : mapping, pandas.Series, xarray.DataArray or xarray.Dataset, optional
         Difficulty of each condition, or a spectrum. Required for ``"representative"``.
     metrics : sequence of str, optional
-        Metrics of the alignment that are averaged in each condition, separately for models and
-        humans. With error consistency and misclassification agreement, ``mean_ratio`` is the ratio
-        on which [X26]_ base ranks (their equation 2). By default, every metric is analyzed
-        separately.
+        Metrics in `alignment` to average in each condition, separately for models and humans. With
+        error consistency and misclassification agreement, ``mean_ratio`` is the ratio on which
+        [X26]_ base ranks (their equation 2). By default, every metric is analyzed separately.
     ci_prob : float
         Probability level of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
@@ -80,7 +79,7 @@ def regime_alignment(
           clipped
         - bounds of each of these quantities from joint replicates, such as ``bootstrap_eti95_lb``
           (of the estimate) and ``ceiling_eti95_lb``. Bounds of a ratio are infinite if the interval
-          of the human-human value includes 0 (for ``mean_ratio``: in any condition)
+          for the human-human value includes 0 (for ``mean_ratio``: in any condition)
         - ``rank``: rank of the estimate within metric and regime, which equals the rank of
           ``ratio_of_means``
         - ``rank_lb``, ``rank_ub``: limits of the simultaneous confidence set, as in `rank_sets`
@@ -92,8 +91,8 @@ def regime_alignment(
     ------
     TypeError, ValueError
         If a condition has no label, or a model lacks a condition that other models have. If there
-        are no replicates, or `delta` is missing. If `metrics` does not name at least two metrics of
-        the alignment, or if an option is out of range.
+        are no replicates, or `delta` is missing. If `metrics` does not name at least two metrics in
+        `alignment`, or if an option is out of range.
 
     Notes
     -----
