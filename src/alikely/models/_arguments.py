@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -91,15 +90,13 @@ def asked_model(
 def _check_dims(
     model: pm.Model, name: str, dims: tuple[str, ...], labels: Mapping[str, ArrayLike]
 ) -> None:
-    found = model.named_vars_to_dims.get(name, ())
-    if tuple(found) != dims:
-        has = f"dims ({', '.join(map(str, found))})" if found else "no named dims"
+    found = tuple(model.named_vars_to_dims.get(name) or ())
+    if found != dims:
         raise ValueError(
-            f"the quantity {name!r} of the model must have dims ({', '.join(dims)}), it has {has}"
+            f"the quantity {name!r} of the model must have dims ({', '.join(dims)}), it has "
+            f"{f'dims ({", ".join(map(str, found))})' if found else 'no named dims'}"
         )
-    for dim in dims:
-        if dim not in labels:
-            continue
+    for dim in set(dims) & set(labels):
         expected, own = np.asarray(labels[dim]), model.coords.get(dim)
         size = int(model.dim_lengths[dim].eval())
         if size != len(expected):
@@ -107,15 +104,14 @@ def _check_dims(
                 f"the dim {dim!r} has length {size} in the model and {len(expected)} in the data; "
                 "build the model from the data that you fit"
             )
-        numbers = [str(k) for k in range(size)]
-        if own is None or np.array_equal(own, expected) or list(map(str, own)) == numbers:
+        if own is None or [str(k) for k in own] == [str(k) for k in range(size)]:
             continue
-        first = int(np.argmax([a != b for a, b in zip(own, expected, strict=True)]))
-        differs = expected.tolist()[first]
-        raise ValueError(
-            f"labels of the dim {dim!r} differ between the model and the data: {own[first]!r} and "
-            f"{differs!r}; build the model from the data that you fit"
-        )
+        for a, b in zip(own, expected.tolist(), strict=True):
+            if a != b:
+                raise ValueError(
+                    f"labels of the dim {dim!r} differ between the model and the data: {a!r} and "
+                    f"{b!r}; build the model from the data that you fit"
+                )
 
 
 def _require_counts(model: pm.Model, forms: Sequence[ArrayLike]) -> None:
@@ -138,26 +134,22 @@ def require_pairs(model: pm.Model, table: xr.Dataset) -> None:
         wanted = Counter(column.tobytes() for column in np.ascontiguousarray((cells @ form.T).T))
         if wanted <= columns:
             return
-    correct, group = table["correct"].values, table["trial_group"].values
-
-    @functools.cache
-    def vectors(n: int) -> Floats:
-        return np.array([v for array in arrays for v in _columns(array, n)]).reshape(-1, n)
-
-    pairs = zip(*(table[name].values for name in ("first", "second", "pair_group")), strict=True)
-    for pair, (a, b, g) in enumerate(pairs):
-        here = group == g
-        both = here & (correct[[a, b]] != LEFT_OUT).all(axis=0)
-        # Over all trials, or over those of the pair's group.
-        held = vectors(len(here))[:, both], vectors(int(here.sum()))[:, both[here]]
-        for of_observer in correct[[a, b]][:, both]:
-            if not any((part == of_observer).all(axis=1).any() for part in held):
-                counts = ", ".join(f"{n:.0f}" for n in cells[pair])
-                raise ValueError(
-                    "no observed variable or pm.Data of the model holds the cells n11, n10, n01, "
-                    f"n00 of {str(table['pair'].values[pair])!r} ({counts}), or the correctness of "
-                    f"its observers; {REBUILD}"
-                )
+    correct, n_trials = table["correct"].values, table.sizes["trial"]
+    rows = np.array([row for array in arrays for row in _columns(array, n_trials)])
+    rows = rows.reshape(-1, n_trials)
+    shown = correct != LEFT_OUT
+    held = [
+        (rows[:, own] == row[own]).all(axis=1).any()
+        for row, own in zip(correct, shown, strict=True)
+    ]
+    ends = table["first"].values, table["second"].values
+    for pair in np.flatnonzero(~np.logical_and(*(np.array(held)[end] for end in ends))):
+        counts = ", ".join(f"{n:.0f}" for n in cells[pair])
+        raise ValueError(
+            "no observed variable or pm.Data of the model holds the cells n11, n10, n01, n00 of "
+            f"{str(table['pair'].values[pair])!r} ({counts}), or the correctness of its "
+            f"observers; {REBUILD}"
+        )
 
 
 def _held(model: pm.Model) -> Iterator[Floats]:
