@@ -199,7 +199,7 @@ def _similarity(catalog: Path, _: str) -> str:
     rows = pd.read_csv(catalog / ERRORS[0])
     methods = ("auto", "model", "bootstrap", "bca", "analytic")
     shown = ("auto", "model", "bootstrap", "BCa", "analytic")
-    of_auto = ("median width", "of model", "unbounded", "noted", "holds 1")
+    of_auto = ("median width", "of model", "unbounded", "noted", "contains 1")
     out: list[tuple[Any, ...]] = [("design", "data sets", *shown, *of_auto)]
     for design, part in rows.groupby("scenario", sort=False):
         by = part.set_index("method")
