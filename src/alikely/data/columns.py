@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from alikely._base.checks import entries
 from alikely._base.names import listed, nearest
 from alikely._base.size import check_memory
-from alikely.data.ingest import Source, item_column, label
+from alikely.data.ingest import Column, Source, item_column, label
 
 # Names of dims, variables and coordinates of trials.
 OWN_NAMES = (
@@ -32,11 +32,6 @@ KEYS = ("observer", "item", "dataset", "condition", "kind")
 # Trials are sorted by these: by first appearance, repeats numerically.
 OF_TRIAL = ("dataset", "condition", "item", "repeat")
 DEFAULT_LABEL = "all"
-# Numbers of the grid: 0 not shown, 1 shown without a response, then labels.
-FIRST = 2
-# Responses that get their final numbers at a time.
-BLOCK = 4_000_000
-TWO_BYTES = np.iinfo(np.uint16).max
 NO_RESPONSE = -1
 NOT_SHOWN = -2
 # A response whose correctness is unknown.
@@ -62,6 +57,7 @@ LIKE_MISSING = {
 SEEN = "seen"
 # Values of a column of correctness, in upper or lower case.
 MEANING = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "0.00": 0, "1.00": 1, "false": 0, "true": 1}
+SHOWN = "shown, not answered"
 # The class of missing responses, where they count as errors.
 SILENT = "(no response)"
 
@@ -185,6 +181,75 @@ def with_silence(names: Sequence[str]) -> list[str]:
 
 def table_aligned(source: Source, columns: Mapping[str, Any]) -> xr.Dataset:
     """Align long tables, by names of columns and options of `Trials.from_table`."""
+    names, labels, item_columns = _roles(source, columns)
+    classes = columns.get("classes")
+    answered = "response" in names
+    answer = "response" if answered else "correct"
+    listed_classes = [] if classes is None or isinstance(classes, str) else classes
+    keep = {label(name) for name in listed_classes} if answered else ()
+    found = {
+        role: source.read(name, role != answer, keep if role in ("response", "truth") else ())
+        for role, name in names.items()
+    }
+    # Columns with one value for each observer or trial, the same in all its rows.
+    places = {"kind": "observer", "truth": "trial"} | dict.fromkeys(labels, "observer")
+    places |= dict.fromkeys(item_columns, "trial")
+    found |= {name: source.read(name) for name in (*labels, *item_columns)}
+    for role in KEYS:
+        for text in found[role].labels if role in found else ():
+            check_label(f"column {role!r}", text)
+    rows = _Rows(source, found, names)
+    trial, first_rows = rows.trials()
+    observer = found["observer"].codes
+    n, n_trials = len(found["observer"].labels), len(first_rows)
+    check_memory(
+        6.0 * n * n_trials,
+        f"answers of {n:,} observers on {n_trials:,} trials",
+        "read fewer at a time",
+    )
+    first_row = first_of(observer)
+    of_observer = {"observer": np.array(found["observer"].labels, dtype=object)}
+    of_trial = {role: found[role].texts(first_rows) for role in OF_TRIAL if role in found}
+    if "repeat" in found:
+        of_trial["repeat"] = rows.repeats()[found["repeat"].codes[first_rows]]
+    for name, place in places.items():
+        if name in found:
+            at, first = (trial, first_rows) if place == "trial" else (observer, first_row)
+            own = found[name].codes
+            if (odd := own[first][at] != own).any():
+                row = int(np.argmax(odd))
+                rows.refuse_clash(name, place, (int(first[at[row]]), row), trial, classes)
+            if name != "truth":
+                (of_trial if place == "trial" else of_observer)[name] = found[name].texts(first)
+    notes = [
+        f"codes of column {name!r} such as {whole} were read as {whole.removesuffix('.0')}"
+        for name, whole in source.whole.items()
+        if whole
+    ] + _lost(source, names[answer])
+    answers = None
+    if answered:
+        meant, truths, known = rows.classes(classes, notes)
+    else:
+        meant = rows.right()
+    # One more, for the code -1.
+    meant = np.append(meant, np.array(NO_RESPONSE, meant.dtype))
+    values = np.full((n, n_trials), NOT_SHOWN, dtype=meant.dtype)
+    values[observer, trial] = meant[found[answer].codes]
+    if np.count_nonzero(values != NOT_SHOWN) < len(trial):
+        rows.refuse_duplicates(trial)
+    correct = values
+    if answered:
+        truth = None if truths is None else truths[found["truth"].codes[first_rows]]
+        right = np.full(values.shape, NO_TRUTH, np.int8) if truth is None else values == truth
+        correct = np.where(values < 0, values.astype(np.int8), right)
+        answers = values, truth, known
+    return _dataset(correct, answers, of_observer, of_trial, item_columns, notes)
+
+
+def _roles(
+    source: Source, columns: Mapping[str, Any]
+) -> tuple[dict[str, str], Sequence[str], Sequence[str]]:
+    """Columns of the roles that are read, and further columns of observers and of items."""
     known = (*ROLES, "labels", "item_columns", "classes")
     if (unknown := next((name for name in columns if name not in known), None)) is not None:
         raise ValueError(
@@ -221,347 +286,160 @@ def table_aligned(source: Source, columns: Mapping[str, Any]) -> xr.Dataset:
     }
     for name in (*names.values(), *labels, *item_columns):
         source.require(name)
-    while True:
-        reading = _Reading(source, names, labels, item_columns, columns.get("classes"))
-        try:
-            for start, codes in source.pieces(list(source.labels)):
-                if len(codes[reading.answer]):
-                    reading.add(start, codes)
-        except ValueError:
-            # What contradicts itself may be the same number written in two ways.
-            if not source.found_floats(complete=False):
-                raise
-        else:
-            if not source.found_floats(complete=True):
-                return reading.finished()
+    return names, labels, item_columns
 
 
-def _first_values(
-    known: NDArray[np.int32], at: NDArray[np.integer[Any]], values: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """First value of each observer or trial; they are numbered in order of appearance."""
-    n = int(at.max()) + 1
-    if n <= len(known):
-        return known
-    first = np.empty(n, dtype=np.int32)
+def first_of(numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """First row of each number."""
+    first = np.empty(int(numbers.max()) + 1, dtype=np.int64)
     # Backwards: the first of several stays.
-    first[at[::-1]] = values[::-1]
-    return np.append(known, first[len(known) :])
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    return first
 
 
-def _grown(grid: NDArray[Any], *largest: int) -> NDArray[Any]:
-    """A grid with room for the largest numbers of an observer, a trial and an answer."""
-    kind = np.promote_types(np.uint16 if largest[2] + FIRST <= TWO_BYTES else np.uint32, grid.dtype)
-    n, n_trials = (number + 1 for number in largest[:2])
-    shape = [max(n, grid.shape[0]), max(n_trials, grid.shape[1])]
-    if kind == grid.dtype and shape == [*grid.shape]:
-        return grid
-    _check_grid(n, n_trials, kind.itemsize)
-    # Little in reserve: where pages are large, what is reserved is taken.
-    reserve = [m if m == size else m + m // 8 for m, size in zip(shape, grid.shape, strict=True)]
-    grown = np.zeros(reserve, dtype=kind)
-    grown[: len(grid), : grid.shape[1]] = grid
-    return grown
+def _dense(number: NDArray[Any], codes: NDArray[Any], n: int) -> NDArray[Any]:
+    """Number the combinations of numbers and of `n` codes, in their order."""
+    size = (int(number.max()) + 1) * n
+    key = number.astype(np.int32 if size < np.iinfo(np.int32).max else np.int64) * n + codes
+    if size > 4 * len(key):
+        return pd.factorize(key, sort=True)[0]
+    seen = np.zeros(size, dtype=bool)
+    seen[key] = True
+    return np.cumsum(seen, dtype=key.dtype)[key] - 1
 
 
-def _check_grid(n: int, n_trials: int, itemsize: int) -> None:
-    """Raise an error for a grid too large for memory."""
-    size = float(n) * n_trials
-    if size > BLOCK:
-        check_memory(
-            size * (2 * itemsize + 1),
-            f"answers of {n:,} observers on {n_trials:,} trials",
-            "read fewer at a time",
-        )
+class _Rows(NamedTuple):
+    """Columns of the rows of long tables, by role or name."""
 
+    source: Source
+    found: dict[str, Column]
+    names: Mapping[str, str]
 
-class _Reading:
-    """What was read so far of the columns with a role; only responses are kept in memory."""
+    def trials(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Trial of each row, and first row of each trial, in the order of `OF_TRIAL`."""
+        number: NDArray[Any] = np.zeros(self.source.n_rows, dtype=np.int32)
+        for role in OF_TRIAL:
+            if role in self.found and (n := len(self.found[role].labels)) > 1:
+                codes = self.found[role].codes
+                if role == "repeat":
+                    codes = np.unique(self.repeats(), return_inverse=True)[1][codes]
+                number = _dense(number, codes, n)
+        return number, first_of(number)
 
-    def __init__(
-        self,
-        source: Source,
-        columns: Mapping[str, str],
-        labels: Sequence[str],
-        item_columns: Sequence[str],
-        classes: Sequence[Any] | str | None,
-    ) -> None:
-        self.source, self.columns, self.classes = source, columns, classes
-        self.item_columns = item_columns
-        self.answered = "response" in columns
-        self.answer = columns["response" if self.answered else "correct"]
-        listed_classes = [] if classes is None or isinstance(classes, str) else classes
-        keep = {label(name) for name in listed_classes}
-        names = dict.fromkeys([*columns.values(), *labels, *item_columns])
-        of_classes = [columns[r] for r in ("response", "truth") if self.answered and r in columns]
-        source.restart([*names], dict.fromkeys(of_classes, keep))
-        self.n_answers = np.zeros(1, dtype=np.int64)  # of none, and of each label
-        # Response numbers (observer, trial), 0 where there is none.
-        self.grid: NDArray[Any] = np.zeros((0, 0), dtype=np.uint16)
-        # Columns with one value for each observer or trial, the same in all its rows.
-        of = {"kind": "observer", "truth": "trial"}
-        self.fixed = {role: (columns[role], of[role]) for role in of if role in columns}
-        self.fixed |= {name: (name, "observer") for name in labels}
-        self.fixed |= {name: (name, "trial") for name in item_columns}
-        self.first = {role: np.empty(0, dtype=np.int32) for role in self.fixed}
-        # The number of a trial is made of those of its labels, one after the other.
-        self.of_trial = [role for role in OF_TRIAL if role in columns]
-        self.keys = [np.empty(0, dtype=np.int64) for _ in self.of_trial[1:]]
-
-    def add(self, start: int, codes: Mapping[str, NDArray[np.int32]]) -> None:
-        """Add a chunk whose first row is `start`."""
-        answer = codes[self.answer]
-        for name, own in codes.items():
-            if name != self.answer:
-                self.source.refuse_gaps(name, start, own)
-        observer, trial = codes[self.columns["observer"]], self._trials(codes)
-        at: dict[str, NDArray[Any]] = {"observer": observer, "trial": trial}
-        most = (int(numbers.max()) for numbers in (observer, trial, answer))
-        self.grid = _grown(self.grid, *most)
-        self.grid[observer, trial] = answer + FIRST
-        n_answers = np.bincount(answer + 1, minlength=len(self.n_answers))
-        n_answers[: len(self.n_answers)] += self.n_answers
-        self.n_answers = n_answers
-        for role, (name, of) in self.fixed.items():
-            self.first[role] = _first_values(self.first[role], at[of], codes[name])
-            odd = self.first[role][at[of]] != codes[name]
-            if odd.any():
-                self._refuse_clash(role, start, codes, int(np.argmax(odd)))
-
-    def _trials(self, codes: Mapping[str, NDArray[np.int32]]) -> NDArray[np.int64]:
-        """Number the trial of each row, in order of first appearance."""
-        first, *others = (codes[self.columns[role]] for role in self.of_trial)
-        number: NDArray[np.int64] = first.astype(np.int64)
-        for level, own in enumerate(others):
-            local, new = pd.factorize(number << 32 | own)
-            n = len(self.keys[level])
-            every, self.keys[level] = pd.factorize(np.concatenate([self.keys[level], new]))
-            number = every[n:][local]
-        return number
-
-    def _refuse_clash(
-        self, role: str, start: int, codes: Mapping[str, NDArray[np.int32]], row: int
-    ) -> None:
-        """Raise an error for a row whose observer or trial has another value in an earlier row."""
-        name, of = self.fixed[role]
-        value, where = self._label(name, codes[name][row]), self.source.where(start + row)
-        observer = codes[self.columns["observer"]][row]
-        # Before duplicates: a person and a model of one name are two observers, not one twice.
-        if of == "observer":
-            raise ValueError(
-                f"observer {self._text('observer', observer)!r} has {role} "
-                f"{self._label(name, self.first[role][observer])!r} and {value!r} ({where}); it "
-                "must be the same in all rows of an observer, and two observers need two names"
-            )
-        self._refuse_duplicates()
-        if role == "truth":
-            # Of Dog and dog it is said that they differ in case.
-            admissible(self.source.labels[name].names, {}, self.classes)
-        other, before = self._first(self._of_trial(codes, row), self.columns["observer"], name)
-        item = self._text("item", codes[self.columns["item"]][row])
-        if role == "truth":
-            has = self._text("observer", observer), value
-            raise two_truths(self.source, item, (other, before), (start + row, has))
-        raise ValueError(
-            f"item {item!r} has {name} {before[1]!r} ({self.source.where(other)}) and {value!r} "
-            f"({where}); a column of item_columns= is the same in all rows of an item"
-        )
-
-    def _refuse_duplicates(self) -> None:
-        """Raise an error for two rows of an observer on a trial; reads the data again."""
-        seen = np.zeros(self.grid.size, dtype=bool)
-        for start, codes in self.source.pieces(list(self.source.labels)):
-            if start >= self.n_answers.sum():
-                return
-            observer = codes[self.columns["observer"]]
-            cell = observer.astype(np.int64) * self.grid.shape[1] + self._trials(codes)
-            taken = seen[cell] | pd.Series(cell).duplicated().to_numpy()
-            seen[cell] = True
-            if not taken.any():
-                continue
-            row = int(np.argmax(taken))
-            own = {self.columns["observer"]: int(observer[row])}
-            other, _ = self._first(self._of_trial(codes, row) | own)
-            text = {
-                role: self._text(role, codes[self.columns[role]][row])
-                for role in ("observer", *self.of_trial)
-            }
-            raise ValueError(
-                f"observer {text['observer']!r} has two rows for item {text['item']!r} (dataset "
-                f"{text.get('dataset', DEFAULT_LABEL)!r}, condition "
-                f"{text.get('condition', DEFAULT_LABEL)!r}, repeat {text.get('repeat', '0')}): "
-                f"{self.source.where(other)} and {self.source.where(start + row)}; number repeated "
-                "trials in a column named by repeat=, or distinguish two observers by observer="
-            )
-
-    def _label(self, name: str, code: int) -> str:
-        return self.source.labels[name].names[code]
-
-    def _text(self, role: str, code: int) -> str:
-        return self._label(self.columns[role], code)
-
-    def _of_trial(self, codes: Mapping[str, NDArray[np.int32]], row: int) -> dict[str, int]:
-        """Numbers of the labels of the trial of a row."""
-        return {name: int(codes[name][row]) for name in (self.columns[r] for r in self.of_trial)}
-
-    def _first(self, wanted: Mapping[str, int], *names: str) -> tuple[int, list[str]]:
-        """First row with these labels, and its texts in some columns; reads the data again."""
-        for start, codes in self.source.pieces(list(dict.fromkeys([*wanted, *names]))):
-            found = np.logical_and.reduce([codes[name] == code for name, code in wanted.items()])
-            if found.any():
-                row = int(np.argmax(found))
-                return start + row, [self._label(name, codes[name][row]) for name in names]
-        raise AssertionError("a row that was read is missing")
-
-    def finished(self) -> xr.Dataset:
-        """Everything read, in order."""
-        if np.count_nonzero(self.grid) < self.n_answers.sum():
-            self._refuse_duplicates()
-        labels = {role: self.source.labels[name].names for role, name in self.columns.items()}
-        for role in KEYS:
-            for text in labels.get(role, ()):
-                check_label(f"column {role!r}", text)
-        observers = labels["observer"]
-        of_trial, order = self._ordered()
-        truth, known = None, None
-        if self.answered:
-            numbers, truths, known = self._classes()
-            truth = None if truths is None else truths[self.first["truth"][order]]
-        else:
-            numbers = self._right()
-        correct, response = self._filled(len(observers), order, numbers, truth)
-        of_observer = {"observer": np.array(observers, dtype=object)}
-        for role, (name, of) in self.fixed.items():
-            if of == "observer":
-                of_observer[role] = self._texts_of(name)[self.first[role]]
-        floats = [
-            f"codes of column {name!r} such as {found.whole} were read as "
-            f"{found.whole.removesuffix('.0')}"
-            for name, found in self.source.labels.items()
-            if found.whole
-        ]
-        answers = None if known is None else (response, truth, known)
-        notes = [*floats, *self.source.notes]
-        return _dataset(correct, answers, of_observer, of_trial, self.item_columns, notes)
-
-    def _texts_of(self, name: str) -> NDArray[np.object_]:
-        return np.array(self.source.labels[name].names, dtype=object)
-
-    def _ordered(self) -> tuple[dict[str, NDArray[Any]], NDArray[np.intp]]:
-        """Labels of trials in their order, and their numbers in that order."""
-        every = [range(len(self.source.labels[self.columns["item"]].names)), *self.keys]
-        number, codes = np.arange(len(every[-1])), {}
-        for role, key in zip(self.of_trial[:0:-1], self.keys[::-1], strict=True):
-            number, codes[role] = key[number] >> 32, key[number] & 0xFFFFFFFF
-        codes[self.of_trial[0]] = number
-        if "repeat" in codes:
-            codes["repeat"] = self._repeats()[codes["repeat"]]
-        order = np.lexsort([codes[role] for role in reversed(self.of_trial)])
-        of_trial: dict[str, NDArray[Any]] = {}
-        for role in self.of_trial:
-            own = codes[role][order]
-            of_trial[role] = own if role == "repeat" else self._texts_of(self.columns[role])[own]
-        for name in self.item_columns:
-            of_trial[name] = self._texts_of(name)[self.first[name][order]]
-        return of_trial, order
-
-    def _repeats(self) -> NDArray[np.int64]:
-        names = self.source.labels[self.columns["repeat"]].names
-        for text in names:
+    def repeats(self) -> NDArray[np.int64]:
+        """Number of each label of repeats."""
+        for i, text in enumerate(self.found["repeat"].labels):
             if not text.isdecimal() or int(text) > MOST_NUMBER:
                 raise ValueError(
-                    f"column {self.columns['repeat']!r} must contain whole numbers from 0, below "
-                    f"2^63, got {text!r} in {self.source.where(self._row('repeat', text))}"
+                    f"column {self.names['repeat']!r} must contain whole numbers from 0, below "
+                    f"2^63, got {text!r} in {self.where('repeat', i)}"
                 )
-        return np.array([int(text) for text in names], dtype=np.int64)
+        return np.array([int(text) for text in self.found["repeat"].labels], dtype=np.int64)
 
-    def _given(self) -> dict[str, int]:
-        """Numbers of labels that are responses; others are missing, which is noted."""
-        labels = self.source.labels[self.answer]
-        n_empty, *counts = self.n_answers.tolist()
-        told = {labels.names[i]: counts[i] for i in labels.gone} | {"empty": n_empty}
-        if self.source.of_files and (n := sum(told.values())):
-            by = ", ".join(f"{n} {text}" for text, n in told.items() if n)
-            self.source.notes.append(
-                f"{n} of {sum(self.n_answers)} values of column {self.answer!r} are missing "
-                f"({by}): shown, not answered"
+    def text(self, role: str, row: int) -> str:
+        """Label of a row."""
+        codes, labels = self.found[role]
+        return labels[codes[row]]
+
+    def where(self, role: str, code: int) -> str:
+        """Name the first row with a label."""
+        return self.source.where(int(np.argmax(self.found[role].codes == code)))
+
+    def refuse_clash(
+        self, name: str, place: str, rows: tuple[int, int], trial: NDArray[Any], classes: Any
+    ) -> None:
+        """Raise an error for a row whose observer or trial has another value in an earlier row."""
+        (had, has), row = (self.text(name, row) for row in rows), rows[1]
+        # Before duplicates: a person and a model of one name are two observers, not one twice.
+        if place == "observer":
+            raise ValueError(
+                f"observer {self.text('observer', row)!r} has {name} {had!r} and {has!r} "
+                f"({self.source.where(row)}); it must be the same in all rows of an observer, and "
+                "two observers need two names"
             )
-        return {text: i for i, text in enumerate(labels.names) if i not in labels.gone}
+        self.refuse_duplicates(trial)
+        item = self.text("item", row)
+        if name == "truth":
+            # Of Dog and dog it is said that they differ in case.
+            admissible(self.found["truth"].labels, {}, classes)
+            said = ((k, (self.text("observer", k), self.text("truth", k))) for k in rows)
+            raise two_truths(self.source, item, *said)
+        raise ValueError(
+            f"item {item!r} has {name} {had!r} ({self.source.where(rows[0])}) and {has!r} "
+            f"({self.source.where(row)}); a column of item_columns= is the same in all rows of an "
+            "item"
+        )
 
-    def _classes(self) -> tuple[NDArray[Any], NDArray[Any] | None, list[str]]:
-        """Classes of the numbers in the grid and of the truths, if any, and their names."""
-        columns, given = self.columns, self._given()
-        response = self.source.labels[columns["response"]]
-        true = self.source.labels[columns["truth"]] if "truth" in columns else None
+    def refuse_duplicates(self, trial: NDArray[Any]) -> None:
+        """Raise an error for two rows of an observer on a trial."""
+        cell = trial.astype(np.int64) * len(self.found["observer"].labels)
+        cell += self.found["observer"].codes
+        again = pd.Series(cell).duplicated().to_numpy()
+        if not again.any():
+            return
+        row = int(np.argmax(again))
+        other = int(np.argmax(cell == cell[row]))
+        text = {"dataset": DEFAULT_LABEL, "condition": DEFAULT_LABEL, "repeat": "0"}
+        text |= {role: self.text(role, row) for role in self.found}
+        raise ValueError(
+            f"observer {text['observer']!r} has two rows for item {text['item']!r} (dataset "
+            f"{text['dataset']!r}, condition {text['condition']!r}, repeat {text['repeat']}): "
+            f"{self.source.where(other)} and {self.source.where(row)}; number repeated trials in a "
+            "column named by repeat=, or distinguish two observers by observer="
+        )
+
+    def classes(
+        self, classes: Any, notes: list[str]
+    ) -> tuple[NDArray[Any], NDArray[Any] | None, list[str]]:
+        """Codes of the labels of responses and of truths, if any, and the names of all classes."""
+        codes, given = self.found["response"]
+        true = self.found["truth"].labels if "truth" in self.found else None
         if true is not None:
-            family = response.family if given or not self.source.of_files else "null"
-            if "null" not in (family, true.family) and family != true.family:
+            family, of_truth = (self.source.family[self.names[r]] for r in ("response", "truth"))
+            family = family if given or not self.source.of_files else "null"
+            if "null" not in (family, of_truth) and family != of_truth:
                 raise ValueError(
-                    f"column {columns['truth']!r} contains {true.family}s but column "
-                    f"{columns['response']!r} contains {family}s, so no response is correct; give "
-                    "both the same type"
+                    f"column {self.names['truth']!r} contains {of_truth}s but column "
+                    f"{self.names['response']!r} contains {family}s, so no response is correct; "
+                    "give both the same type"
                 )
-        answers = {text: int(self.n_answers[i + 1]) for text, i in given.items()}
-        known, note = admissible(true.names if true else [*given], answers, self.classes)
+        numbers = np.bincount(codes[codes >= 0], minlength=len(given)).tolist()
+        answers = dict(zip(given, numbers, strict=True))
+        known, note = admissible(given if true is None else true, answers, classes)
         if true is None:
             note = (
                 "there is no column of true classes: agreement of responses only (or give truth=)"
             )
-        self.source.notes += [note] if note else []
+        notes += [note] if note else []
 
-        def coded(role: str, names: Sequence[str]) -> NDArray[Any]:
+        def coded(role: str) -> NDArray[Any]:
             def where(i: int) -> str:
-                return f"column {columns[role]!r}, {self.source.where(self._row(role, names[i]))}"
+                return f"column {self.names[role]!r}, {self.where(role, i)}"
 
-            return class_codes(names, known, where)
+            return class_codes(self.found[role].labels, known, where)
 
-        truths = None if true is None else coded("truth", true.names)
-        codes = coded("response", [*given])
-        meant = dict(zip(given.values(), codes.tolist(), strict=True))
-        return self._numbers(codes.dtype, meant), truths, known
+        truths = None if true is None else coded("truth")
+        return coded("response"), truths, known
 
-    def _right(self) -> NDArray[Any]:
-        """Meaning of the numbers in the grid, for correctness."""
-        meant = {}
-        for text, i in self._given().items():
+    def right(self) -> NDArray[np.int8]:
+        """Meaning of the labels of correctness."""
+        labels = self.found["correct"].labels
+        for i, text in enumerate(labels):
             if text.lower() not in MEANING:
-                row = self.source.where(self._row("correct", text))
                 raise ValueError(
-                    f"column {self.answer!r} must contain 0, 1 or nothing, got {text!r} in {row}"
+                    f"column {self.names['correct']!r} must contain 0, 1 or nothing, got {text!r} "
+                    f"in {self.where('correct', i)}"
                 )
-            meant[i] = MEANING[text.lower()]
-        return self._numbers(np.int8, meant)
+        return np.array([MEANING[text.lower()] for text in labels], dtype=np.int8)
 
-    def _numbers(self, kind: Any, meant: Mapping[int, int]) -> NDArray[Any]:
-        """Final numbers of the numbers in the grid."""
-        numbers = np.full(len(self.n_answers) - 1 + FIRST, NO_RESPONSE, dtype=kind)
-        numbers[0] = NOT_SHOWN
-        for old, new in meant.items():
-            numbers[old + FIRST] = new
-        return numbers
 
-    def _row(self, role: str, text: str) -> int:
-        name = self.columns[role]
-        return self._first({name: self.source.labels[name].names.index(text)})[0]
-
-    def _filled(
-        self, n: int, order: NDArray[np.intp], numbers: NDArray[Any], truth: NDArray[Any] | None
-    ) -> tuple[NDArray[np.int8], NDArray[Any] | None]:
-        """Correctness and, where truth is known, responses of all observers on ordered trials."""
-        grid = self.grid
-        _check_grid(n, len(order), grid.dtype.itemsize)
-        correct = np.empty((n, len(order)), dtype=np.int8)
-        response = np.empty(correct.shape, dtype=numbers.dtype) if self.answered else None
-        step = max(1, BLOCK // len(order))
-        for start in range(0, n, step):
-            rows = slice(start, min(start + step, n))
-            found = numbers[grid[rows][:, order]]
-            if response is not None:
-                response[rows] = found
-                right = NO_TRUTH if truth is None else found == truth
-                found = np.where(found < 0, found, right)
-            correct[rows] = found
-        return correct, response
+def _lost(source: Source, answer: str) -> list[str]:
+    """Note on the responses in files that are missing."""
+    told = source.lost[answer]
+    if not source.of_files or not (n := sum(told.values())):
+        return []
+    by = ", ".join(f"{number} {text}" for text, number in told.items() if number)
+    return [f"{n} of {source.n_rows} values of column {answer!r} are missing ({by}): {SHOWN}"]
 
 
 def two_truths(source: Source, item: str, *rows: tuple[int, Sequence[str]]) -> ValueError:

@@ -1,11 +1,10 @@
-"""Long tables as a stream: columns of any dataframe or file become codes into labels."""
+"""Long tables as one: columns of any dataframes or files become codes into labels."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -26,7 +25,7 @@ EXAMPLES = {
 }  # fmt: skip
 # A code as a table prints it that holds floats where it should hold whole numbers.
 WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.0)?")
-# Rows that are looked at together.
+# Rows that are encoded together.
 PIECE = 1 << 20
 # Whole numbers from here on are no 64 bits.
 MOST_WHOLE = 2.0**63
@@ -35,57 +34,12 @@ MOST_WHOLE = 2.0**63
 class Column(NamedTuple):
     """A column as codes of its labels, in order of first appearance; -1 where null."""
 
-    codes: NDArray[np.int64]
+    codes: NDArray[np.signedinteger[Any]]
     labels: list[str]
 
-    def texts(self) -> NDArray[np.object_]:
-        """Label of each row; None where null."""
-        return np.array([*self.labels, None], dtype=object)[self.codes]
-
-
-class Labels:
-    """Labels of a column in order of first appearance over all tables."""
-
-    def __init__(self, missing: Collection[str] = (), whole: str = "") -> None:
-        self.names: list[str] = []
-        self.family = "null"  # "text", "number", "truth value" or "null" (all values missing)
-        self.missing = set(missing)
-        self.gone: list[int] = []  # numbers of labels that mean that there is no value
-        self.whole = whole  # a label such as 1.0, if that means 1
-        self._numbers: dict[str, int] = {}
-        self._last: tuple[pa.Array, NDArray[np.int32]] | None = None
-
-    def numbers(self, codes: NDArray[np.int32], values: pa.Array) -> NDArray[np.int32]:
-        """Numbers of the labels of a chunk, given codes of values; -1 where null."""
-        # Files of one layout have the same labels in the same order.
-        if self._last is None or not self._last[0].equals(values):
-            known = [self._numbers.get(name, -1) for name in self._meant(values)]
-            self._last = values, np.array(known, dtype=np.int32)
-        number = self._last[1]
-        used = np.bincount(codes + 1, minlength=len(number) + 1)[1:] > 0
-        new = np.flatnonzero(used & (number < 0))
-        if len(new):
-            # The last one that is written stays: going backwards, the first row of each label.
-            first = np.empty(len(number) + 1, dtype=np.int64)
-            first[codes[::-1]] = np.arange(len(codes))[::-1]
-            new = new[np.argsort(first[new])]
-            for code, name in zip(new.tolist(), self._meant(values.take(new)), strict=True):
-                number[code] = self._numbers.setdefault(name, len(self.names))
-                if number[code] == len(self.names):
-                    self.names.append(name)
-                    if name in self.missing:
-                        self.gone.append(int(number[code]))
-        return np.append(number, np.int32(-1))[codes]
-
-    def _meant(self, values: pa.Array) -> list[str]:
-        names = values.to_pylist()
-        return [name.removesuffix(".0") for name in names] if self.whole else names
-
-    def floats(self) -> list[str]:
-        """Labels such as ``1.0``, if all are whole numbers and some are printed as floats."""
-        names = [] if self.family != "text" else [n for n in self.names if n not in self.missing]
-        found = [name for name in names if name.endswith(".0")]
-        return found if found and all(map(WHOLE.fullmatch, names)) else []
+    def texts(self, rows: Any = slice(None)) -> NDArray[np.object_]:
+        """Labels of all or some rows; None where null."""
+        return np.array([*self.labels, None], dtype=object)[self.codes[rows]]
 
 
 class Source:
@@ -99,8 +53,11 @@ class Source:
     ) -> None:
         self._frames, self._names, self._missing = frames, names, missing
         self._starts = np.cumsum([0, *(len(frame) for frame in frames)])
-        self.labels: dict[str, Labels] = {}
-        self.notes: list[str] = []
+        # Of each column that was read: "text", "number", "truth value" or "null" (no value at all).
+        self.family: dict[str, str] = {}
+        # What means missing in it and how often, and a label such as 1.0 that was read as 1.
+        self.lost: dict[str, dict[str, int]] = {}
+        self.whole: dict[str, str] = {}
 
     @property
     def of_files(self) -> bool:
@@ -158,114 +115,87 @@ class Source:
     def _name(self, table: int) -> str:
         return f"table {table}" if self._names is None else repr(self._names[table])
 
-    def restart(self, names: Sequence[str], keep: Mapping[str, Collection[str]]) -> None:
-        """Restart the numbering of labels; columns of whole numbers stay such.
-
-        Texts in `keep` are values of their column even if they mean missing.
-        """
-        self.notes = []
-        missing = self._missing if self.of_files else ()
-        whole = {name: labels.whole for name, labels in self.labels.items()}
-        self.labels = {
-            name: Labels(set(missing).difference(keep.get(name, ())), whole.get(name, ""))
-            for name in names
-        }
-
-    def found_floats(self, complete: bool) -> bool:
-        """Whether codes in files were printed as floats; they are then whole numbers.
-
-        If not `complete`, further labels of the column are read.
-        """
-        odd = [name for name, labels in self.labels.items() if self.of_files and labels.floats()]
-        if odd and not complete:
-            for _ in self.pieces(odd):
-                pass
-        found = {name: floats[0] for name in odd if (floats := self.labels[name].floats())}
-        for name, first in found.items():
-            self.labels[name].whole = first
-        return bool(found)
-
-    def pieces(self, names: Sequence[str]) -> Iterator[tuple[int, dict[str, NDArray[np.int32]]]]:
-        """First row of each chunk, and numbers of the labels of some columns; -1 where null."""
-        for table, frame in enumerate(self._frames):
-            start = int(self._starts[table])
-            for arrays in self._cut(table, frame, names):
-                yield start, {name: self._numbered(table, name, arrays[name]) for name in names}
-                start += len(arrays[names[0]])
-
-    def _cut(
-        self, table: int, frame: nw.DataFrame[Any] | ParquetTable, names: Sequence[str]
-    ) -> Iterator[Mapping[str, pa.Array]]:
-        """Columns of one table, at most `PIECE` rows at a time."""
-        if isinstance(frame, ParquetTable):
-            yield from frame.pieces(names)
-            return
-        whole = {name: self._array(table, frame, name) for name in names}
-        for start in range(0, len(frame), PIECE):
-            yield {name: array.slice(start, PIECE) for name, array in whole.items()}
-
-    def _array(self, table: int, frame: nw.DataFrame[Any], name: str) -> pa.Array:
-        """One column of a dataframe in one array, categories as labels."""
-        try:
-            column = frame[name].to_arrow()
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            place = f" of table {table}" if len(self._frames) > 1 else ""
-            raise ValueError(
-                f"column {name!r}{place} mixes text and numbers; make it one type, for instance "
-                f"table[{name!r}].astype(str)"
-            ) from None
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
-        return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-
-    def _numbered(self, table: int, name: str, array: pa.Array) -> NDArray[np.int32]:
-        codes, values, family = _encoded(array, name)
-        labels = self.labels.setdefault(name, Labels())
-        if family != "null":
-            if labels.family not in ("null", family):
+    def read(self, name: str, complete: bool = True, keep: Collection[str] = ()) -> Column:
+        """Read one column of all tables; texts in `keep` are labels even if they mean missing."""
+        self.require(name)
+        known: dict[str, int] = {}
+        parts = []
+        family = "null"
+        for table, array in self._arrays(name):
+            own, texts, kind = _encoded(array, name)
+            if "null" not in (kind, family) and kind != family:
                 raise ValueError(
-                    f"column {name!r} contains {labels.family}s in one table and {family}s in "
+                    f"column {name!r} contains {family}s in one table and {kind}s in "
                     f"{self._name(table)}; give both the same type, for instance as text"
                 )
-            labels.family = family
-        return labels.numbers(codes, values)
+            family = family if kind == "null" else kind
+            own, used = pd.factorize(own)
+            number = [
+                -1 if text is None else known.setdefault(text, len(known))
+                for text in texts.take(pa.array(used, mask=used < 0)).to_pylist()
+            ]
+            parts.append(np.array(number, np.min_scalar_type(-len(known) - 1))[own])
+        codes, self.family[name] = np.concatenate(parts), family
+        missing = set(self._missing).difference(keep) if self.of_files else set()
+        gone = [text for text in known if text in missing]
+        there = [text for text in known if text not in missing]
+        floats = [text for text in there if text.endswith(".0")]
+        whole = self.of_files and family == "text" and all(map(WHOLE.fullmatch, there))
+        self.whole[name] = floats[0] if floats and whole else ""
+        if complete and (codes.min(initial=0) < 0 or gone):
+            self._refuse_gap(name, codes, [*known], [known[text] for text in gone])
+        self.lost[name] = {t: int(np.count_nonzero(codes == known[t])) for t in gone}
+        self.lost[name]["empty"] = int(np.count_nonzero(codes < 0))
+        if not gone and not self.whole[name]:
+            return Column(codes, there)
+        final: dict[str, int] = {}
+        for text in there:
+            final.setdefault(text.removesuffix(".0") if self.whole[name] else text, len(final))
+        number = [
+            final.get(text.removesuffix(".0") if self.whole[name] else text, -1) for text in known
+        ]
+        return Column(np.array([*number, -1], codes.dtype)[codes], [*final])
 
-    def refuse_gaps(self, name: str, start: int, codes: NDArray[np.integer[Any]]) -> None:
-        """Raise `ValueError` for rows of a chunk without a value."""
-        labels = self.labels[name]
-        if codes.min(initial=0) >= 0 and not labels.gone:
-            return
-        bad = (codes < 0) | np.isin(codes, labels.gone)
-        if not bad.any():
-            return
-        row = int(np.argmax(bad))
+    def _refuse_gap(
+        self, name: str, codes: NDArray[Any], labels: Sequence[str], gone: Sequence[int]
+    ) -> None:
+        """Raise `ValueError` for the first row without a value."""
+        row = int(np.argmax((codes < 0) | np.isin(codes, gone)))
         if codes[row] < 0:
             raise ValueError(
-                f"column {name!r} has no value in {self.where(start + row)}; fill it in or drop "
-                "the row"
+                f"column {name!r} has no value in {self.where(row)}; fill it in or drop the row"
             )
         raise ValueError(
-            f"column {name!r} has {labels.names[codes[row]]!r} in {self.where(start + row)}, which "
-            "means missing; fill it in or drop the row, or if it is a label, list it in "
-            "classes=[...] or give na_values=[]"
+            f"column {name!r} has {labels[codes[row]]!r} in {self.where(row)}, which means "
+            "missing; fill it in or drop the row, or if it is a label, list it in classes=[...] or "
+            "give na_values=[]"
         )
 
-    def read(self, name: str, complete: bool = True) -> Column:
-        """Read one column of all tables."""
-        self.require(name)
-        codes = np.concatenate([piece[name] for _, piece in self.pieces([name])]).astype(np.int64)
-        if complete:
-            self.refuse_gaps(name, 0, codes)
-        return Column(codes, self.labels[name].names)
+    def _arrays(self, name: str) -> Iterator[tuple[int, pa.Array]]:
+        """Table and values of at most `PIECE` rows of a column at a time."""
+        for table, frame in enumerate(self._frames):
+            try:
+                column = frame[name]
+                array = column if isinstance(column, pa.ChunkedArray) else column.to_arrow()
+            except (pa.ArrowInvalid, pa.ArrowTypeError):
+                place = f" of table {table}" if len(self._frames) > 1 else ""
+                raise ValueError(
+                    f"column {name!r}{place} mixes text and numbers; make it one type, for "
+                    f"instance table[{name!r}].astype(str)"
+                ) from None
+            for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
+                for start in range(0, len(chunk), PIECE):
+                    yield table, chunk.slice(start, PIECE)
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """Read one column of numbers or of text with numbers; NaN where null."""
         self.require(name)
         parts: list[NDArray[np.float64]] = []
-        for table, frame in enumerate(self._frames):
-            array = self._array(table, frame, name)  # type: ignore[arg-type]  # never of parquet
+        for _, array in self._arrays(name):
             kind = array.type
-            if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            if pa.types.is_dictionary(kind):
+                array = array.dictionary_decode()
+            if _is_text(array.type):
                 array = pc.utf8_trim_whitespace(array)
                 try:
                     array.cast(pa.float64())
@@ -273,12 +203,13 @@ class Source:
                     texts = array.to_pandas()
                     known = texts.isna() | pd.to_numeric(texts, errors="coerce").notna()
                     bad = int(np.argmin(known | (texts.str.lower() == "nan")))
+                    row = sum(map(len, parts)) + bad
                     raise ValueError(
                         f"column {name!r} must hold numbers, got {texts[bad]!r} in "
-                        f"{self.where(int(self._starts[table]) + bad)}; write numbers with a "
-                        "decimal point and leave missing ones empty"
+                        f"{self.where(row)}; write numbers with a decimal point and leave "
+                        "missing ones empty"
                     ) from None
-            elif not (_is_number(kind) or pa.types.is_null(kind)):
+            elif not (_is_number(array.type) or pa.types.is_null(array.type)):
                 raise ValueError(f"column {name!r} has type {kind}; expected numbers")
             parts.append(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
         return np.concatenate(parts)
@@ -302,26 +233,17 @@ class ParquetTable:
         """The same with further constant columns of text."""
         return ParquetTable(self._file, self._footer, constants)
 
-    def pieces(self, names: Sequence[str]) -> Iterator[dict[str, pa.Array]]:
-        """Some columns, at most `PIECE` rows at a time, texts as dictionaries."""
-        own = [name for name in names if name in self._types]
-        texts = [name for name in own if _is_text(self._types[name])]
-        with self._opened(read_dictionary=texts) as opened:
-            for batch in opened.iter_batches(PIECE, columns=own):
-                none = np.zeros(len(batch), dtype=np.int32)
-                yield {
-                    name: batch.column(name)
-                    if name in self._types
-                    else pa.DictionaryArray.from_arrays(none, [self._constants[name]])
-                    for name in names
-                }
-
-    @contextmanager
-    def _opened(self, **options: Any) -> Iterator[pq.ParquetFile]:
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        if name in self._constants:
+            none = np.zeros(len(self), dtype=np.int32)
+            return pa.chunked_array([pa.DictionaryArray.from_arrays(none, [self._constants[name]])])
+        texts = [name] if _is_text(self._types[name]) else []
         # Thousands of files must not be open at a time.
         try:
-            with pq.ParquetFile(self._file.path, metadata=self._footer, **options) as opened:
-                yield opened
+            with pq.ParquetFile(
+                self._file.path, metadata=self._footer, read_dictionary=texts
+            ) as opened:
+                return opened.read([name])[name]
         except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as error:
             raise ValueError(unreadable(self._file, error)) from None
 
@@ -398,18 +320,15 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _encoded(array: pa.Array, name: str) -> tuple[NDArray[np.int32], pa.Array, str]:
-    """A chunk of a column as codes of texts (not all need occur), and their type."""
+    """A column as codes of texts (not all need occur, and a null is one), and their type."""
     if not pa.types.is_dictionary(array.type):
         try:
             array = pc.dictionary_encode(array)
         except pa.ArrowNotImplementedError:
             array = pc.dictionary_encode(_as_text(array, name)[0])
     texts, family = _as_text(array.dictionary, name)
-    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    if texts.null_count:
-        gone = np.append(texts.is_null().to_numpy(zero_copy_only=False), False)
-        codes = np.where(gone[codes], -1, codes)
-    return codes.astype(np.int32, copy=False), texts, family
+    codes = array.indices.fill_null(-1) if array.null_count else array.indices
+    return codes.to_numpy(), texts, family
 
 
 def _as_text(column: pa.Array, name: str) -> tuple[pa.Array, str]:
