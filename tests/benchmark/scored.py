@@ -3,9 +3,9 @@
 import xarray as xr
 
 import alikely as al
+from alikely.benchmark.benchmark import level_parts, system_names
 from alikely.benchmark.decomposition import joint_covariance
 from alikely.benchmark.layout import OVERALL, Population
-from alikely.benchmark.tables import level_parts, system_names
 
 
 def covariance(scores: al.Result, generalize_to: Population) -> xr.DataArray:

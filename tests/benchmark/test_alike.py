@@ -9,9 +9,8 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.benchmark import humans
-from alikely.benchmark.cohorts import cohort_check, cohort_draws, cohort_scores
-from alikely.benchmark.humans import note_on_alike
+from alikely.benchmark import cohorts
+from alikely.benchmark.cohorts import cohort_check, cohort_draws, cohort_scores, note_on_alike
 from alikely.data.cohorts import cohort_counts
 from alikely.models._priors import prior_texts
 
@@ -77,7 +76,7 @@ def test_a_note_where_cochrans_q_contradicts_the_model() -> None:
 def test_conditions_are_taken_together() -> None:
     """Of two data sets neither of which tells, both do: Q and its degrees of freedom add up."""
     trials = observed([0.63, 0.7, 0.77], 200, 2)
-    table = humans.test_equal_accuracy(trials)
+    table = cohorts.test_equal_accuracy(trials)
     assert table["p_value"].min() > 0.01
     p = stats.chi2.sf(table["q"].sum(), 4)
     assert f"p = {p:.3f})" in note_on_alike(trials, "human")

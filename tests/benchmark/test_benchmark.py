@@ -13,9 +13,9 @@ from scipy import stats
 from scored import covariance
 
 import alikely as al
+from alikely.benchmark.benchmark import level_parts
 from alikely.benchmark.decomposition import fieller_interval
 from alikely.benchmark.layout import exclude_conditions
-from alikely.benchmark.tables import level_parts
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.metrics import consistency

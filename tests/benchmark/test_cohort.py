@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 import alikely as al
-from alikely.benchmark import humans
+from alikely.benchmark import cohorts
 from alikely.benchmark.cohorts import cohort_check, cohort_draws, layout_of
 from alikely.data.cohorts import cohort_counts
 from alikely.models.cohorts import _joint_probability
@@ -153,14 +153,14 @@ def test_exchangeability_is_cochrans_q() -> None:
     rng = np.random.default_rng(4)
     right = (rng.random((5, 80)) < np.array([0.5, 0.6, 0.7, 0.8, 0.9])[:, None]).astype(int)
     trials = al.Trials.from_correct(right, kind=["human"] * 5)
-    row = humans.test_equal_accuracy(trials).iloc[0]
+    row = cohorts.test_equal_accuracy(trials).iloc[0]
     g, per_trial, k = right.sum(axis=1), right.sum(axis=0), 5
     q = (k - 1) * (k * (g**2).sum() - g.sum() ** 2) / (k * per_trial.sum() - (per_trial**2).sum())
     assert row["q"] == pytest.approx(q)
     assert row["p_value"] == pytest.approx(stats.chi2.sf(q, 4))
     # Alike humans: the p-value is uniform (Kolmogorov-Smirnov at 1e-4).
     p = [
-        humans.test_equal_accuracy(
+        cohorts.test_equal_accuracy(
             al.Trials.from_correct(rng.integers(0, 2, (4, 300)), kind=["human"] * 4)
         )["p_value"][0]
         for _ in range(200)

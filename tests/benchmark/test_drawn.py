@@ -9,7 +9,7 @@ import xarray as xr
 from scipy import special
 
 import alikely as al
-from alikely.benchmark.tables import dataset_names
+from alikely.benchmark.benchmark import dataset_names
 
 # Draws of a result are stored in single precision.
 SINGLE = 1e-6

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import alikely as al
-from alikely.benchmark.tables import dataset_names
+from alikely.benchmark.benchmark import dataset_names
 from alikely.data.trials import Trials
 
 REGIMES = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}

@@ -10,9 +10,9 @@ from scipy import special, stats
 
 import alikely as al
 from alikely._base.notes import codes
+from alikely.benchmark.benchmark import level_parts
 from alikely.benchmark.decomposition import joint_covariance
 from alikely.benchmark.ranking import latent_correlation, score_noise
-from alikely.benchmark.tables import level_parts
 from alikely.data.trials import Trials
 
 Figure = Callable[[str], None]

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.benchmark.humans import noise_ceilings
+from alikely.benchmark.scores import noise_ceilings
 
 FEW: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
 # Of readings a missing one is no error: these alone exclude them by default.

@@ -332,7 +332,7 @@ def trials_of(right: np.ndarray, of_ai: np.ndarray) -> al.Trials:
 def test_sizes_of_two_groups_of_readers() -> None:
     """Seven read by themselves, three copy the AI; from 16 readers on intervals are right."""
     rng = np.random.default_rng(5)
-    for n_copying, n_readers, expected in ((3, 10, "two groups (7 and 3)"), (4, 16, "")):
+    for n_copying, n_readers, expected in ((3, 10, "(7 and 3 readers)"), (4, 16, "")):
         right = rng.random((2, n_readers, 200)) < 0.7
         of_ai = rng.random((2, 1, 200)) < 0.7
         right[1, :n_copying] = of_ai[1]

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import alikely as al
-from alikely.benchmark.tables import is_plug_in
+from alikely.benchmark.benchmark import is_plug_in
 from alikely.report.results import score_findings, score_sections
 
 

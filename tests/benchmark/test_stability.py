@@ -9,7 +9,7 @@ from scored import covariance
 
 import alikely as al
 from alikely.benchmark.choices import CHOICES
-from alikely.benchmark.humans import noise_ceilings
+from alikely.benchmark.scores import noise_ceilings
 from alikely.data.trials import Trials
 from alikely.metrics import ERROR_CONSISTENCY
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 import alikely as al
-from alikely.benchmark.decomposition import decomposition
-from alikely.benchmark.tables import (
+from alikely.benchmark.benchmark import (
     Level,
     all_differences,
     difference_table,
@@ -22,6 +21,7 @@ from alikely.benchmark.tables import (
     probability_positive,
     scales_of_differences,
 )
+from alikely.benchmark.decomposition import decomposition
 from studies.benchmarks import ORDERS, BenchmarkDesign, order_designs, simulated_benchmark
 
 

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import alikely as al
-from alikely.benchmark import humans
-from alikely.benchmark.humans import noise_ceilings
+from alikely.benchmark import cohorts
+from alikely.benchmark.scores import noise_ceilings
 from alikely.errors.equal_rows import equality
 from alikely.metrics.errors import ERROR_SIMILARITY
 
@@ -121,7 +121,7 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
         al.benchmark.differences(al.benchmark.reader_study(t, "m0")), "estimate se df n_cases"
     ),
     "group_scores": lambda t: grouped(t, "error_consistency"),
-    "test_equal_accuracy": lambda t: numbers(humans.test_equal_accuracy(t)),
+    "test_equal_accuracy": lambda t: numbers(cohorts.test_equal_accuracy(t)),
     "condition_alignment": lambda t: aligned(t, "error_consistency"),
     "difficulty_spectrum": lambda t: flat(
         spectrum(t), "right shown delta mann_whitney_p binomial_p"

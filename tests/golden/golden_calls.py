@@ -21,8 +21,8 @@ import pandas as pd
 from golden_tables import Call
 
 import alikely as al
+from alikely.benchmark.benchmark import Level, all_differences, one_difference
 from alikely.benchmark.cohorts import cohort_check
-from alikely.benchmark.tables import Level, all_differences, one_difference
 from alikely.benchmark.trees import block_means, branches
 from alikely.calibration.coverage import default_grid
 from alikely.cli import main

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import alikely as al
 from alikely._base.arrays import normal_nodes, within
-from alikely.benchmark import entries, judges, ranking, tables
+from alikely.benchmark import benchmark, judges, ranking, scores
 from alikely.inference import fisher, intervals, permutation, resampling
 from alikely.margins import checks, reliability
 from alikely.metrics import alternatives
@@ -127,8 +127,8 @@ def test_other_p_values_and_probabilities(rng: np.random.Generator) -> None:
     assert_within(intervals._tails(int(rng.integers(2, 60))), 0, 2)
     center, spread = rng.normal(0, 10.0 ** rng.uniform(-3, 3), N), 10.0 ** rng.uniform(-9, 2, N)
     df = np.where(rng.random(N) < 0.3, np.inf, rng.uniform(1, 200, N))
-    scales = tables.scales_of_differences(center, spread, df, N, 0.1)
-    assert_within(tables.probability_positive(center, spread, df, *scales))
+    scales = benchmark.scales_of_differences(center, spread, df, N, 0.1)
+    assert_within(benchmark.probability_positive(center, spread, df, *scales))
 
 
 @given(rng=SEEDS)
@@ -166,7 +166,7 @@ def test_means_lie_between_what_they_are_taken_over(rng: np.random.Generator) ->
     for weight in (weights, np.ones(n)):
         assert intervals.mean_of_defined(np.full(n, value), weight) == value
     for weight in (weights / weights.sum(), np.full(n, 1 / n)):
-        assert_within(entries._mean(np.ones((4, n)), weight), -1)
+        assert_within(scores._mean_of_draws(np.ones((4, n)), weight), -1)
     regimes = mixtures.neighbour_probabilities(
         rng.normal(0, 9, N), shares(rng, 3), np.sort(rng.normal(size=3)), rng.uniform(0.1, 2, 3)
     )

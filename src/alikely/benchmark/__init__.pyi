@@ -7,10 +7,10 @@ from .choices import multiverse_analysis as multiverse_analysis
 from .choices import rank_by_metric as rank_by_metric
 from .cohorts import cohort_contrasts as cohort_contrasts
 from .cohorts import cohort_scores as cohort_scores
-from .entries import scores_from_result as scores_from_result
 from .groups import group_scores as group_scores
 from .judges import judge_agreement as judge_agreement
 from .readers import reader_study as reader_study
+from .scores import scores_from_result as scores_from_result
 from .trees import families as families
 
 __all__ = [

@@ -21,7 +21,7 @@ import pandas as pd
 from alikely._base.notes import note, told
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import options, resolve
-from alikely.benchmark.benchmark import ranks
+from alikely.benchmark.benchmark import ACCURACIES, not_valid, ranks
 from alikely.benchmark.layout import (
     CEILING,
     HUMANS,
@@ -35,7 +35,6 @@ from alikely.benchmark.layout import (
     require_balance,
 )
 from alikely.benchmark.scores import benchmark_scores
-from alikely.benchmark.tables import ACCURACIES, not_valid
 from alikely.data.trials import Trials
 from alikely.metrics import Metric, get_metric
 

@@ -2,6 +2,8 @@
 
 References
 ----------
+.. [C50] Cochran (1950). The comparison of percentages in matched samples.
+   doi:10.1093/biomet/37.3-4.256
 .. [GMS96] Gelman, Meng, Stern (1996). Posterior predictive assessment of model fitness via realized
    discrepancies. Statistica Sinica 6, 733-760.
 .. [P65] Plackett (1965). A class of bivariate distributions.
@@ -19,21 +21,23 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import special
+from scipy import special, stats
 
 from alikely._base.arrays import Floats, within
-from alikely._base.checks import one_of, require_names
+from alikely._base.checks import of_type, one_of, require_names
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely._base.steps import LOG
-from alikely.benchmark.humans import note_on_alike
 from alikely.benchmark.layout import HUMANS, OVERALL, refuse_own_names
+from alikely.benchmark.scores import correctness_of_humans
+from alikely.data.blocks import LEFT_OUT
 from alikely.data.cohorts import cohort_counts
 from alikely.data.covariates import covariate_tables, covariates_dataset
 from alikely.data.ingest import label
 from alikely.data.summaries import missing_note_of
+from alikely.data.tables import MAKE
 from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
 from alikely.inference.fits import with_constants
@@ -45,6 +49,11 @@ if TYPE_CHECKING:
     from alikely.models._priors import Priors
 
 MANY_CONDITIONS = 10
+# Significance level of the note that humans differ in accuracy. Four humans on 160 images reach it
+# if the standard deviation of their accuracies is about 0.2 logits.
+ALPHA = 0.01
+# Equal proportions differ from their mean by rounding.
+NO_SPREAD = 1e-12
 # More counts (of models by the pattern of correct humans) give a warning: 600 take seconds, the
 # 43,000 of the public benchmark take more than ten minutes.
 MANY_ROWS = 10_000
@@ -550,3 +559,62 @@ def _nested_weights(layout: xr.Dataset, datasets: Sequence[str]) -> tuple[list[s
     weights = _shares(here[:, None, :] & member)
     n_datasets = weights.any(axis=2).sum(axis=0)[:, None]
     return models, np.concatenate([weights, [weights.sum(axis=0) / n_datasets]])
+
+
+def test_equal_accuracy(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
+    """Test whether the humans in each condition have the same accuracy (Cochran's Q [C50]_).
+
+    Only trials that all humans of a condition were shown are used.
+    """
+    right, labels = correctness_of_humans(trials, humans, "error")
+    rows = []
+    groups = labels.groupby(["dataset", "condition"], sort=False).indices
+    for (dataset, condition), where in groups.items():
+        here = right[:, where]
+        here = here[(here != LEFT_OUT).any(axis=1)]
+        complete = (here != LEFT_OUT).all(axis=0)
+        if len(here) < 2:
+            continue
+        x = here[:, complete]
+        per_human, k = x.sum(axis=1), len(x)
+        # Variation of the responses to a trial: for 0 and 1, correct times incorrect over k.
+        divided = ((x - x.mean(axis=0)) ** 2).sum()
+        between = ((per_human - per_human.mean()) ** 2).sum()
+        q = (k - 1) * between / divided if divided > NO_SPREAD else np.nan
+        share = per_human / max(complete.sum(), 1)
+        rows.append(
+            {
+                "dataset": dataset,
+                "condition": condition,
+                "n_humans": k,
+                "n_trials": int(complete.sum()),
+                "n_incomplete": int((~complete).sum()),
+                "accuracy_min": share.min(),
+                "accuracy_max": share.max(),
+                "q": q,
+                "p_value": stats.chi2.sf(q, k - 1),
+            }
+        )
+    if not rows:
+        raise ValueError(
+            f"no condition has two observers of kind {humans!r}; name another kind with humans="
+        )
+    return pd.DataFrame(rows)
+
+
+def note_on_alike(trials: Trials, humans: str) -> str:
+    """Return a note if Cochran's Q of all conditions contradicts exchangeable humans."""
+    try:
+        table = test_equal_accuracy(of_type(trials, Trials, MAKE), humans=humans)
+    except ValueError:
+        # A single human cannot differ from others.
+        return ""
+    table = table[table["q"].notna()]
+    p = float(stats.chi2.sf(table["q"].sum(), (table["n_humans"] - 1).sum()))
+    if p >= ALPHA or table.empty:
+        return ""
+    number = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return (
+        f"Humans differ in accuracy (Cochran's Q, {number}): intervals for new humans are too "
+        "narrow. Use human_effects='drawn'."
+    )

@@ -26,9 +26,9 @@ from alikely._base.intervals import CiKind, Intervals
 from alikely._base.names import counted, listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
+from alikely.benchmark.benchmark import pairwise_differences
 from alikely.benchmark.decomposition import deviates_of_pairs, pair_contrasts
 from alikely.benchmark.ranking import rank_sets
-from alikely.benchmark.tables import pairwise_differences
 from alikely.data.trials import Trials
 from alikely.estimates import pair_result
 from alikely.estimates.contrasts import contrast

@@ -26,7 +26,7 @@ from scipy import stats
 
 from alikely._base.arrays import Floats, within
 from alikely._base.intervals import bound_names
-from alikely._base.notes import note, told
+from alikely._base.notes import note
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.decomposition import (
     crossed_degrees,
@@ -35,9 +35,6 @@ from alikely.benchmark.decomposition import (
     largest_difference,
     normal_draws,
 )
-from alikely.benchmark.layout import OVERALL
-from alikely.benchmark.tables import dataset_names, level_parts, model_names
-from alikely.estimates.result import Result
 
 FEWEST_DRAWS = 100
 # Reliability below which scores are mostly noise.
@@ -254,30 +251,3 @@ def latent_correlation(
     }
     text = "; ".join(note(code) for code, here in told_of.items() if here)
     return {**found, "latent": estimate, "lower": lower, "upper": upper, "note": text}
-
-
-def latent_columns(scores: Result, pairs: pd.DataFrame, ci_prob: float) -> pd.DataFrame:
-    """Tabulate latent correlations for pairs of data sets."""
-    parts = {name: level_parts(scores, name) for name in dataset_names(scores)}
-    n = len(model_names(scores))
-    score = {name: parts[name]["interval_center"].values[:n] for name in parts}
-    shared, rows = _shared(scores), []
-    for two in zip(pairs["level"], pairs["other"], strict=True):
-        known = np.flatnonzero(np.isfinite([score[name] for name in two]).all(axis=0))
-        x, y = (score[name][known] for name in two)
-        v, w = (score_noise(parts[name].isel(system=known, system_other=known)) for name in two)
-        row = latent_correlation(x, y, v, w, ci_prob)
-        rows.append(row | {"note": told("; ".join(filter(None, (row["note"], shared))))})
-    lower, upper = bound_names("latent", "ci", ci_prob)
-    return pd.DataFrame(rows, index=pairs.index).rename(columns={"lower": lower, "upper": upper})
-
-
-def _shared(scores: Result) -> str:
-    """Note that data sets share images or humans, so that their noise is correlated."""
-    df = scores.data["decomposition"].to_dataset()["df_humans"].sel(system=model_names(scores))
-    each = df.sel(level=dataset_names(scores)).sum("level", skipna=False)
-    # Shared humans have the degrees of freedom of one data set.
-    humans = bool((df.sel(level=OVERALL) < each - 0.5).any())
-    images = scores.data.attrs.get("item_scope") == "label"
-    what = " and ".join(["humans"] * humans + ["images"] * images)
-    return note("shared-noise", what=what) if what else ""

@@ -6,26 +6,33 @@ References
    success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
 .. [CGM11] Cameron, Gelbach, Miller (2011). Robust inference with multiway clustering.
    doi:10.1198/jbes.2010.07136
+.. [NK14] Nili, Wingfield, Walther, Su, Marslen-Wilson, Kriegeskorte (2014). A toolbox for
+   representational similarity analysis. doi:10.1371/journal.pcbi.1003553
+.. [SS49] Stouffer, Suchman, DeVinney, Star, Williams (1949). The American soldier: adjustment
+   during army life. Princeton University Press.
 .. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from scipy import special
 
 import alikely
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, within
+from alikely._base.checks import known_kind, require_names
+from alikely._base.names import listed
 from alikely._base.notes import note
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import options, resolve
+from alikely.benchmark.benchmark import BY, CONSENSUS
 from alikely.benchmark.decomposition import decompositions
-from alikely.benchmark.humans import noise_ceilings
 from alikely.benchmark.layout import (
     CEILING,
     EXCLUDED,
@@ -49,18 +56,18 @@ from alikely.benchmark.layout import (
     system_labels,
     undefined_entries,
 )
-from alikely.benchmark.tables import CONSENSUS
-from alikely.data.blocks import cluster_numbers
+from alikely.data.blocks import LEFT_OUT, cluster_numbers
 from alikely.data.columns import LEVELS
 from alikely.data.inclusion import INCLUSION, SPEAKS
 from alikely.data.repeats import condition_labels, presented
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
+from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.errors.limits import mean_draws, paired_row_draws
 from alikely.errors.posteriors import agreement_draws
 from alikely.estimates.analysis import check_numbers, kept_prior, require_cells
 from alikely.estimates.notes import require_clusters
-from alikely.estimates.result import Result
+from alikely.estimates.result import Result, of_kind
 from alikely.inference.influence import estimate
 from alikely.inference.process import process_draws
 from alikely.inference.resampling import bootstrap, joint_draws
@@ -455,3 +462,281 @@ def _images(trials: Trials, layout: Layout) -> list[int]:
     ]
     means = [np.mean([of_part[d] for d in own]) for own in layout.levels.values()]
     return [*(int(mean) for mean in means), int(sum(means))]
+
+
+def noise_ceilings(
+    trials: Trials, metric: Metric, *, humans: str = "human", no_response: str = "error"
+) -> pd.DataFrame:
+    """Compute bounds on the highest consistency with these humans that a model could reach [NK14]_.
+
+    The consensus is the majority of humans on a trial; a tie counts as half correct. A repeated
+    item counts as one trial, on which a human's vote is the proportion correct. The upper bound is
+    the mean consistency of humans with the consensus of all humans. The lower bound uses, for each
+    human, the consensus of the other humans. Standard errors generalize to new images.
+    """
+    correct, labels = correctness_of_humans(trials, humans, no_response)
+    datasets, conditions = labels["dataset"].to_numpy(), labels["condition"].to_numpy()
+    rows = []
+    for dataset in dict.fromkeys(datasets.tolist()):
+        here = datasets == dataset
+        people = np.flatnonzero((correct[:, here] != LEFT_OUT).any(axis=1))
+        if len(people) < 3:
+            raise ValueError(
+                f"noise ceilings need at least 3 humans in each data set, {dataset!r} has "
+                f"{len(people)}; leave it out with trials.select(dataset=[...])"
+            )
+        row: dict[str, str | float] = {"level": dataset}
+        for name, leave_out in (("lower", True), ("upper", False)):
+            parts = []
+            for condition in dict.fromkeys(conditions[here].tolist()):
+                block = correct[np.ix_(people, np.flatnonzero(here & (conditions == condition)))]
+                parts.append(_with_consensus(block, leave_out, metric))
+            values = np.array([value for value, _ in parts])
+            # Mean of each human over the conditions in which the consensus has a value.
+            counts = np.isfinite(values).sum(axis=0)
+            weight = np.isfinite(values) / np.maximum(counts, 1) / max((counts > 0).sum(), 1)
+            row[name] = float(np.where(np.isfinite(values), weight * values, 0).sum())
+            variance = sum(
+                ((w[:, None] * influence).sum(axis=0) ** 2).sum()
+                for w, (_, influence) in zip(weight, parts, strict=True)
+            )
+            row[f"{name}_se"] = float(np.sqrt(variance))
+        rows.append(row)
+    frame = pd.DataFrame(rows)
+    of_all = pd.DataFrame([frame[["lower", "upper"]].mean()]).assign(level=OVERALL)
+    for name in ("lower_se", "upper_se"):
+        of_all[name] = np.sqrt((frame[name] ** 2).sum()) / len(frame)
+    table = pd.concat([frame, of_all], ignore_index=True)
+    return table.assign(note=missing_note_of(trials.data, no_response, humans))
+
+
+def correctness_of_humans(
+    trials: Trials, humans: str, no_response: str
+) -> tuple[NDArray[Any], pd.DataFrame]:
+    """Correctness of the humans, once for each item, and data set and condition of the items."""
+    data, items = trials.data, presented(trials.data)
+    known_kind("humans", humans, data["kind"].values)
+    answers = data["correct"].values[data["kind"].values == humans]
+    correct: NDArray[Any] = correctness(answers, no_response)
+    if items is not None:
+        correct, data = items.shares(correct), data.isel(trial=items.first)
+    return correct, pd.DataFrame({name: data[name].values for name in ("dataset", "condition")})
+
+
+def _with_consensus(
+    correct: NDArray[Any], leave_out: bool, metric: Metric
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Consistency of each human with the consensus, and the influence of each trial."""
+    answered = correct != LEFT_OUT
+    right, total = np.where(answered, correct, 0), answered.astype(np.float64)
+    votes, voters = right.sum(axis=0)[None], total.sum(axis=0)[None]
+    if leave_out:
+        votes, voters = votes - right, voters - total
+    # Without rounding, tied proportions of repeated items may differ slightly.
+    margin = np.sign(np.round(2 * votes - voters, 9))
+    consensus = np.broadcast_to((1 + margin) / 2, correct.shape)
+    used = answered & (np.broadcast_to(voters, correct.shape) > 0)
+    sides = [(a, b) for a in (right, 1 - right) for b in (consensus, 1 - consensus)]
+    shares = np.stack([a * b for a, b in sides], axis=-1) * used[..., None]
+    cells = shares.sum(axis=1)
+    value = metric.value(cells)
+    psi = np.where(np.isfinite(value)[:, None], metric.influence(cells), 0.0)
+    influence = np.einsum("htc,hc->ht", shares, psi) / np.maximum(used.sum(axis=1), 1)[:, None]
+    return value, influence
+
+
+# Limits of error similarity are computed for each mean, see `alikely.errors.limits.mean_draws`.
+POPULATIONS = "populations"
+
+
+def scores_from_result(
+    result: Result,
+    reference: str | Sequence[str] | None = None,
+) -> Result:
+    """Score systems against a reference, using the posterior draws of a result.
+
+    Scores are averaged over conditions, then over members of the reference, and then over data
+    sets.
+
+    Parameters
+    ----------
+    result : Result
+        Result with posterior draws, for any metric except error similarity, whose draws cannot be
+        averaged over pairs.
+    reference : str or sequence of str, optional
+        Names of the observers that systems are scored against. Default for results of margins: the
+        groups of humans. Pairs of two reference observers form the row ``human-human``; pairs
+        without a reference observer are excluded.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    TypeError
+        If `result` is not a result of pairs. To score trials, use `alikely.benchmark_scores`.
+    ValueError
+        If the result has no posterior, or its draws cannot be averaged over pairs. If a name is
+        unknown. If a system lacks a pair that other systems have.
+
+    Notes
+    -----
+    Means are unweighted and computed for each draw. Pairs that share items have joint draws. Draws
+    for pairs without common items, such as those of different data sets, are independent. A mean of
+    correlations with an upper limit of 1 is below 1 in nearly all draws, even if all true
+    correlations are 1. If the posterior probability of a correlation of 1 is positive for every
+    pair, these probabilities are combined by their normal deviates [SS49]_. The result is the
+    probability that the score is 1. The probability that it is -1 is computed in the same way.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"a": 0.9, "b": 0.1}, rng=1)
+    >>> result = al.decision_margin_consistency(trials, margins, n_resamples=0, rng=1)
+    >>> scores = al.benchmark.scores_from_result(result)
+    >>> al.benchmark.ranks(scores)[["system", "rank_lb", "rank_ub"]].values.tolist()
+    [['a', 1, 1], ['b', 2, 2]]
+    """
+    entries, names = _entries(result, reference)
+    systems = list(dict.fromkeys(entries.loc[entries["system"] != HUMANS, "system"]))
+    refuse_own_names("model", systems, (HUMANS, CEILING))
+    datasets = list(dict.fromkeys(entries["dataset"]))
+    refuse_own_names("data set", datasets, (OVERALL,))
+    if not systems:
+        raise ValueError(f"no pair compares a system with the reference {listed(names)}")
+    systems += [HUMANS] * bool((entries["system"] == HUMANS).any())
+    joint = _belong_together(result, entries)
+    _require_all(entries)
+    draws = result.draws("posterior").astype(np.float64)
+    lost, labels = np.isnan(draws).all(axis=0), result.table["pair"].values
+    shape = (len(datasets) + 1, len(systems))
+    score, rows = np.full((len(draws), *shape), np.nan), []
+    for place in np.ndindex(shape):
+        here = entries[entries["system"] == systems[place[1]]]
+        if place[0] < len(datasets):
+            here = here[here["dataset"] == datasets[place[0]]]
+        at, reason, weights = here.index.to_numpy(), "", _entry_weights(here)
+        if len(undefined := at[lost[at]]):
+            example = str(labels[undefined[0]])
+            reason = note("entries-without-posterior", n=len(undefined), example=example)
+        row = {"n_entries": len(at), "n_missing": len(undefined), "reason": reason}
+        row |= dict.fromkeys(("estimate", "ceiling"), np.nan)
+        if len(at):
+            score[:, *place] = _mean_of_draws(draws[:, at], weights)
+            for name in {"estimate", "ceiling"} & {*result.estimates}:
+                mean = result.estimates[name].values.astype(np.float64)[at] @ weights
+                row[name] = float(within(mean, -1))
+        rows.append(row)
+    estimates = pd.DataFrame(rows)
+    n_chains = int(result.data["posterior"].sizes["chain"])
+    coords = {"level": [*datasets, OVERALL], "system": systems}
+    chained = score.astype(np.float32).reshape(n_chains, -1, *shape)
+    groups = {
+        "estimates": xr.Dataset(
+            {name: (BY, estimates[name].to_numpy().reshape(shape)) for name in estimates}, coords
+        ),
+        "posterior": xr.Dataset({"score": (("chain", "draw", *BY), chained)}, coords),
+    }
+    if DATA_SUMMARY in result.data.children:
+        groups[DATA_SUMMARY] = result.data[DATA_SUMMARY].to_dataset()
+    tree = xr.DataTree.from_dict(groups)
+    made = (
+        "metric", "metric_module", "model", "sampler", "cluster", "prior", "ci_prob", "ci_kind",
+        "seed",
+    )  # fmt: skip
+    kept = (*made, *result.metric.options)
+    known = {name: result.data.attrs[name] for name in kept if name in result.data.attrs}
+    tree.attrs = {
+        "kind": "model",
+        **known,
+        "reference": listed(names),
+        "joint": int(joint),
+        "missing_note": result.missing_note,
+        "alikely_version": alikely.__version__,
+    }
+    return Result(tree)
+
+
+def _entries(
+    result: Result, reference: str | Sequence[str] | None
+) -> tuple[pd.DataFrame, list[str]]:
+    """Pairs with a reference observer, by position, and the names of the reference."""
+    of_kind(result, "pair")
+    if "posterior" not in result.data.children:
+        raise ValueError("scores need posterior draws, and this result has none; set n_draws=")
+    if POPULATIONS in result.data.children:
+        raise ValueError(
+            f"posterior draws of {result.metric.label} cannot be averaged over pairs; score trials "
+            "with alikely.benchmark_scores"
+        )
+    pairs = result.pairs.astype(str)
+    everybody = list(pd.unique(pairs[["observer_a", "observer_b"]].to_numpy().ravel()))
+    if reference is not None:
+        names = [reference] if isinstance(reference, str) else list(reference)
+    elif "is_model" in result.table:
+        table = result.table
+        models = set(table["observer"].values[table["is_model"].values.astype(bool)])
+        names = [name for name in everybody if name not in models]
+    else:
+        raise ValueError(
+            "name the observers that systems are scored against, reference=[...], from "
+            f"{listed(everybody)}; for margins these are the groups of humans"
+        )
+    require_names("observer of this result", names, everybody)
+    a, b = (pairs[f"observer_{side}"] for side in "ab")
+    one, other = a.isin(names), b.isin(names)
+    pairs["system"] = np.where(one & other, HUMANS, np.where(one, b, a))
+    pairs["member"] = np.where(one & other, a + " x " + b, np.where(one, a, b))
+    return pairs[one | other], names
+
+
+def _belong_together(result: Result, entries: pd.DataFrame) -> bool:
+    """Whether draws of different systems are joint; an error if those of one score are not."""
+    if int(result.data["posterior"].attrs["joint"]):
+        return True
+    groups = result.table["pair_group"].values[entries.index]
+    shared = pd.DataFrame({"system": entries["system"].to_numpy(), "group": groups})
+    if shared.duplicated().any():
+        raise ValueError(
+            "posterior drawn pair by pair: no joint draws of pairs that share trials; use "
+            "sampler='exact' with a prior that treats both observers alike, such as the default"
+        )
+    return not pd.Series(groups).duplicated().any()
+
+
+def _require_all(entries: pd.DataFrame) -> None:
+    """Raise an error if a system lacks a pair that others have."""
+    models = entries[entries["system"] != HUMANS]
+    columns = ["dataset", "condition", "member"]
+    wanted = models[columns].drop_duplicates()
+    for system, own in models.groupby("system", sort=False):
+        found = wanted.merge(own[columns], how="left", indicator=True)
+        for row in found[found["_merge"] == "left_only"].itertuples():
+            raise ValueError(
+                f"{system!r} has no pair with {row.member!r} in {row.dataset}:{row.condition}, so "
+                "its mean is not comparable with those of other systems; leave out one of them"
+            )
+
+
+def _entry_weights(entries: pd.DataFrame) -> Floats:
+    """Weight of each pair in the mean over conditions, then members, then data sets."""
+    by_member = entries.groupby(["dataset", "member"])["system"].transform("size")
+    members = entries.groupby("dataset")["member"].transform("nunique")
+    return np.asarray(1 / (by_member * members * entries["dataset"].nunique()), dtype=np.float64)
+
+
+def _mean_of_draws(draws: Floats, weights: Floats) -> Floats:
+    """Weighted mean of pairs for each draw, with the probability of scores at the bounds."""
+    mean = within(draws @ weights, -1)
+    if len(weights) == 1 or np.isnan(mean).any():
+        return np.asarray(mean)
+    order = np.argsort(mean, kind="stable")
+    for bound, ranked in ((1.0, order[::-1]), (-1.0, order)):
+        share = (draws == bound).mean(axis=0)
+        if (share == 0).any():
+            continue
+        deviates: NDArray[np.float64] = special.ndtri(share)
+        together = special.ndtr(deviates.sum() / np.sqrt(len(deviates)))
+        mean[ranked[: round(together * len(mean))]] = bound
+    return np.asarray(mean)

@@ -16,16 +16,17 @@ from numpy.typing import NDArray
 from alikely._base.intervals import percent
 from alikely._base.random import RandomState
 from alikely.benchmark import ranking
-from alikely.benchmark.benchmark import method, ranks
-from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population
-from alikely.benchmark.tables import (
+from alikely.benchmark.benchmark import (
     is_analytic,
     level_draws,
     level_scores,
+    method,
     model_names,
     population_of,
+    ranks,
     system_names,
 )
+from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population
 from alikely.estimates.methods import bounds_of
 from alikely.estimates.result import Result, of_kind
 from alikely.metrics import get_metric

@@ -14,7 +14,7 @@ import pandas as pd
 from alikely._base.intervals import percent
 from alikely._base.names import counted
 from alikely._base.packages import versions
-from alikely.benchmark.tables import dataset_names, is_analytic, model_names
+from alikely.benchmark.benchmark import dataset_names, is_analytic, model_names
 from alikely.estimates.matrix_result import place_dim
 from alikely.estimates.result import Result
 from alikely.report.blocks import Block, Code, Items, Section, Text, table_of

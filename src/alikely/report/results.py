@@ -10,17 +10,19 @@ import pandas as pd
 
 from alikely._base.intervals import bound_names, percent
 from alikely._base.names import MISSING, counted, listed, number
-from alikely.benchmark.benchmark import ceilings, differences, ranks
-from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
-from alikely.benchmark.tables import (
+from alikely.benchmark.benchmark import (
     NO_METHOD,
+    ceilings,
     dataset_names,
+    differences,
     human_kind,
     is_analytic,
     is_plug_in,
     model_names,
     not_valid,
+    ranks,
 )
+from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
 from alikely.benchmark.trees import families, members
 from alikely.estimates.contrasts import model_means, observer_differences
 from alikely.estimates.methods import PLACES, bounds_of, chosen_interval

@@ -13,10 +13,8 @@ import pandas as pd
 from alikely._base.arrays import Floats
 from alikely._base.intervals import CiKind, bound_names, percent
 from alikely._base.names import MISSING, counted, listed, number, p_number, p_words, span
-from alikely.benchmark import readers, tables
-from alikely.benchmark.groups import ALL, BETWEEN, EXCESS, WITHIN
-from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
-from alikely.benchmark.tables import (
+from alikely.benchmark import benchmark, readers
+from alikely.benchmark.benchmark import (
     Level,
     dataset_names,
     human_kind,
@@ -24,6 +22,8 @@ from alikely.benchmark.tables import (
     levels_met,
     require_analytic,
 )
+from alikely.benchmark.groups import ALL, BETWEEN, EXCESS, WITHIN
+from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
 from alikely.estimates import contrasts
 from alikely.estimates.contrasts import Which
 from alikely.estimates.matrix_result import place_dim, place_names
@@ -622,7 +622,7 @@ def _several_scores(at: Level, frame: pd.DataFrame, say: Phrases) -> str:
         # The reference: humans paired with models, if there are any.
         for name in [name for name in (CEILING, HUMANS) if name in known.index][:1]:
             parts.append(said("humans", reached=_reached(say, known.loc[name])))
-        valid = not tables.is_plug_in(say.metric) and not at.too_few_humans()
+        valid = not benchmark.is_plug_in(say.metric) and not at.too_few_humans()
     else:
         parts = [_scores(say, models, str(attrs["reference"]), where)]
         least, most = int(models["n_entries"].min()), int(models["n_entries"].max())
@@ -637,7 +637,7 @@ def _several_scores(at: Level, frame: pd.DataFrame, say: Phrases) -> str:
             how += ", with pseudocounts in the cells of each pair"
         parts.append(said("several", how=f" ({how}; {ground})", whom=_population(at)))
     if valid and models["estimate"].notna().sum() > 1:
-        differences = tables.all_differences(at, None, say.prob, say.kind)
+        differences = benchmark.all_differences(at, None, say.prob, say.kind)
         lower, upper = (differences[x] for x in bound_names("simultaneous", "ci", say.prob))
         n, of = int(((lower > 0) | (upper < 0)).sum()), int(lower.notna().sum())
         if of == 1:
@@ -736,8 +736,8 @@ def _where(at: Level) -> str:
 def _one_difference(at: Level, first: str, second: str, prob: float, digits: int) -> str:
     """Describe the difference between two models with its unadjusted and adjusted tests."""
     require_analytic(at.scores, "tests")
-    table = tables.all_differences(at, None, prob, "eti", first)
-    row, metric = tables.one_difference(table, first, second), at.scores.metric
+    table = benchmark.all_differences(at, None, prob, "eti", first)
+    row, metric = benchmark.one_difference(table, first, second), at.scores.metric
     where = "" if at.level == OVERALL else f" in {at.level}"
     head = f"{metric.label} with the humans{where}, {row['system']} minus {row['other']}"
 
@@ -766,7 +766,7 @@ def _one_difference(at: Level, first: str, second: str, prob: float, digits: int
         p = row["prob_positive"]
         p = "> 0.999" if p > 0.999 else p_number(p)
         parts.append(said("positive", p=p, depends=TEMPLATES["depends"] if undecided else ""))
-    reason = tables.not_valid(metric)
+    reason = benchmark.not_valid(metric)
     return joined(*parts, said("cautions", notes=reason) if reason else "")
 
 

@@ -21,6 +21,7 @@ from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.notes import told
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
+from alikely.benchmark.benchmark import few_notes
 from alikely.benchmark.decomposition import decompositions, spread, student_bounds
 from alikely.benchmark.layout import (
     HUMANS,
@@ -37,7 +38,6 @@ from alikely.benchmark.layout import (
     system_labels,
     undefined_entries,
 )
-from alikely.benchmark.tables import few_notes
 from alikely.data.repeats import condition_labels, presented
 from alikely.data.summaries import missing_note_of
 from alikely.data.trials import Trials
