@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -81,3 +82,10 @@ def test_memory_is_that_of_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bad_input(array: object, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         al.data.joint_correctness(array)
+
+
+@pytest.mark.parametrize("option", [{"disjoint": True}, {"directed": True}, {"repeats": "crossed"}])
+def test_options_of_trials_are_refused_for_arrays(option: dict[str, Any]) -> None:
+    array = xr.DataArray([[1, 0], [0, 1]], dims=("observer", "trial"))
+    with pytest.raises(ValueError, match="omit other options"):
+        al.data.joint_correctness(array, **option)

@@ -65,7 +65,7 @@ def joint_correctness(
         Aligned responses.
         Or an array (observer, trial) of 1 (correct), 0 (incorrect) and -1 (not shown or excluded),
         which may be chunked (dask, zarr, netCDF) and need not fit into memory. All pairs of an
-        array are counted slice by slice, and other options do not apply.
+        array are counted slice by slice, and other options raise an error.
     pairs : str, sequence of str, or sequence of (str, str)
         ``"all"``, two kinds joined by a hyphen, such as ``"human-model"``, several of these, or a
         list of observer pairs. The first observer of a pair is the reference ``a``; with ``"all"``,
@@ -118,7 +118,8 @@ def joint_correctness(
     ValueError
         If a kind, observer or option is unknown, or there are fewer than two observers. If two
         observers in a data set have no common trial. If labels are requested, but only correctness
-        is known. If an array has other dims or values, fewer than two observers, or no trials.
+        is known. If an array is given with other options, has other dims or values, fewer than two
+        observers, or no trials.
 
     Examples
     --------
@@ -128,8 +129,12 @@ def joint_correctness(
     [[2, 1, 1, 1]]
     """
     if isinstance(trials, xr.DataArray):
-        if (pairs, by, no_response, labels) != ("all", "condition", "error", False):
-            raise ValueError("an array has no kinds, conditions or labels; omit other options")
+        given = (pairs, by, no_response, labels, disjoint, directed, repeats)
+        if given != ("all", "condition", "error", False, False, False, "paired"):
+            raise ValueError(
+                "an array has no kinds, conditions, labels or repeats, and all of its pairs are "
+                "counted; omit other options"
+            )
         return _cells_of_array(trials)
     one_of("repeats", repeats, ("paired", "crossed"))
     data, pairs = of_type(trials, Trials, MAKE).data, listed_pairs(pairs)
