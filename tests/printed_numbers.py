@@ -17,6 +17,7 @@ import pandas as pd
 from scipy import stats
 
 import alikely as al
+from alikely.spectrum.difficulty import normality_checks
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "docs" / "printed.csv"
@@ -155,7 +156,7 @@ def difficulty(folder: Path) -> list[Number]:
             name = record["condition"].replace("_", ":", 1)
             name = name if ":" in name else f"{name}:0"
             out.append(Number("X26", item, f"{what} of {name}", record[column], ours[name]))
-    checks = al.spectrum.normality_checks(spectrum)
+    checks = normality_checks(spectrum)
     for scale, line in NORMALITY.items():
         own = checks[checks["scale"] == scale]
         for test, p, value in zip(own["test"], own["p_value"], line.split(), strict=True):

@@ -1038,8 +1038,10 @@ def fit_observers(rng: int) -> pd.DataFrame:
 def fit_spectrum(rng: int) -> pd.DataFrame:
     spectrum = al.difficulty_spectrum(data.example(), "clean", correction=0.5)
     tree = al.fit_spectrum(spectrum, k=2, n_draws=1000, rng=rng)
+    found = al.regimes(tree)
     # The most probable regime follows from the probabilities.
-    return frame(al.spectrum.regime_probabilities(tree)).drop(columns="regime")
+    table = found.drop_dims("regime").drop_vars("label").to_dataframe()
+    return frame(table.join(found["probability"].to_pandas().add_prefix("p_")).reset_index())
 
 
 # Simulators that guides call

@@ -120,12 +120,12 @@ def test_regimes_are_recovered(spectrum: xr.Dataset, trees: dict[int, xr.DataTre
     # The condition made perfect pulls the easier regime upwards: its own mean is in no interval's
     # promise, the harder one is.
     assert low[0] < MEANS[0] < high[0]
-    table = al.spectrum.regime_probabilities(trees[2])
+    table = al.regimes(trees[2])
     moderate = np.abs(spectrum["accuracy"].values - 0.5) < 0.45
     assert np.corrcoef(table["delta"][moderate], spectrum["delta"][moderate])[0, 1] > 0.99
     truth = np.where(spectrum["accuracy"] > 0.5, "regime 2", "regime 1")
-    assert (table["regime"] == truth).all()
-    np.testing.assert_allclose(table[["p_regime 1", "p_regime 2"]].sum(axis=1), 1)
+    assert (table["label"] == truth).all()
+    np.testing.assert_allclose(table["probability"].sum("regime"), 1)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from statsmodels.stats.diagnostic import lilliefors
 from statsmodels.stats.multitest import multipletests
 
 import alikely as al
-from alikely.spectrum.difficulty import reference_values
+from alikely.spectrum.difficulty import normality_checks, reference_values
 
 SHOWN = 20
 # Right answers of 20 by human; the last saw only data set a, the one before only b.
@@ -211,9 +211,7 @@ def test_scales_with_trials_as_proportions_do() -> None:
 def test_normality_checks_against_their_sources() -> None:
     rng = np.random.default_rng(1)
     right = {f"a:{i}": rng.integers(8, 20, 4).tolist() for i in range(3)}
-    table = al.spectrum.normality_checks(spectrum_of(right, list(right))).set_index(
-        ["scale", "test"]
-    )
+    table = normality_checks(spectrum_of(right, list(right))).set_index(["scale", "test"])
     accuracy = np.concatenate([right[name] for name in right]) / SHOWN
     for scale, values in (("accuracy", accuracy), ("logit", np.log(accuracy / (1 - accuracy)))):
         for name, test in (
@@ -237,9 +235,7 @@ def test_normality_checks_against_their_sources() -> None:
 
 
 def test_normality_checks_of_too_few_or_equal_values() -> None:
-    table = al.spectrum.normality_checks(
-        spectrum_of({"a:clean": [19, 18, 17], "a:noise": [9] * 3}, "clean")
-    )
+    table = normality_checks(spectrum_of({"a:clean": [19, 18, 17], "a:noise": [9] * 3}, "clean"))
     assert table["note"].tolist() == ["", "needs at least 8 values", "needs at least 4 values"] * 2
     assert table["p_value"].isna().tolist() == [False, True, True] * 2
     # 9 of 10 and 18 of 20: one accuracy, two corrected logits.
@@ -247,7 +243,7 @@ def test_normality_checks_of_too_few_or_equal_values() -> None:
     correct[0], correct[1], correct[2, :10] = [1] * 18 + [0] * 2, [0] * 2 + [1] * 18, [1] * 9 + [0]
     trials = al.Trials.from_correct(correct, kind=["human"] * 3, condition=["clean"] * 20)
     spectrum = al.difficulty_spectrum(trials, "clean", chance=0.1, correction=0.5)
-    notes = al.spectrum.normality_checks(spectrum).groupby("scale")["note"].first()
+    notes = normality_checks(spectrum).groupby("scale")["note"].first()
     assert notes.to_dict() == {"accuracy": "all values are equal", "logit": ""}
 
 
@@ -316,7 +312,7 @@ def test_printed_tables(shared_data: Path, figure: Callable[[str], None]) -> Non
 @pytest.mark.slow
 def test_normality_of_the_real_reference(shared_data: Path) -> None:
     spectrum = real_spectrum(shared_data)
-    table = al.spectrum.normality_checks(spectrum)
+    table = normality_checks(spectrum)
     assert (table["n"] == 28).all()
     assert (table["note"] == "").all()
     values = reference_values(spectrum)

@@ -37,12 +37,12 @@ def test_covariates_move_difficulty_and_ability(tree: xr.DataTree) -> None:
     posterior = tree["posterior"].to_dataset()
     slope = posterior["logit_accuracy_contrast"].values
     conditions = ["all:clean", "all:blur", "all:noise"]
-    told = posterior["logit_accuracy_told"].sel(condition=conditions).values
+    told = posterior["logit_accuracy_explained"].sel(condition=conditions).values
     np.testing.assert_allclose(told, slope[..., None] * (CONTRAST - CONTRAST.mean()))
     names = [f"all:human_{i}" for i in range(1, 5)]
     age, group = posterior["ability_age"].values, posterior["ability_group"].values
     wanted = age[..., None] * (np.array([20, 30, 40, 60]) - 37.5) + np.tile(group, 2)
-    np.testing.assert_allclose(posterior["ability_told"].sel(person=names).values, wanted)
+    np.testing.assert_allclose(posterior["ability_explained"].sel(person=names).values, wanted)
     np.testing.assert_array_equal(
         tree["covariates"].to_dataset()["age"].sel(person=names), [20, 30, 40, 60]
     )

@@ -14,6 +14,7 @@ from alikely.cli._app import Options, subcommand
 from alikely.cli._output import interval_of, number, say, show
 from alikely.metrics import get_metric
 from alikely.metrics.metric import find_metric
+from alikely.spectrum.difficulty import normality_checks
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -63,7 +64,7 @@ def spectrum(
         raise ValueError(f"--k must be a whole number or auto, got {k!r}")
     with step("regimes of difficulty"):
         groups = al.regimes(scale, "auto" if k == "auto" else int(k), rng=o.seed)
-    o.table("normality", al.spectrum.normality_checks(scale))
+    o.table("normality", normality_checks(scale))
     names = [name for name in scale.data_vars if scale[name].dims == ("condition",)]
     frame = scale[names].to_dataframe().reset_index()
     frame["regime"], frame["stability"] = groups["label"].values, groups["stability"].values

@@ -98,7 +98,7 @@ def spectrum(
         - ``latent_reference_sd``: the standard deviation without binomial noise
         - ``delta`` (condition), ``regime_delta`` (regime): Glass's delta [G76]_ of a condition for
           an average person, and of a regime mean
-        - ``logit_accuracy_told`` (condition), ``ability_told`` (person): contributions of
+        - ``logit_accuracy_explained`` (condition), ``ability_explained`` (person): contributions of
           covariates
         - likelihood ``observed_right`` (entry)
 
@@ -287,7 +287,7 @@ def _covariates(
         shifts = effects(name, tables, {kind: numbers}, scale)
         if not shifts:
             return value
-        whole = pm.Deterministic(f"{name}_told", sum(shifts[1:], shifts[0]), dims=DIMS[kind])
+        whole = pm.Deterministic(f"{name}_explained", sum(shifts[1:], shifts[0]), dims=DIMS[kind])
         return value + whole[rows]
 
     return told

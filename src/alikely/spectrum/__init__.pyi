@@ -1,9 +1,7 @@
 from .alignment import alignment_table as alignment_table
 from .alignment import condition_alignment as condition_alignment
 from .difficulty import difficulty_spectrum as difficulty_spectrum
-from .difficulty import normality_checks as normality_checks
 from .posterior import fit_spectrum as fit_spectrum
-from .posterior import regime_probabilities as regime_probabilities
 from .regime_mixtures import regimes as regimes
 from .regime_scores import regime_alignment as regime_alignment
 
@@ -12,8 +10,6 @@ __all__ = [
     "condition_alignment",
     "difficulty_spectrum",
     "fit_spectrum",
-    "normality_checks",
     "regime_alignment",
-    "regime_probabilities",
     "regimes",
 ]

@@ -206,33 +206,7 @@ def reference_values(spectrum: xr.Dataset) -> NDArray[np.float64]:
 
 
 def normality_checks(spectrum: xr.Dataset) -> pd.DataFrame:
-    """Test whether reference accuracies, and their logits, are normally distributed.
-
-    Parameters
-    ----------
-    spectrum : xarray.Dataset
-        As returned by `difficulty_spectrum`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per scale and test, with columns
-
-        - ``scale``: accuracy or logit
-        - ``test``: Shapiro-Wilk [SW65]_, D'Agostino-Pearson [DP73]_, or Lilliefors [L67]_ with a
-          p-value from 99,999 simulated samples
-        - ``n``, ``statistic``, ``p_value``: NaN if there are too few values for a test, or all are
-          equal. A small p-value is evidence against normality; a large p-value is not evidence of
-          normality
-        - ``note``
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
-    >>> normality_checks(spectrum)["note"].unique().tolist()
-    ['', 'needs at least 8 values']
-    """
+    """Test normality of reference accuracies and of their logits [SW65]_ [DP73]_ [L67]_."""
     here = spectrum["is_reference"].values
     right, shown = (spectrum[name].values[here] for name in ("right", "shown"))
     part = shown > 0

@@ -12,7 +12,7 @@ import xarray as xr
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
-from alikely._base.intervals import CiKind, bound_columns, check_interval
+from alikely._base.intervals import bound_columns
 from alikely._base.random import RandomState
 from alikely._base.settings import resolve
 from alikely.data.covariates import covariate_tables, covariates_dataset
@@ -107,7 +107,7 @@ def fit_spectrum(
     >>> import alikely as al
     >>> spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
     >>> tree = al.fit_spectrum(spectrum, k=2, rng=1)
-    >>> al.spectrum.regime_probabilities(tree)["regime"].tolist()
+    >>> al.regimes(tree)["label"].values.tolist()
     ['regime 2', 'regime 1', 'regime 1']
     """
     # These modules import PyMC, so they are imported only when needed.
@@ -169,67 +169,32 @@ def _entries(tree: xr.DataTree) -> xr.Dataset:
     return tree["constant_data"].to_dataset()
 
 
-def regime_probabilities(
-    tree: xr.DataTree, *, ci_prob: float | None = None, ci_kind: CiKind | None = None
-) -> pd.DataFrame:
-    """Compute the posterior mean of delta and the regime probabilities for each condition.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        As returned by `fit_spectrum`.
-    ci_prob : float
-        Probability level of the intervals, in (0, 1).
-    ci_kind : {"eti", "hdi"}
-        Kind of the interval: equal-tailed or highest-density.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per condition, with columns
-
-        - ``condition``, ``dataset``, ``level``, ``is_reference``
-        - ``delta``: posterior mean, with bounds such as ``posterior_eti95_lb``
-        - ``regime``: the most probable regime
-        - ``p_...``: probability of each regime, starting with the hardest, computed as the mean
-          over draws of `alikely.models._mixtures.neighbour_probabilities`
-
-    Raises
-    ------
-    ValueError
-        If `ci_prob` is not in (0, 1), or `ci_kind` is unknown.
-
-    Examples
-    --------
-    See `fit_spectrum`.
-    """
-    ci_prob = resolve("ci_prob", ci_prob)
-    ci_kind = resolve("ci_kind", ci_kind)
-    check_interval(ci_prob, ci_kind)
+def fitted_regimes(tree: xr.DataTree) -> xr.Dataset:
+    """Posterior means of deltas, and probabilities of regimes as means over draws."""
+    ci_prob, ci_kind = resolve("ci_prob", None), resolve("ci_kind", None)
     posterior, entries = tree["posterior"].to_dataset(), _entries(tree)
-    names = regime_names(int(tree.attrs["k"]))
+    names = np.array(regime_names(int(tree.attrs["k"])), dtype=object)
     delta = _flat(posterior["delta"])
-    bounds = interval(delta, ci_prob, ci_kind)
     mixture = [_flat(posterior[f"regime_{part}"]) for part in ("weight", "mean", "sd")]
     # Regimes describe the difficulty that covariates do not explain.
     ease = _flat(posterior["logit_accuracy"])
-    if "logit_accuracy_told" in posterior:
-        ease = ease - _flat(posterior["logit_accuracy_told"])
+    if "logit_accuracy_explained" in posterior:
+        ease = ease - _flat(posterior["logit_accuracy_explained"])
     probability = neighbour_probabilities(ease, *mixture).mean(axis=0)
-    frame = pd.DataFrame(
+    limits = bound_columns("posterior", ci_kind, ci_prob, interval(delta, ci_prob, ci_kind))
+    # Trees of custom models may lack labels of conditions.
+    kept = [name for name in ("dataset", "level", "is_reference") if name in entries]
+    return xr.Dataset(
         {
-            "condition": entries["condition"].values,
-            # Trees of custom models may lack these.
-            **{name: entries[name].values for name in ("dataset", "level") if name in entries},
-            "is_reference": entries["is_reference"].values,
-            "delta": delta.mean(axis=0),
-            **bound_columns("posterior", ci_kind, ci_prob, bounds),
-            "regime": np.array(names, dtype=object)[probability.argmax(axis=1)],
-        }
+            **{name: ("condition", entries[name].values) for name in kept},
+            "delta": ("condition", delta.mean(axis=0)),
+            **{name: ("condition", values) for name, values in limits.items()},
+            "label": ("condition", names[probability.argmax(axis=1)]),
+            "probability": (("condition", "regime"), probability),
+        },
+        coords={"condition": entries["condition"].values, "regime": names},
+        attrs={"k": len(names)},
     )
-    for name, column in zip(names, probability.T, strict=True):
-        frame[f"p_{name}"] = column
-    return frame
 
 
 def _flat(values: xr.DataArray) -> Floats:

@@ -23,6 +23,7 @@ from alikely._base.checks import of_type
 from alikely._base.random import RandomState, seed_sequence
 from alikely.inference.intervals import mean_of_defined
 from alikely.models._mixtures import mixture_boundaries, neighbour_probabilities, regime_names
+from alikely.spectrum.posterior import fitted_regimes
 
 MOST_REGIMES = 6
 # A difference of BIC below this is "not worth more than a bare mention" [R95].
@@ -58,7 +59,7 @@ class _Mixture(NamedTuple):
 
 
 def regimes(
-    spectrum: xr.Dataset,
+    spectrum: xr.Dataset | xr.DataTree,
     k: int | Literal["auto"] = "auto",
     *,
     n_starts: int = N_STARTS,
@@ -69,8 +70,9 @@ def regimes(
 
     Parameters
     ----------
-    spectrum : xarray.Dataset
-        As returned by `alikely.difficulty_spectrum`, with all deltas defined.
+    spectrum : xarray.Dataset or xarray.DataTree
+        As returned by `alikely.difficulty_spectrum`, with all deltas defined, or a posterior
+        distribution as returned by `alikely.fit_spectrum`. All other arguments are for the former.
     k : int or "auto"
         Number of regimes. ``"auto"`` selects the number between 1 and 6 with the lowest BIC [S78]_.
     n_starts : int
@@ -110,6 +112,10 @@ def regimes(
         Replicates in which the reference has no variance, or a condition has no humans, are
         excluded.
 
+        For a posterior distribution: ``delta`` (posterior mean), its bounds, such as
+        ``posterior_eti95_lb``, ``label`` (the most probable regime), ``probability`` (mean over
+        draws), and the attribute ``k``.
+
     Raises
     ------
     ValueError
@@ -135,6 +141,10 @@ def regimes(
     >>> found["label"].values.tolist()
     ['regime 2', 'regime 1', 'regime 1']
     """
+    if isinstance(spectrum, xr.DataTree):
+        if k != "auto":
+            raise ValueError(f"k must be left out for a fit, which has its own; got {k!r}")
+        return fitted_regimes(spectrum)
     of_type(spectrum, xr.Dataset, "make one with al.difficulty_spectrum")
     delta = spectrum["delta"].values
     n_different = _checked(spectrum, k, n_starts, n_resamples)
