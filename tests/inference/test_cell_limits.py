@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy import integrate, special, stats
+from scipy import stats
 
 from alikely.calibration.coverage import default_grid
 from alikely.inference import cell_limits
@@ -33,33 +33,6 @@ def test_tails_are_those_of_draws() -> None:
         room = PROMISE + 4 * np.sqrt(tail * (1 - tail) / n_draws)
         np.testing.assert_allclose((draws < limits[:, 0]).mean(axis=0), tail, atol=room)
         np.testing.assert_allclose((draws > limits[:, 1]).mean(axis=0), tail, atol=room)
-
-
-def at_most(k: float, cells: list[int]) -> float:
-    """P(kappa <= k) by two adaptive integrals over Beta densities of p and u, v in closed form."""
-    n11, n10, n01, n00 = cells
-    of_p, of_u = stats.beta(n11 + n10 + 1, n01 + n00 + 1), stats.beta(n11 + 0.5, n10 + 0.5)
-    of_v = stats.beta(n01 + 0.5, n00 + 0.5)
-
-    def given(s: float, r: float) -> float:
-        # Quantiles of both: even steps of probability, smoothed at the ends.
-        p, u = of_p.ppf(special.ndtr(s)), of_u.ppf(special.ndtr(r))
-        q = 1 - p
-        num, den = p * (u * (2 * q - k * (q - p)) - k), q * (2 * p + k * (q - p))
-        below = float(of_v.cdf(num / den))
-        density = np.exp(-(s * s + r * r) / 2) / (2 * np.pi)
-        return float(density * (1 - below if den > 0 else below))
-
-    found, _ = integrate.dblquad(given, -6, 6, -6, 6, epsabs=2e-4, epsrel=1e-3)
-    return float(found)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("cells", [[2, 5, 1, 9]])
-def test_tails_are_those_of_integrals(cells: list[int]) -> None:
-    low, high = posterior_limits(cells, 0.9)
-    assert at_most(low, cells) == pytest.approx(0.05, abs=PROMISE)
-    assert at_most(high, cells) == pytest.approx(0.95, abs=PROMISE)
 
 
 @pytest.mark.slow

@@ -14,11 +14,9 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-import alikely as al
 from alikely.inference import null
 from alikely.inference.null import independent_posterior
 from alikely.metrics import consistency
-from alikely.models._priors import prior_texts
 
 # Few trials: all tables can be counted. The last pair is near the ceiling, and often undefined.
 CELLS = np.array([[12, 3, 4, 1], [5, 8, 3, 4], [19, 1, 0, 0]])
@@ -73,42 +71,12 @@ def effective(values: xr.DataArray) -> float:
     return size * (1 - float(missing.mean()))
 
 
-def test_accuracies_have_their_beta_posterior(tree: xr.DataTree) -> None:
-    n11, n10, n01, n00 = CELLS.T
-    for name, right, wrong in (("p_a", n11 + n10, n01 + n00), ("p_b", n11 + n01, n10 + n00)):
-        for pair in range(len(CELLS)):
-            truth = stats.beta(1 + right[pair], 1 + wrong[pair])
-            draws = tree["posterior"][name].isel(pair=pair)
-            size = effective(draws)
-            assert float(draws.mean()) == pytest.approx(
-                truth.mean(), abs=4 * truth.std() / math.sqrt(size)
-            )
-            # The variance of a squared deviation follows from the kurtosis.
-            deviation = (draws - truth.mean()) ** 2
-            kurtosis = float(truth.stats(moments="k")) + 3
-            error = truth.var() * math.sqrt((kurtosis - 1) / effective(deviation))
-            assert float(deviation.mean()) == pytest.approx(truth.var(), abs=4 * error)
-
-
 def test_replicates_have_the_null_distribution(tree: xr.DataTree) -> None:
     """Undefined tables and tails against all tables there are."""
     for pair, cells in enumerate(CELLS):
         draws = tree["posterior_predictive"]["error_consistency"].isel(pair=pair)
         size = min(effective(draws), effective(np.isnan(draws).astype(float)))
         beyond_thresholds(draws.values.ravel(), *all_tables(cells), size=size)
-
-
-def test_p_values_are_those_of_all_tables(tree: xr.DataTree) -> None:
-    observed = tree["observed_data"]["error_consistency"].values
-    np.testing.assert_array_equal(observed, consistency.error_consistency(CELLS))
-    replicates = tree["posterior_predictive"]["error_consistency"]
-    found = null.p_value(observed, replicates.values.reshape(-1, len(CELLS)))
-    for pair, cells in enumerate(CELLS):
-        values, mass, _ = all_tables(cells)
-        truth = mass[np.abs(values) >= np.abs(np.float32(observed[pair]))].sum()
-        size = effective(np.abs(replicates.isel(pair=pair)))
-        error = math.sqrt(truth * (1 - truth) / size)
-        assert found[pair] == pytest.approx(truth, abs=4 * error + 1 / size)
 
 
 @pytest.mark.slow
@@ -128,28 +96,6 @@ def test_other_priors_exactly_and_by_chains() -> None:
         sd = math.sqrt((values - mean) ** 2 @ mass)
         error = sd / math.sqrt(effective(replicates))
         assert float(replicates.mean()) == pytest.approx(mean, abs=4 * error)
-
-
-def test_what_the_tree_holds(exact: xr.DataTree, chains: xr.DataTree) -> None:
-    groups = {"posterior", "posterior_predictive", "observed_data"}
-    assert set(exact.children) == groups
-    assert set(chains.children) == {*groups, "sample_stats", "constant_data"}
-    assert chains["sample_stats"]["diverging"].shape == (4, N_DRAWS // 4)
-    for tree in (exact, chains):
-        replicates = tree["posterior_predictive"]
-        assert dict(replicates["observed_cells"].sizes) == {
-            "chain": 4, "draw": N_DRAWS // 4, "pair": 3, "cell": 4,
-        }  # fmt: skip
-        # As many trials as the pair has, and the estimand of these very tables.
-        assert (replicates["observed_cells"].sum("cell") == CELLS.sum(axis=1)).all()
-        np.testing.assert_array_equal(
-            replicates["error_consistency"],
-            consistency.error_consistency(replicates["observed_cells"].values).astype(np.float32),
-        )
-        np.testing.assert_array_equal(tree["observed_data"]["observed_cells"], CELLS)
-    assert (exact.attrs | {"sampler": "nuts"}).items() <= chains.attrs.items()
-    model = al.models.copying(CELLS, independent=True)
-    assert json.loads(chains.attrs["priors"]) == prior_texts(model)
 
 
 def test_without_common_trials_nothing_is_said() -> None:

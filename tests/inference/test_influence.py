@@ -94,13 +94,6 @@ def test_clusters_reach_over_conditions() -> None:
     np.testing.assert_allclose(clustered[:3, 3:], plain[:3, :3], rtol=1e-12)
 
 
-def test_many_trials_are_taken_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = joint_correctness(three_observers())
-    whole = covariance(table)
-    monkeypatch.setattr(influence, "CHUNK", 7)
-    np.testing.assert_allclose(covariance(table), whole, rtol=1e-12)
-
-
 def test_undefined_estimates_have_no_error_and_no_warning() -> None:
     table = from_counts([[160, 0, 0, 0], [100, 20, 20, 20], [0, 0, 0, 0]])
     result = influence.estimate(table)

@@ -128,16 +128,6 @@ def test_draws_of_sharp_probabilities_are_those_of_answers(metric: al.Metric) ->
     assert np.isfinite(draws).all()
 
 
-def test_few_questions_with_equal_probabilities() -> None:
-    """The prior is no sharper than the systems: it adds no spread that they cannot have."""
-    p = np.full((2, 6, 4), 0.25) + 0.01 * np.array([1, -1, 1, -1])
-    trials = al.Trials.from_arrays([["A"] * 6] * 2, ["A"] * 6, classes=CLASSES)
-    table = al.data.joint_correctness(trials.with_probabilities(p), labels="options")
-    draws = process_draws(table, 400, KAPPA_P, rng=1)
-    # Agreement 1/4 + 4 * .01^2, by chance hardly less.
-    assert np.abs(draws).max() < 0.01
-
-
 def test_draws_without_a_common_question() -> None:
     answers = np.ma.masked_array([["A", "B", "A"], ["A", "B", "A"], ["B", "A", "B"]],
                                  [[0, 0, 1], [1, 1, 0], [0, 0, 0]])  # fmt: skip

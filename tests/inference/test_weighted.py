@@ -18,9 +18,6 @@ from alikely.inference.process import masses_of_strata, right_in_strata
 from alikely.inference.weighting import (
     TOSSED,
     deviations,
-    effective_images,
-    freedom_of_sums,
-    holding,
     multiplicities,
     second_order_bias,
     student_deviate,
@@ -36,23 +33,6 @@ def test_simple_random_samples_have_their_textbook_variance() -> None:
     for population, part in (("pool", 1 - n / pool), ("images", 1.0)):
         u = deviations(centered, pi, shown, population)
         assert (u**2).sum() == pytest.approx(part * x.var(ddof=1) / n, rel=1e-12)
-
-
-def test_few_images_and_freedom() -> None:
-    assert effective_images(np.array([[1.0, 1, 0], [0, 0, 0]])).tolist() == [2, 0]
-    five = np.array(5.0)
-    assert freedom_of_sums(five, five, five, 5) == np.inf
-    # A part of the variance that is known adds to it and to nothing else.
-    sampled, fourth = np.array(10.0), np.array(34.0)
-    more = freedom_of_sums(2 * sampled, sampled, fourth, 5) / freedom_of_sums(
-        sampled, sampled, fourth, 5
-    )
-    assert more == pytest.approx(4)
-    assert np.isnan(student_deviate(np.array([np.nan]), 0.95)).all()
-    lower, upper = holding(np.array([0.1, np.nan]), np.array([0.2, np.nan]), np.array([0.3, 0.3]))
-    assert (lower[0], upper[0]) == (0.1, 0.3)
-    assert np.isnan([lower[1], upper[1]]).all()
-    assert student_deviate(np.array([3.0]), 0.9).item() == pytest.approx(stats.t.ppf(0.95, 3))
 
 
 def test_bootstrap_weights_have_the_variance_of_the_design() -> None:
@@ -248,53 +228,6 @@ def test_observed_agreement_is_unbiased_over_all_samples() -> None:
         agreement = (cells[:, 0] + cells[:, 3]) / cells.sum(axis=1)
         found.append(agreement[0] - agreement[1])
     assert np.mean(found) == pytest.approx(truth, abs=1e-12)
-    # Strata are drawn of fixed numbers: what is linear has no bias to take off.
-    shares = np.eye(4)[np.array([0, 1, 2, 3, 0])].T[None]
-    groups = [np.arange(5) < 2, np.arange(5) >= 2]
-    pi = np.array([0.4, 0.4, 0.2, 0.2, 0.2])
-    w = (1 / pi / (1 / pi).sum())[None]
-    assert abs(second_order_bias(_agreeing, shares, w, pi, groups, "pool")[0]) < 1e-8
-
-
-def _agreeing(cells: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Influence on observed agreement."""
-    share = (cells[..., 0] + cells[..., 3]) / cells.sum(axis=-1)
-    return np.asarray(np.array([1.0, 0, 0, 1]) - share[..., None])
-
-
-def _planned(
-    pair: tuple[str, str] | str, n: int, population: str = "pool", names: tuple[str, ...] = ("p0",)
-) -> al.Result:
-    """Error consistency of people with four models, of images chosen for some."""
-    rng = np.random.default_rng(11)
-    ease = rng.normal(size=240)
-    models = ease + rng.normal(0, 0.8, (6, 240)) > -0.4
-    people = ease + rng.normal(0, 0.8, (2, 240)) > -0.2
-    everybody = al.Trials.from_correct(
-        np.concatenate([people, models]).astype(float),
-        observers=["p0", "p1", *(f"m{k}" for k in range(6))],
-        kind=["human"] * 2 + ["model"] * 6,
-    )
-    plan = al.planning.choose_images(everybody.select(kind="model"), n, pair, rng=4)
-    table = everybody.to_table()
-    seen = (table["kind"] == "model") | table["item"].isin(plan.table["item"])
-    trials = al.Trials.from_table(table[seen]).with_inclusion(plan, generalize_to=population)
-    pairs = [(p, f"m{k}") for p in names for k in range(4)]
-    return al.error_consistency(trials, pairs, n_resamples=200, n_draws=200, rng=5)
-
-
-def test_nothing_is_starved_where_all_images_were_shown() -> None:
-    for population in ("pool", "images"):
-        result = _planned(("m0", "m1"), 240, population)
-        entries = {"observer_b": "m0"}, {"observer_b": "m1"}
-        found = al.difference(result, *entries, intervals=["analytic"]).loc["analytic"]
-        assert bool(found["se"] == 0) is (population == "pool")
-        if population == "pool":
-            assert "effective images" not in found["note"]
-    x = np.random.default_rng(1).random((2, 60)) < 0.7
-    person = np.random.default_rng(2).random((1, 60)) < 0.7
-    own = by_weights(x, person, np.ones(60), np.array([[1.0, -1.0]]), "pool")
-    assert np.isinf(own[3]).all()
 
 
 def test_freedom_is_of_the_images_that_were_shown() -> None:

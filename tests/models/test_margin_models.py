@@ -16,7 +16,7 @@ from scipy import integrate, stats
 import alikely as al
 from alikely.margins.strengths import strength_of
 from alikely.metrics.alternatives import m_afc_log_probability
-from alikely.models._strengths import GRID, log_odds, one_sided, seen_strength
+from alikely.models._strengths import GRID, log_odds
 from studies.generative.item_margins import Bent, item_margins
 
 M = 16
@@ -109,33 +109,3 @@ def test_bent_strengths_are_those_without_chains(skewness: float, log_tail: floa
     # Placed where counts see it, as long as that is not far out.
     seen, _ = law.placed(pt.as_tensor(law.strength(0.4)), 1.0)
     assert float(seen.eval(mode=ONCE)) == pytest.approx(0.4, abs=0.02)
-
-
-def test_bent_strengths_of_a_model_and_of_groups() -> None:
-    shown = np.full(6, 10)
-    model = item_margins(RIGHT, shown, MARGINS, n_alternatives=M, law="sinh_arcsinh")
-    given = model["margins"].get_value()
-    # Ranks are what counts of margins.
-    again = item_margins(RIGHT, shown, np.exp(MARGINS), n_alternatives=M, law="sinh_arcsinh")
-    assert again["margins"].get_value().tolist() == given.tolist()
-    assert (given.mean(), given.std()) == pytest.approx((0, 1))
-    names = {variable.name for variable in model.free_RVs}
-    assert names == {"rho", "strength_mean", "strength_sd", "skewness", "log_tail", "score"}
-    groups = item_margins(
-        np.stack([RIGHT, RIGHT[::-1]]), np.full((2, 6), 10), n_alternatives=M, law="sinh_arcsinh"
-    )
-    assert {"score_first", "score_second"} <= {variable.name for variable in groups.free_RVs}
-    assert groups["skewness"].eval(mode=ONCE).shape == (2,)
-
-
-def test_items_that_all_get_right_pull_on_one_side_only() -> None:
-    right, shown = np.array([10, 10, 0, 0, 4]), np.full(5, 10)
-    plain = Mode("py", None)
-    seen, information = (
-        np.asarray(part.eval(mode=plain))
-        for part in seen_strength(pt.constant(right), pt.constant(shown), 4)
-    )
-    # Far above where an item is seen, far below, and the other way round for none right.
-    far = seen + np.array([40, -40, -40, 40, 40])
-    found = one_sided(right, shown, seen, information, far).eval(mode=plain)
-    np.testing.assert_allclose(found, information * [0, 1, 0, 1, 1], atol=1e-12)

@@ -48,21 +48,6 @@ def test_nuts_equals_the_exact_posterior(nuts_default: xr.DataTree, name: str) -
 
 
 @pytest.mark.slow
-def test_deterministics_are_functions_of_the_same_cells(nuts_default: xr.DataTree) -> None:
-    draws = nuts_default["posterior"]
-    p_a, u, v = (draws[name].values for name in ("p_a", "u", "v"))
-    cells = np.stack([p_a * u, p_a * (1 - u), (1 - p_a) * v, (1 - p_a) * (1 - v)], axis=-1)
-    from alikely.metrics import consistency, copying
-
-    kappa = consistency.error_consistency(cells)
-    np.testing.assert_allclose(draws["error_consistency"], kappa, atol=1e-9)
-    np.testing.assert_allclose(
-        draws["copy_probability"], copying.copy_probability(cells), atol=1e-9
-    )
-    np.testing.assert_allclose(draws["accuracy"], consistency.accuracies(cells)[1], atol=1e-12)
-
-
-@pytest.mark.slow
 def test_prior_on_the_copy_probability_against_quadrature() -> None:
     table, prior = (
         np.array([40, 12, 6, 22]),

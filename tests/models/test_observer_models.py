@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
-import pytensor
-import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from pytensor.compile.mode import Mode
@@ -17,13 +15,10 @@ import alikely as al
 from alikely.margins.reliability import self_consistency
 from alikely.metrics import error_consistency
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
-from alikely.models._strengths import seen_strength
 from alikely.models.observers import (
     FEW_ANSWERS,
     _observe_repeats,
-    _seen_effects,
     noise_variance,
-    table_log_likelihood,
 )
 
 M = 16
@@ -73,34 +68,6 @@ def test_stable_deviations_are_integrated_out(n: int, deviation: float) -> None:
     # What adds up over items and observers, and would move the spread of deviations.
     assert np.abs(error.sum(axis=0)).max() < (2e-3 if deviation <= 2 else 4e-3)
     assert abs(error.sum(axis=0).mean()) < 5e-4
-
-
-@pytest.mark.slow
-def test_the_table_is_smooth_at_its_ends_and_has_the_right_slopes() -> None:
-    numbers = (0, 1, 3)
-    d, spread = pt.dvector(), pt.dscalar()
-    k, n = np.array([0, 1, 0, 2, 3, 1, 3]), np.array([0, 1, 1, 3, 3, 3, 3])
-    value = table_log_likelihood(k, n, d, spread, numbers, M)
-    slopes = pt.grad(value.sum(), [d, spread])
-    found = pytensor.function([d, spread], [value, *slopes], mode=PLAIN)
-    at = np.array([0.3, -1.2, 2.2, 1.1, 0.4, 3.0, 19.9])
-    for tau in (0.0, 1e-3, 0.4, 1.7, 25.0):
-        here, by_d, by_tau = found(at, tau)
-        assert abs(here[0]) < 1e-12
-        step = 1e-5
-        up, down = found(at + step, tau)[0], found(at - step, tau)[0]
-        np.testing.assert_allclose(by_d, (up - down) / (2 * step), atol=1e-6, rtol=1e-6)
-        if tau > 0:
-            after, before = found(at, tau + step)[0].sum(), found(at, tau - step)[0].sum()
-            assert by_tau == pytest.approx((after - before) / (2 * step), abs=1e-5)
-    # Straight lines beyond the last knots.
-    ends = np.array([found(np.full(7, x), 1.0)[0] for x in (20.0, 21.0, 22.0, -20.0, -21.0, -22.0)])
-    np.testing.assert_allclose(ends[0] - 2 * ends[1] + ends[2], 0, atol=1e-9)
-    np.testing.assert_allclose(ends[3] - 2 * ends[4] + ends[5], 0, atol=1e-9)
-    # Without deviations answers are those of the task.
-    plain = found(at, 0.0)[0][1]
-    exact = m_afc_log_probability(at[1:2], M)[0]
-    assert plain == pytest.approx(exact.item(), abs=1e-6)
 
 
 @pytest.mark.parametrize(("n_alternatives", "variance"), [(2, 2.0), (3, 1 + 1 - 1 / np.pi)])
@@ -259,21 +226,3 @@ def test_fit_observers_from_trials(chains: bool) -> None:
         assert frame["inside"].mean() > 0.7
     with pytest.raises(ValueError, match="no observer is of kind 'model'; kinds are human"):
         al.fit_observers(trials, kind="model")
-
-
-def test_effects_are_seen_where_they_are() -> None:
-    """Of very many answers: the order of levels and of gains, and both as far apart as they are."""
-    ability, log_gain = np.array([-0.4, 0.3, 0.1, 0.0]), np.array([0.2, -0.3, 0.3, -0.2])
-    strength = 1.5 + 0.8 * stats.norm.ppf((np.arange(400) + 0.5) / 400)
-    own = 1.5 + ability[:, None] + np.exp(log_gain)[:, None] * (strength - 1.5)
-    shown = np.full(own.shape, 50)
-    right = np.random.default_rng(1).binomial(50, m_afc_probability(own, M))
-    counted = [[pt.constant(x.sum(axis=axis)) for x in (right, shown)] for axis in (0, 1)]
-    items, level = (seen_strength(*part, M) for part in counted)
-    told = _seen_effects(pt.constant(right), pt.constant(shown), items, level, pt.constant(0.8))
-    for name, truth in (("ability", ability), ("log_gain", log_gain)):
-        seen, information = (part.eval(mode=PLAIN) for part in told[name])
-        np.testing.assert_array_equal(np.argsort(seen), np.argsort(truth))
-        # The curve of right answers is no straight line: about, which is all that is asked.
-        assert 0.5 < np.ptp(seen) / np.ptp(truth) < 1.5
-        assert information > 0

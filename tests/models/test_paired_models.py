@@ -17,7 +17,7 @@ from scipy.spatial.distance import jensenshannon
 
 import alikely as al
 from alikely.errors.pairs import Chain, PairedErrors, divergence
-from alikely.metrics.rows import drop_true, insert_true
+from alikely.metrics.rows import insert_true
 from studies.generative import paired_errors as pairs
 from studies.generative.paired_errors import paired_errors
 
@@ -109,17 +109,6 @@ def test_coordinates_are_those_of_the_conjugate_posterior() -> None:
     np.testing.assert_allclose(difference, np.broadcast_to(difference[0], difference.shape))
 
 
-@pytest.mark.parametrize("parameter", [1e-7, 0.01, 1.0, 300.0])
-def test_coordinates_are_found_again(parameter: float) -> None:
-    rng = np.random.default_rng(4)
-    z = rng.normal(0, 3, 100)
-    shape = np.full(100, parameter)
-    place = pairs._place(z, shape, np)
-    again = pairs._place(pairs._coordinate(place, shape), shape, np)
-    # Of numbers up to 1e8 the last digits are lost.
-    np.testing.assert_allclose(again, place, rtol=1e-12, atol=1e-12)
-
-
 def test_rows_of_drawn_coordinates_are_dirichlet() -> None:
     rng = np.random.default_rng(5)
     parameters, seen, n = np.array([0.05, 0.5, 3.0]), np.array([0.0, 4.0, 1.0]), 20_000
@@ -165,15 +154,6 @@ def test_what_is_reported_follows_from_rows() -> None:
 def labeled(table: np.ndarray, responses: str) -> xr.DataArray:
     coords = {"true_class": list("abc"), "response_class": list(responses)}
     return xr.DataArray(table, coords, tuple(coords))
-
-
-def test_labels_are_those_of_the_tables() -> None:
-    tables = [labeled(table + 5 * np.eye(3, dtype=int), "abc").T for table in square(COUNTS)]
-    model = paired_errors(*tables)
-    assert model.coords["response_class"] == ("a", "b", "c")
-    for name, part in zip(pairs.KINDS, COUNTS, strict=True):
-        np.testing.assert_array_equal(model[name].get_value()[0], part)
-    np.testing.assert_array_equal(drop_true(np.array(square(COUNTS))), COUNTS)
 
 
 @pytest.mark.parametrize(

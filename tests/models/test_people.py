@@ -128,22 +128,6 @@ def test_likelihood_and_scores_by_brute_force() -> None:
     np.testing.assert_allclose(found["row_probability"], in_order, atol=1e-6)
 
 
-@pytest.mark.slow
-def test_a_model_that_is_one_of_people_alike_copies_always() -> None:
-    model = al.models.cohort(counted(), human_effects="drawn")
-    level = {"human_level": np.full(2, 0.7), "level": np.full(4, 0.7)}
-    alike = {"ability_sd": 1e-9, "loading_sd": 1e-9}
-    names = ("copy_probability", "right_alone", "error_consistency", "human_error_consistency")
-    for following in (0.0, 1.0):
-        given = pm.do(model, level | alike | {"following": np.full(4, following)})
-        wanted = [given[name] for name in names]
-        copying, alone, score, human = pm.draw(wanted, random_seed=1, mode=PLAIN)
-        np.testing.assert_allclose(copying, following, atol=1e-6)
-        np.testing.assert_allclose(score, following * np.tile(human, 2), atol=1e-6)
-        if following:
-            np.testing.assert_allclose(alone, 0, atol=1e-6)
-
-
 def test_contrasts_are_orthonormal_and_sum_to_zero_within_groups() -> None:
     group = np.array([0, 0, 0, 1, 1])
     columns = _contrasts(group)

@@ -6,24 +6,20 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
 from edge_numbers import SEEDS, N, assert_within, edges, nearly, shares
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import alikely as al
-from alikely._base.arrays import normal_nodes, within
-from alikely.benchmark import benchmark, judges, ranking, scores
+from alikely._base.arrays import within
+from alikely.benchmark import judges, ranking, scores
 from alikely.inference import fisher, intervals, permutation, resampling
-from alikely.margins import checks, reliability
 from alikely.metrics import alternatives
 from alikely.metrics.consistency import DEFAULT_PRIOR
 from alikely.models import _mixtures as mixtures
 from alikely.papers import leaderboards as reconstruction
 from alikely.planning import trials
-from studies.simulators import margins as worlds
 from studies.simulators import trees as simulated_judges
-from studies.simulators.margins import MarginWorld, margin_data
 
 INFINITE = float("inf")
 EPS = np.finfo(np.float64).eps
@@ -47,15 +43,6 @@ def test_only_rounding_is_brought_back(rng: np.random.Generator) -> None:
 
 
 @settings(max_examples=25)
-@given(n=st.integers(1, 64), n_alternatives=st.integers(2, 2_000))
-def test_weights_of_quadrature_are_shares(n: int, n_alternatives: int) -> None:
-    for weights in (normal_nodes(n)[1], alternatives.distractor_nodes(n_alternatives)[1]):
-        assert_within(weights)
-        # Each sum rounds by half a unit at most.
-        assert abs(weights.sum() - 1) <= len(weights) * EPS
-
-
-@settings(max_examples=25)
 @given(n_alternatives=st.integers(2, 2_000), rng=SEEDS)
 def test_probability_to_be_right_among_alternatives(
     n_alternatives: int, rng: np.random.Generator
@@ -68,20 +55,6 @@ def test_probability_to_be_right_among_alternatives(
     for log_p in alternatives.m_afc_log_probability(STRENGTHS, n_alternatives):
         assert_within(log_p, -INFINITE, 0)
         assert np.isfinite(log_p[:4001]).all()
-
-
-@pytest.mark.parametrize("n_alternatives", [2, 3, 16, 32])
-def test_simulated_people_answer_among_any_number_of_alternatives(n_alternatives: int) -> None:
-    """With endless strengths some are sure to be right."""
-    world = MarginWorld(n_alternatives=n_alternatives, strength_mean=12.0, n_items=50)
-    assert margin_data(world, rng=n_alternatives).right.max() <= 1
-    assert_within(worlds._of_grid(n_alternatives))
-
-
-@given(rng=SEEDS)
-def test_the_curve_of_item_strengths(rng: np.random.Generator) -> None:
-    m, spread = int(rng.integers(2, 40)), float(rng.choice([0.0, 1e-3, 1.0, 30.0]))
-    assert_within(checks._curve(STRENGTHS, spread, m)[0])
 
 
 @given(rng=SEEDS)
@@ -123,15 +96,6 @@ def test_tails_of_tables(rng: np.random.Generator) -> None:
 
 
 @given(rng=SEEDS)
-def test_other_p_values_and_probabilities(rng: np.random.Generator) -> None:
-    assert_within(intervals._tails(int(rng.integers(2, 60))), 0, 2)
-    center, spread = rng.normal(0, 10.0 ** rng.uniform(-3, 3), N), 10.0 ** rng.uniform(-9, 2, N)
-    df = np.where(rng.random(N) < 0.3, np.inf, rng.uniform(1, 200, N))
-    scales = benchmark.scales_of_differences(center, spread, df, N, 0.1)
-    assert_within(benchmark.probability_positive(center, spread, df, *scales))
-
-
-@given(rng=SEEDS)
 def test_correlations_of_scores(rng: np.random.Generator) -> None:
     x = rng.normal(size=(N, 7))
     y = np.where(rng.random((N, 1)) < 0.5, nearly(rng, -x), rng.integers(0, 3, (N, 7)))
@@ -145,18 +109,6 @@ def test_correlations_of_scores(rng: np.random.Generator) -> None:
         for sign in (-1, 1)
     ]
     assert_within(partial, -1)
-
-
-@given(rng=SEEDS)
-def test_reliabilities(rng: np.random.Generator) -> None:
-    right = rng.integers(0, 2, 12).astype(float)
-    right[:2] = 0, 1
-    alike = np.tile(right, (5, 1))
-    whole, kinds = np.ones(alike.shape), np.ones((1, 12))
-    halves = rng.permuted(np.tile([1.0, 1, 0, 0, 0], (10, 1)), axis=1)
-    assert_within(reliability._half_correlations(alike, whole, kinds, halves), -1)
-    lists = np.zeros(12, dtype=np.intp)
-    assert_within(reliability._without_levels(alike, whole, lists)[1], -INFINITE)
 
 
 @given(rng=SEEDS)
