@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from scored import covariance
 
 import alikely as al
 from alikely.benchmark.benchmark import level_parts
-from alikely.benchmark.decomposition import fieller_interval
 from alikely.benchmark.layout import exclude_conditions
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
@@ -89,29 +87,6 @@ def test_image_variance_agrees_with_the_bootstrap(scores: al.Result) -> None:
     assert names.tolist()[-2:] == ["human-human", "ceiling"]
 
 
-def test_independent_models_score_zero_on_the_ceiled_scale(figure: Callable[[str], None]) -> None:
-    """No absolute value, no clipping: the convention that takes both scores above 0."""
-    rng = np.random.default_rng(3)
-    n_models = 200
-    z = rng.standard_normal(400)
-    humans = 0.8 * z + 0.6 * rng.standard_normal((6, 400)) > -0.6
-    models = rng.random((n_models, 400)) < 0.7
-    trials = Trials.from_correct(
-        np.vstack([humans, models]), kind=["human"] * 6 + ["model"] * n_models
-    )
-    scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
-    ceiling_normalized = (
-        scores.summary("images").set_index("system").loc[scores.observers, "ceiling_normalized"]
-    )
-    noise = 4 * ceiling_normalized.std() / np.sqrt(n_models)
-    assert abs(ceiling_normalized.mean()) < noise
-    # The leaderboard's convention: made absolute, and clipped at 1.
-    convention = np.minimum(np.abs(ceiling_normalized), 1).mean()
-    figure(f"independent models: {ceiling_normalized.mean():+.3f} +- {noise / 4:.3f} "
-              f"of the ceiling; made absolute and clipped: {convention:+.3f}")  # fmt: skip
-    assert convention > noise
-
-
 def test_a_score_above_the_ceiling_is_kept_and_explained() -> None:
     rng = np.random.default_rng(1)
     z = rng.standard_normal(600)
@@ -120,25 +95,6 @@ def test_a_score_above_the_ceiling_is_kept_and_explained() -> None:
     row = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary().iloc[0]
     assert row["ceiling_normalized"] > 1
     assert "ceiling-normalized score exceeds 1" in row["note"]
-
-
-def test_fieller_equals_its_definition_and_covers() -> None:
-    z2 = 1.959963984540054**2
-    lower, upper = fieller_interval(0.2, 0.45, 0.03**2, 0.05**2, 0.0004)
-    for ratio in (lower, upper):
-        distance = (0.2 - ratio * 0.45) ** 2
-        variance = 0.03**2 - 2 * ratio * 0.0004 + ratio**2 * 0.05**2
-        assert distance == pytest.approx(z2 * variance, rel=1e-9)
-    assert fieller_interval(0.2, 0.05, 0.03**2, 0.05**2, 0.0) == (-np.inf, np.inf)
-    rng = np.random.default_rng(1)
-    x, y = 0.2 + 0.03 * rng.standard_normal(4000), 0.3 + 0.05 * rng.standard_normal(4000)
-    inside = [
-        lo <= 2 / 3 <= hi
-        for lo, hi in (
-            fieller_interval(a, b, 0.03**2, 0.05**2, 0.0) for a, b in zip(x, y, strict=True)
-        )
-    ]
-    assert np.mean(inside) == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 4000))
 
 
 def test_posterior_carries_the_joint_draws_through_the_nesting(scores: al.Result) -> None:

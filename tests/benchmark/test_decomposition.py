@@ -23,9 +23,6 @@ from alikely.benchmark.decomposition import (
     degrees_of_people,
     invented_spread,
     joint_covariance,
-    normal_deviates,
-    pair_contrasts,
-    pooled_df,
     shares_of_ceiling,
     spread,
 )
@@ -166,31 +163,6 @@ def test_influences_of_few_labels_are_stretched() -> None:
     np.testing.assert_allclose(1 - value, (n - 1) * q / (n - q))
     np.testing.assert_allclose((slopes**2).sum(axis=1), plain["se"].values ** 2 * n / (n - 1))
     assert not waves.any()
-
-
-def test_an_image_shown_in_several_conditions_is_one() -> None:
-    """The same trials under other labels: influences are added before they are squared."""
-    right = answers(6, 4, 2, 50, n_blocks=2)
-    condition = ["one"] * 50 + ["two"] * 50
-    same = [str(i) for i in range(50)] * 2
-    trials, _ = crowd(right, 4, condition=condition, item=same)
-    one = decomposed(trials)[-1]
-    apart = decomposed(trials, item_scope="condition")[-1]
-    assert (one["influence"].values.shape[1], apart["influence"].values.shape[1]) == (50, 100)
-    # The addition to the cells differs with the number of distinct blocks, so does everything.
-    table, layout = laid_out(trials, models="model", humans="human")
-    added = added_count(1, 4)
-    total = np.zeros(50)
-    for block in blocks(table):
-        _, slopes, _ = block_influence(block, al.metrics.ERROR_CONSISTENCY, added)
-        rows = np.arange(block.rows.start, block.rows.stop)
-        model = layout.parts[0].mixed[:, :, 0].ravel()
-        mine = np.isin(rows, model)
-        total += slopes[mine].sum(axis=0) / 8
-    np.testing.assert_allclose(one["influence"].values[0], total, rtol=1e-10)
-    assert spread(one, np.eye(4)[:1], "images").variance[0] == pytest.approx(
-        50 / 49 * (total**2).sum() + one["pseudocount_variance"].values[0, 0], rel=1e-12
-    )
 
 
 def test_labels_of_two_data_sets_are_one_person_or_two() -> None:
@@ -377,25 +349,6 @@ def test_joint_covariance_bounds_the_variance_of_every_contrast() -> None:
             assert (form >= own * (1 - 1e-9)).all()
         else:
             np.testing.assert_allclose(form, own, rtol=1e-9)
-
-
-def test_differences_that_are_judged_together_share_their_degrees_of_freedom() -> None:
-    parts = decomposed(crowd(answers(15, 4, 4, 60), 4)[0])[-1]
-    contrasts = pair_contrasts(4) @ np.eye(6)[:4]
-    found = spread(parts, contrasts, "both")
-    pool = found.variance.mean() ** 2 * 3 / found.humans.mean() ** 2
-    expected = np.minimum(found.df, pool)
-    np.testing.assert_allclose(pooled_df(found, parts["df_humans"].values[:4], "both"), expected)
-    deviates = normal_deviates(parts, range(4), "both")
-    np.testing.assert_allclose(deviates, -deviates.T)
-    t = (parts["interval_center"].values[0] - parts["interval_center"].values[2]) / np.sqrt(
-        found.variance[1]
-    )
-    assert stats.norm.cdf(deviates[0, 2]) == pytest.approx(stats.t.cdf(t, expected[1]))
-    of_images = spread(parts, contrasts, "images")
-    np.testing.assert_allclose(
-        pooled_df(of_images, parts["df_humans"].values[:4], "images"), of_images.df
-    )
 
 
 def test_share_of_the_ceiling_is_where_the_score_less_it_is_no_more_than_t_errors_off() -> None:

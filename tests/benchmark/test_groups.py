@@ -1,6 +1,5 @@
 """Groups without a reference: means by hand, coverage, and what cannot be told."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 import alikely as al
 from alikely.benchmark import group_scores
@@ -71,34 +69,6 @@ def test_groups_weigh_alike_and_one_observer_has_nothing_within() -> None:
     )
 
 
-@pytest.mark.slow
-def test_coverage_of_within_minus_between(
-    figure: Callable[[str], None], sets: Callable[..., int]
-) -> None:
-    """12 observers of 4 families; the truth of normal evidence, correlated within and between."""
-    p = stats.norm.cdf(0.67)
-    within, between = (
-        (stats.multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf([0.67, 0.67]) - p**2)
-        / (p * (1 - p))
-        for r in (0.5**2 + 0.6**2, 0.5**2)
-    )
-    truth = within - between
-    hits: dict[str, list[bool]] = {"analytic": [], "bootstrap": [], "posterior": []}
-    n_sets = sets(100)
-    for seed in range(n_sets):
-        options = {"n_resamples": 200, "n_draws": 200}
-        trials = families(np.random.default_rng([1, seed]))
-        table = group_scores(trials, "family", rng=seed, **options).summary(intervals="all")
-        own = table[(table["contrast"] == "within - between") & (table["group"] == "all groups")]
-        for _, row in own.iterrows():
-            hits[row["method"]].append(row["eti95_lb"] <= truth <= row["eti95_ub"])
-    for method, held in hits.items():
-        figure(f"within minus between of 4 families, {method}: {np.mean(held):.3f}")
-        # .92 to .97, with 4 Monte Carlo errors of a .95 interval.
-        room = 4 * np.sqrt(0.95 * 0.05 / n_sets)
-        assert 0.95 - room <= np.mean(held) <= min(1, 0.95 + room), method
-
-
 def on_two_lists(linked: bool, kinds: list[str]) -> al.Trials:
     """The first of each of two groups on one list, the second on another; the third on both."""
     right = np.ma.array(np.random.default_rng(2).random((5, 80)) < 0.7, dtype=float)
@@ -107,7 +77,7 @@ def on_two_lists(linked: bool, kinds: list[str]) -> al.Trials:
     return al.Trials.from_correct(right[:n], kind=kinds[:n], observers=list("pPqQr")[:n])
 
 
-@pytest.mark.parametrize("kinds", [list("aabbc"), list("abcde"), list("aaaaa"), list("ababc")])
+@pytest.mark.parametrize("kinds", [list("aabbc"), list("abcde")])
 def test_groups_on_two_lists_do_not_depend_on_kinds(kinds: list[str]) -> None:
     """Who answered both lists shows that labels match: pairs across lists are missing alone."""
     group = dict(zip("pPqQr", "aabbc", strict=True))
@@ -145,13 +115,12 @@ def of_templates(rng: np.random.Generator) -> al.Trials:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", ["cohen_kappa", "error_consistency"])
-def test_errors_over_clusters_are_those_of_means_and_differences(metric: str) -> None:
+def test_errors_over_clusters_are_those_of_means_and_differences() -> None:
     """Student's quantiles are in limits and tests alone: errors do not depend on ci_prob."""
     trials = of_templates(np.random.default_rng(1))
     options = {"n_resamples": 0, "n_draws": 0, "cluster": "template", "rng": 1}
     wide, found = (
-        group_scores(trials, "kind", metric, ci_prob=prob, **options) for prob in (0.95, 0.5)
+        group_scores(trials, "kind", "cohen_kappa", ci_prob=prob, **options) for prob in (0.95, 0.5)
     )
     observers = al.benchmark.ranks(found).set_index("observer")
     pd.testing.assert_series_equal(
@@ -163,9 +132,6 @@ def test_errors_over_clusters_are_those_of_means_and_differences(metric: str) ->
     assert (al.benchmark.ranks(wide)["note"] == "").all()
     width = [(each.filter(like="_ub").iloc[:, 0] - each["difference"]) for each in apart]
     assert (width[0] > 1.5 * width[1]).all()
-    if metric == "error_consistency":
-        # Means of pooled tables have a center of their own.
-        return
     weight = {
         name: (found.pairs[["observer_a", "observer_b"]] == name).any(axis=1) / 5
         for name in observers.index
@@ -187,8 +153,7 @@ def test_errors_over_clusters_are_those_of_means_and_differences(metric: str) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cluster", [None, "template"])
-def test_observers_of_whom_nothing_is_defined(cluster: str | None) -> None:
+def test_observers_of_whom_nothing_is_defined() -> None:
     """Without errors there is no error consistency, and no ranks; groups stay in their table."""
     trials = of_templates(np.random.default_rng(1))
     table = trials.to_table()
@@ -198,7 +163,7 @@ def test_observers_of_whom_nothing_is_defined(cluster: str | None) -> None:
         ],
         item_columns=["template"],
     )
-    found = group_scores(perfect, "kind", cluster=cluster, rng=1, **POINT)
+    found = group_scores(perfect, "kind", cluster="template", rng=1, **POINT)
     assert found.summary()["estimate"].isna().all()
     assert len(found.summary()) == 8
     assert al.benchmark.ranks(found)["observer"].tolist() == list("abcdef")

@@ -141,37 +141,6 @@ def test_readers_of_one_modality_each_are_apart() -> None:
     assert row["n_readers"] == 4
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("n_readers", "n_cases", "spread"), [(6, 100, 0.3)])
-def test_coverage_of_readers_among_themselves(
-    n_readers: int,
-    n_cases: int,
-    spread: float,
-    figure: Callable[[str], None],
-    sets: Callable[..., int],
-) -> None:
-    """Of the difference and of one mean; the truth is that of many readers and cases."""
-    n_sets = sets(200)
-    many = reader_study(readers(60, 2_000, spread=spread, rng=10_000)[0])
-    truth = al.benchmark.differences(many).iloc[0], many.summary().iloc[0]
-    hits = []
-    for seed in range(n_sets):
-        study = reader_study(readers(n_readers, n_cases, spread=spread, rng=seed)[0])
-        rows = al.benchmark.differences(study).iloc[0], study.summary().iloc[0]
-        hits.append(
-            [
-                row["analytic_ci95_lb"] <= known["estimate"] <= row["analytic_ci95_ub"]
-                for row, known in zip(rows, truth, strict=True)
-            ]
-        )
-    difference, mean = np.mean(hits, axis=0)
-    name = f"{n_readers} readers among themselves, {n_cases} cases, spread {spread}"
-    figure(f"{name}: coverage of the difference {difference:.3f}, of a mean {mean:.3f}")
-    # The truth itself is known within its standard error, about a tenth of the studies'.
-    least = 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets) - 0.01
-    assert min(difference, mean) >= least
-
-
 class Studies(NamedTuple):
     """Differences of two modalities with an AI, and variances, of many studies: (study,)."""
 

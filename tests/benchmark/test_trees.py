@@ -56,14 +56,6 @@ def test_support_does_not_depend_on_the_order_of_observers(matrix: al.Result) ->
     assert one == other
 
 
-def test_conditions_are_drawn_apart_and_averaged() -> None:
-    matrix = al.pairwise_matrix(al.load_example().select(condition=["noise", "blur"]))
-    tree = al.benchmark.families(matrix, n_resamples=30, rng=1)
-    value = al.estimates.square_matrix(matrix, "estimate").mean("condition").values
-    expected = hierarchy.linkage(1 - value[np.triu_indices(10, k=1)], "average")
-    np.testing.assert_allclose(tree.estimates["linkage"][:, 2], expected[:, 2])
-
-
 def test_equal_observers_have_no_order() -> None:
     answers = np.random.default_rng(1).integers(0, 2, 400)
     same = np.stack([answers] * 3 + [1 - answers])
@@ -118,17 +110,6 @@ def test_the_advised_cut_finds_families_where_their_number_does_not() -> None:
     assert (found["size"] >= 20).sum() == 10
     assert tree.data.attrs["n_groups"] > 10
     assert f"of {tree.data.attrs['n_groups']} groups" in tree.sentence()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n_models", "n_families"), [(60, 1), (60, 60)])
-def test_without_families_none_are_advised(n_models: int, n_families: int) -> None:
-    shared = 0.0 if n_families == 1 else 0.3
-    board = al.simulate.leaderboard(n_models, n_families, 1_000, shared=shared, rng=4)
-    tree = al.benchmark.families(al.pairwise_matrix(board, tests=False), n_resamples=8, rng=1)
-    assert tree.data.attrs["reproducibility"] < 0.5
-    assert tree.summary()["note"].str.startswith("no families that replicate").all()
-    assert members(tree)["size"].tolist() == [n_models]
 
 
 def test_the_advised_number_has_the_largest_correlation(matrix: al.Result) -> None:

@@ -17,7 +17,6 @@ from alikely.data.tables import joint_correctness
 from alikely.errors.posteriors import _patterns, agreement_draws
 from alikely.inference.influence import covariance_of
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT, distinct_agreement
-from studies.error_patterns import AGREEMENT, agreement_designs
 from studies.simulators.labels import label_trials
 
 
@@ -116,35 +115,6 @@ def _seed(number: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(number).spawn(3)[1]
 
 
-def coverage_of_jeffreys(n: int, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Exact, of 95 % intervals of a share of `n` joint errors."""
-    agreed = np.arange(n + 1)
-    low, high = stats.beta.ppf([[0.025], [0.975]], agreed + 0.5, n - agreed + 0.5)
-    inside = (low <= shares[:, None]) & (shares[:, None] <= high)
-    return np.asarray((stats.binom.pmf(agreed, n, shares[:, None]) * inside).sum(axis=1))
-
-
-def test_chosen_joint_errors_are_told_where_their_number_matters() -> None:
-    """Coverage dips where the number is fixed and below 40, as the note says, and only there."""
-    shares = np.linspace(0.1, 0.9, 41)
-    fixed = np.array([coverage_of_jeffreys(n, shares) for n in range(1, 42)])
-    assert 0.865 < fixed[4:39].min() < 0.875
-    assert fixed[39].min() > 0.91
-    # As many joint errors as fall on one item in four: ups and downs cancel.
-    for n in (5, 10):
-        weights = stats.binom.pmf(np.arange(1, 42), 4 * n, 0.25)
-        assert (weights @ fixed / weights.sum()).min() > 0.925
-
-    def note(trials: al.Trials) -> str:
-        result = al.misclassification_agreement(trials, n_resamples=0, n_draws=100, rng=5)
-        return str(result.summary()["note"].iloc[0])
-
-    assert "may be only 0.87" in note(pair_of(20, 19))
-    assert "may be only 0.87" not in note(pair_of(20, 20))
-    example = al.load_example().select(condition="clean")
-    assert "may be only 0.87" not in note(example)
-
-
 def test_undefined_says_so() -> None:
     """No joint error, and one wrong label throughout, whose posterior is wide but there."""
     right = al.Trials.from_arrays([[0, 1, 2], [1, 1, 2]], [0, 1, 2], classes=range(3))
@@ -159,18 +129,6 @@ def test_undefined_says_so() -> None:
     # Nothing is known of chance.
     assert low < 0.1
     assert high > 0.9
-
-
-def test_study_of_pairs_and_of_four_observers() -> None:
-    designs = agreement_designs([8], [0.5], [4])
-    fixed, drawn = [*designs][:2]
-    both = {name: designs[name] for name in (fixed, drawn)}
-    pairs = AGREEMENT.run(12, both, n_draws=100, rng=9)
-    assert AGREEMENT.summary(pairs)["scenario"].tolist() == [fixed] * 4 + [drawn] * 4
-    four = AGREEMENT.run(3, {fixed: designs[fixed]}, n_observers=4, n_draws=100, rng=9)
-    assert set(four["of"]) == {"mean", "difference"}
-    for table in (pairs, four):
-        np.testing.assert_array_equal(table[["covered", "below", "above"]].sum(axis=1), 1)
 
 
 @pytest.mark.parametrize(("n_classes", "n"), [(3, 50), (3, 200), (16, 200)])

@@ -15,9 +15,8 @@ from scipy import stats
 
 import alikely as al
 from alikely.data.blocks import Block, blocks
-from alikely.errors import limits
 from alikely.errors.equal_rows import equality, expected_by_class, log_bayes_factors
-from alikely.errors.limits import _tied_ranks, paired_row_draws
+from alikely.errors.limits import _tied_ranks
 from alikely.errors.pairs import (
     Chain,
     PairedErrors,
@@ -81,28 +80,6 @@ def test_counts_are_the_dense_ones() -> None:
         np.testing.assert_array_equal(one, other)
     seen = (sum(dense)[:, found.classes] > 0).sum(axis=-1)
     np.testing.assert_array_equal(found.unseen, block.n_possible[:, None] - 1 - seen)
-
-
-def of_pair(trials: al.Trials) -> dict[str, float]:
-    result = al.error_similarity(trials, [("x", "y")], n_resamples=50, n_draws=100, rng=1)
-    frame = result.summary(intervals=["bootstrap"], columns=ALONGSIDE)
-    row = frame.iloc[0]
-    return {name: row[name] for name in (*ALONGSIDE, "estimate", "se", "bootstrap_eti95_lb")}
-
-
-ALONGSIDE = ("divergence", "expected_divergence", "log_bayes_factor", "p_equal", "model_low")
-
-
-@pytest.mark.usefixtures("few_sweeps")
-def test_named_classes_are_those_of_every_pair() -> None:
-    """That one could have answered so, and did not, makes what one did more alike."""
-    rng = np.random.default_rng(2)
-    truth, answers = np.repeat(["a", "b", "c"], 20), rng.choice(["a", "b", "c"], (2, 60))
-    few = al.Trials.from_arrays(answers, truth, observers=["x", "y"])
-    many = al.Trials.from_arrays(answers, truth, observers=["x", "y"], classes=list("abcdefgh"))
-    assert al.data.joint_correctness(few, labels=True)["n_classes"].values == 3
-    assert al.data.joint_correctness(many, labels=True)["n_classes"].values == 8
-    assert of_pair(many)["divergence"] != of_pair(few)["divergence"]
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -181,40 +158,10 @@ def test_sweeps_are_calibrated(alone: tuple[int, int], sets: Callable[..., int])
         assert stats.chisquare(counts).pvalue > 0.01 / 6, (name, counts)
 
 
-def test_limits_rise_with_probability() -> None:
-    _, data = from_the_prior(6, 10, (10, 10), np.random.default_rng(3))
-    options = OPTIONS[0]
-    chain = Chain(data, np.random.default_rng(4))
-    share, found = limits._more_frequent(data), []
-    for number in range(60):
-        chain.sweep()
-        found.append(limits._simulated(chain, chain.drawn(), number, share, **options))
-    made = {name: np.array([each[name] for each in found]) for name in found[0]}
-    seen = limits._described(*limits._smoothed(data, **options))
-    confidence, value = limits._limits(seen["estimate"], made, np.ones(6))
-    wanted = np.linspace(0.001, 0.999, 99)
-    values = limits._at(confidence, value, made["true"], np.tile(wanted, (6, 1)))
-    assert (np.diff(values, axis=1) >= 0).all()
-    assert (values >= 0).all()
-    assert (values <= 1).all()
-
-
 def few_pairs() -> xr.Dataset:
     names = ("human_1", "human_2", "model_1", "model_2")
     trials = al.load_example().select(condition="noise", observer=names)
     return al.data.joint_correctness(trials, labels=True)
-
-
-@pytest.mark.slow
-def test_quantiles_of_draws_are_the_wider_limits() -> None:
-    table, metric = few_pairs(), al.metrics.get_metric("CLES")
-    drawn = paired_row_draws(table, 1_000, metric, rng=1)
-    model = drawn.model["error_similarity"].values.reshape(-1, table.sizes["pair"])
-    low, high = np.quantile(drawn.values, [0.025, 0.975], axis=0)
-    inner_low, inner_high = np.quantile(model, [0.025, 0.975], axis=0)
-    # Quantiles of draws lie between two of them.
-    assert (low <= inner_low + 1e-3).all()
-    assert (high >= inner_high - 1e-3).all()
 
 
 def test_draws_of_pairs_hang_together_as_their_influences_do() -> None:
