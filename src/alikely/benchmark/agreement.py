@@ -90,7 +90,7 @@ def agreement_regression(
         - ``se``: standard error for a typical pair with the same number of trials (see Notes)
         - ``accuracy``: mean logit of the two accuracies, centered over pairs
         - ``accuracy_squared``: the square of ``accuracy``
-        - ``accuracy_gap``: absolute difference of the two logits
+        - ``accuracy_gap``: absolute difference between the two logits
 
         ``posterior`` has the format of ArviZ: coefficients ``b`` (chain, draw, predictor), effects
         of observers ``u`` and of families ``v``, and the standard deviations.

@@ -89,10 +89,9 @@ def judge_agreement(
 
     Notes
     -----
-    The interval is computed by a jackknife over candidates on Fisher's z scale, with quantiles of
-    Student's t distribution with ``n_candidates - 4`` degrees of freedom. Error consistency is
-    limited if accuracies differ. The partial correlation removes only the linear part of this
-    dependence.
+    The interval is computed with a jackknife over candidates on Fisher's z scale and Student's t
+    quantiles (``n_candidates - 4`` degrees of freedom). Error consistency is limited if accuracies
+    differ. The partial correlation removes only the linear part of this dependence.
 
     Examples
     --------

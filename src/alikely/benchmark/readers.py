@@ -129,7 +129,7 @@ def reader_study(
     Notes
     -----
     The variance accounts for clustering by readers and by cases [CGM11]_:
-    ``V_readers + V_cases - V_both``, where ``V_both`` is the variance of single ratings. The
+    ``V_readers + V_cases - V_both``, where ``V_both`` is the variance of individual ratings. The
     variance is at least ``V_cases``, the variance for fixed readers. ``V_readers`` is the jackknife
     variance over readers [ES81]_. For a mean over pairs, each step leaves out all pairs with a
     given reader. Satterthwaite degrees of freedom [H07]_ combine ``R - 1`` for R readers with the

@@ -131,7 +131,7 @@ def benchmark_scores(
     n_draws : int
         Number of posterior draws. 0 disables them.
     prior : mapping or sequence of four numbers, optional
-        Prior for the cells of each pair, as in `joint_draws`. For metrics of ratings, as in
+        Prior for the cells of each pair, as in `joint_draws`. For rating metrics, as in
         `alikely.agreement`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
@@ -585,9 +585,9 @@ def scores_from_result(
     Means are unweighted and computed for each draw. Pairs that share items have joint draws. Draws
     for pairs without common items, such as those of different data sets, are independent. A mean of
     correlations with an upper limit of 1 is below 1 in nearly all draws, even if all true
-    correlations are 1. If the posterior probability of a correlation of 1 is positive for every
-    pair, these probabilities are combined by their normal deviates [SS49]_. The result is the
-    probability that the score is 1. The probability that it is -1 is computed in the same way.
+    correlations are 1. If a correlation of 1 has positive posterior probability for every pair, the
+    normal deviates of these probabilities [SS49]_ are combined into the probability that the score
+    is 1. The probability that it is -1 is computed in the same way.
 
     Examples
     --------

@@ -99,10 +99,10 @@ def families(
         - ``estimate``: mean estimate between the two parts of the branch
         - ``support``: proportion of bootstrap replicates in which the same observers form a branch
 
-        ``data.attrs`` has ``n_groups``, ``n_resamples`` and ``reproducibility``. The last is the
-        mean adjusted Rand index [HA85]_ between the groups in the data and in each bootstrap
-        replicate, each with its recommended number of groups. The maximum is 1, the value expected
-        by chance is about 0, and the value is NaN without replicates.
+        ``data.attrs`` has ``n_groups``, ``n_resamples`` and ``reproducibility``.
+        ``reproducibility`` is the mean adjusted Rand index [HA85]_ between the groups in the data
+        and in each bootstrap replicate, each with its recommended number of groups. The maximum is
+        1, the value expected by chance is about 0, and the value is NaN without replicates.
 
     Raises
     ------

@@ -128,7 +128,7 @@ def sbc(
     cache_dir: str | Path | None = None,
     rng: RandomState = None,
 ) -> Ranks:
-    """Test a generative model and its sampler by simulation-based calibration [T18]_.
+    """Test a generative model and its sampler with simulation-based calibration [T18]_.
 
     Parameters are drawn from the prior, and data are drawn given the parameters. The posterior
     given these data is sampled with NUTS. If the model and the sampler are correct, the rank of the

@@ -121,7 +121,7 @@ def _run(body: Callable[[], None], options: Options) -> None:
 def _failure(
     error: BaseException, notes: list[str], written: list[Path], told: Callable[[object], str]
 ) -> tuple[str, int]:
-    """What is said of an error, and the exit status."""
+    """Message for an error, and the exit status."""
     files = (visible(str(path)) for path in written)
     kept = f"; complete files: {listed(files, 5)}" if written else ""
     if isinstance(error, KeyboardInterrupt | Terminated):

@@ -206,9 +206,9 @@ def test_copy_model(result: Result) -> pd.DataFrame:
 
     The statistic is the difference in expected log predictive density (ELPD) by cross-validation
     that leaves out one trial at a time [VGG17]_. The p-value is the probability of a difference at
-    least this large for independent observers with the same numbers of correct responses. This
-    probability is exact, because the difference depends only on the overlap of correct responses.
-    Do not use the two-standard-error rule instead (see Notes).
+    least this large for independent observers with the same numbers of correct responses. The
+    p-value is exact, because the difference depends only on the overlap of correct responses. Do
+    not use the two-standard-error rule instead (see Notes).
 
     Parameters
     ----------

@@ -210,8 +210,8 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
 
         For each group, with intervals (NaN for two models):
 
-        - ``group_error_consistency``: mean over pairs of group members. This mean is not a ceiling
-          for a model without response noise.
+        - ``group_error_consistency``: mean over pairs of group members, which is not a ceiling for
+          a model without response noise
         - ``group_margin_consistency``: expected correlation with a similar group (split-half
           reliability; its interval generalizes to new observers and items)
         - ``margin_ceiling``: square root of the product of the reliabilities of both systems (1 for

@@ -72,8 +72,8 @@ def pairwise_matrix(
         A chunked array (dask, zarr, netCDF) is read in slices.
     metric : str or Metric
         A correctness metric, or a metric with an implementation for matrices, such as
-        ``"misclassification_agreement"`` or ``"kappa_p"``. For metrics of the second kind, there is
-        no test, and only ``"kappa_p_discrete"`` has posterior limits.
+        ``"misclassification_agreement"`` or ``"kappa_p"``. For metrics other than correctness
+        metrics, there is no test, and only ``"kappa_p_discrete"`` has posterior limits.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. None pools all trials. A chunked array
         is always pooled.
@@ -86,8 +86,8 @@ def pairwise_matrix(
         Dirichlet prior on the cells of each pair, as in `alikely.error_consistency`.
     tests : bool
         Whether to compute Fisher's exact test for every pair, with p-values adjusted over all
-        entries (Benjamini-Hochberg). The test assumes independent items, so it is not computed if
-        items are clustered.
+        entries (Benjamini-Hochberg). Fisher's test assumes independent items, and is not computed
+        if items are clustered.
     no_response : {"error", "drop"}
         Count a missing response as an error, or drop the trial from that observer's pairs.
     cluster : str, optional

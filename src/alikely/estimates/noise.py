@@ -83,8 +83,8 @@ def response_noise(
     unbiased estimate of the probability that one response is incorrect and another response is
     correct. ``noise_share`` is the mean of this estimate divided by the mean of ``1 - p``. The
     variance of ``p`` due to noise, ``p (1 - p) / (R - 1)``, is subtracted from the variances in the
-    correlation. Standard errors are computed from the influence of each item [H74]_. For the
-    correlation, they are computed by a jackknife over items [M74]_. The interval for
+    correlation. Standard errors are computed from the influence of each item [H74]_. Standard
+    errors of the correlation are computed with a jackknife over items [M74]_. The interval for
     ``noise_share`` is computed on the logit scale. The interval for the correlation uses Student's
     t distribution.
 

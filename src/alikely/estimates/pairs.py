@@ -278,7 +278,7 @@ def misclassification_agreement(
     -------
     Result
         One entry per pair and group of trials, with two additional columns: ``n_joint_errors``, and
-        ``expected``, the agreement expected from the true classes alone. The latter is above 0 if
+        ``expected``, the agreement expected from the true classes alone. ``expected`` is above 0 if
         certain errors are typical of certain classes.
 
     Raises
@@ -359,7 +359,7 @@ def error_similarity(
         Number of bootstrap replicates. The default is 0, because the coverage of bootstrap
         intervals is too low (see Notes).
     paired : bool, optional
-        For confusion matrices: whether the systems responded to the same items. If so, only the
+        For confusion matrices: whether the systems responded to the same items. If True, only the
         estimate is returned, because its uncertainty depends on the association between the
         responses of the two systems, which confusion matrices do not contain.
     cache_dir : str or path, optional
@@ -404,10 +404,9 @@ def error_similarity(
     Bootstrap and analytic intervals are even more biased; their coverage is 0 to 0.98 (nominal
     0.95). ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 74% of data sets whose rows
     differ. The summary shows these columns only on request, with the reason in the note. We
-    recommend reporting ``p_equal_adjusted``. The posterior interval may lie below the estimated
-    divergence (above the similarity). Such intervals are correct for similar systems, because the
-    estimate is biased. The upper limit of similarity is exactly 1 if the data are compatible with
-    equal rows.
+    recommend reporting ``p_equal_adjusted``. For similar systems, the posterior interval may
+    correctly lie below the estimated divergence (above the similarity), because the estimate is
+    biased. The upper limit of similarity is exactly 1 if the data are compatible with equal rows.
 
     In each tail, the more extreme of two limits is used. The first limit comes from the posterior
     of paired error rows (`alikely.errors.pairs`). The second limit is the divergence at which the
@@ -484,7 +483,7 @@ def decision_margin_consistency(
         Noise correction of the correlation:
 
         - ``"moments"`` (milliseconds per pair): correlation between the normal scores of the
-          margins and the proportion correct in the population of observers. This method makes no
+          margins and the proportion correct in the population of observers. ``"moments"`` makes no
           assumption about the distribution of item strength. Even a perfect model scores below 1 if
           proportion correct is a nonlinear function of the normal scores.
         - ``"strengths"`` (0.1 seconds per pair): correlation between the item strengths of a model
@@ -537,7 +536,7 @@ def decision_margin_consistency(
 
     Notes
     -----
-    Analytic (Fisher's z) and bootstrap intervals describe the attenuated estimate. These intervals
+    Analytic (Fisher's z) and bootstrap intervals are intervals for the attenuated correlation, and
     generalize to new items, or classes of items, with these observers. The interval of
     ``"moments"`` generalizes to new items and new observers. Classes are treated as clusters if
     they are known and there are at least 5. The quantiles of the draws equal the limits of this
@@ -639,7 +638,7 @@ def agreement(
         - ``n_minority_ratings``: number of items times the proportion of ratings outside the most
           frequent class
         - ``n_trials``: number of common trials or, with ``readers="all"``, number of items with at
-          least two ratings. In the latter case, both accuracies are means over readers.
+          least two ratings. With ``readers="all"``, both accuracies are means over readers.
 
     Raises
     ------

@@ -563,7 +563,7 @@ class Result:
         """Load a result from a file written by `save`, optionally with the trials of a matrix.
 
         Means, differences, families and block means of a matrix need its trials, unless its metric
-        is a metric of correctness.
+        is a correctness metric.
         """
         tree = read_tree(path)
         kind = str(tree.attrs.get("kind", ""))

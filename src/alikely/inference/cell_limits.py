@@ -232,12 +232,13 @@ def option_limits(
     """Compute posterior quantiles of discrete `kappa_p` with a Cornish-Fisher expansion.
 
     The posterior is a Dirichlet distribution over five cells, `FIVE_CELLS`, which is equivalent to
-    four independent Beta variables. The first three are the accuracy of the first observer, and the
-    accuracies of the second observer given a correct or an incorrect response of the first. The
-    fourth is the proportion of joint errors with equal responses. The cumulants of their logits are
-    known exactly. Gauss-Hermite nodes for each logit, placed by the Cornish-Fisher expansion
-    [CF38]_, give four moments of the Fisher z transform of kappa_p, and the same expansion gives
-    its quantiles. For pairs with a cell below 5, quantiles are computed from 40,000 draws.
+    four independent Beta variables. The first three variables are the accuracy of the first
+    observer, and the accuracies of the second observer given a correct or an incorrect response of
+    the first. The fourth variable is the proportion of joint errors with equal responses. The
+    cumulants of their logits are known exactly. Gauss-Hermite nodes for each logit, placed by the
+    Cornish-Fisher expansion [CF38]_, give four moments of the Fisher z transform of kappa_p, and
+    the same expansion gives its quantiles. For pairs with a cell below 5, quantiles are computed
+    from 40,000 draws.
 
     Parameters
     ----------

@@ -189,8 +189,8 @@ def null_percentiles(
     Parameters
     ----------
     n_trials : int
-        Number of common trials, at least 2. Computing time grows with the cube of this number. It
-        is less than 1 second for 160 trials and half a minute for 1,280 trials.
+        Number of common trials, at least 2. Computing time grows with the cube of this number, from
+        less than 1 second for 160 trials to half a minute for 1,280.
     ci_prob : float
         Probability level of the central interval, in (0, 1).
     n_grid : int

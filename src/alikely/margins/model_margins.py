@@ -59,7 +59,7 @@ def decision_margins(
 
     The margin of an item is the score of its true class minus the highest score of the other
     classes, divided by the square root of 2. If the noise of each score has unit variance, the unit
-    of the margin is the standard deviation of the noise in a difference of two scores [GS66]_.
+    of the margin is the standard deviation of the noise in a difference between two scores [GS66]_.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def decision_margins(
         to 16 categories, use `alikely.datasets.sixteen_categories`.
     how : {"mean", "mean_probability"}
         Score of a coarse category: the mean of its classes' logits [AK24]_, or the log of the mean
-        of their probabilities [G21]_. Because of the log, margins are differences of logits.
+        of their probabilities [G21]_. Because of the log, margins are differences between logits.
     unmapped : {"error", "ignore"}
         Whether to raise an error for classes without a coarse category, or to exclude them and
         report their number in ``note``.

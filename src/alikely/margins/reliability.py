@@ -110,9 +110,9 @@ def split_half_reliability(
 
     Tables are incomplete if participants saw different lists of items, responses are missing, or
     only some items are repeated. Responses then have equal weights, differences between the means
-    of observers are removed by least squares, and items are compared within lists. The result is
-    then the reliability of deviations from list means. Halves are formed, and participants and
-    items are resampled, within each list.
+    of observers are removed by least squares, and items are compared within lists. For incomplete
+    tables, the result is the reliability of deviations from list means. Halves are formed, and
+    participants and items are resampled, within each list.
 
     Examples
     --------

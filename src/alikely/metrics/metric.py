@@ -482,7 +482,7 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
     Examples
     --------
     >>> import alikely as al
-    >>> al.metrics.register(al.metrics.ERROR_CONSISTENCY)
+    >>> al.metrics.register(al.metrics.get_metric("EC"))
     <Metric error_consistency>
     """
     known = _METRICS.get(metric.name)

@@ -46,7 +46,7 @@ ONCE = Mode(linker="py", optimizer="fast_compile")
 def building(
     priors: Priors | None, coords: Mapping[str, Any], also: Sequence[str] = ()
 ) -> Iterator[pm.Model]:
-    """Context of a new model, whose variables take the given priors in place of their own.
+    """Context of a new model, whose variables take the given priors instead of the defaults.
 
     ``also`` names what else the message on an unknown name lists.
     """

@@ -711,8 +711,8 @@ def choose_images(
     by_class : bool
         Whether to balance the true classes, as far as strata or inclusion probabilities allow.
     uniform_fraction : float, optional
-        Proportion of images that are sampled regardless of how informative they are, in [0, 1].
-        This adds images of typical difficulty. Default: 0.15 if images are sampled with probability
+        Proportion of images that are sampled regardless of how informative they are, in [0, 1], to
+        include images of typical difficulty. Default: 0.15 if images are sampled with probability
         proportional to size, otherwise 0.
     shown : collection of str
         Items to exclude because participants have already seen them.

@@ -173,10 +173,10 @@ def expected_errors(
     """Compute the expected standard error and interval width of a mean over humans, by design.
 
     The interval is the analytic interval of `alikely.benchmark_scores` for new humans and new
-    images. This interval uses quantiles of Student's *t* distribution, with few degrees of freedom
-    if there are few humans who differ from one another. The design with the smallest standard error
-    therefore need not have the narrowest interval. With accuracies near 1, intervals are wider than
-    planned, because the plan ignores pseudocounts.
+    images. If few humans are planned and they differ, Student's *t* quantiles have few degrees of
+    freedom. The design with the smallest standard error therefore need not have the narrowest
+    interval. With accuracies near 1, intervals are wider than planned, because the plan ignores
+    pseudocounts.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def expected_errors(
     n_images : array_like of int
         Number of images in each condition, at least 2.
     n_repeats : array_like of int
-        Number of times that each human sees each image. These three arguments are broadcast.
+        Number of times that each human sees each image. Array arguments are broadcast.
     ci_prob : float
         Probability level of the interval, in (0, 1).
 
@@ -487,7 +487,7 @@ def plan_reader_study(
     study : Result
         Pilot study, as returned by `alikely.benchmark.reader_study`.
     n_readers, n_cases : array_like of int
-        Number of readers and number of cases, each at least 2. These two arguments are broadcast.
+        Number of readers and number of cases, each at least 2. Array arguments are broadcast.
     difference : float, optional
         True difference between two modalities that the study should detect. If the pilot has only
         one modality: the true mean, which is tested against 0.
@@ -618,8 +618,8 @@ def plan_repeats(
     result : Result
         Result for a correctness metric, such as error consistency, from trials with repeats.
     n_repeats_a, n_repeats_b : array_like of int
-        Number of responses of the first and of the second observer to each item, at least 1. The
-        two arguments are broadcast. By default, `n_repeats_b` equals `n_repeats_a`.
+        Number of responses of the first and of the second observer to each item, at least 1. Array
+        arguments are broadcast. By default, `n_repeats_b` equals `n_repeats_a`.
     n_items : int, optional
         Number of items in the new study, at least 2. Default: as in the pilot.
 

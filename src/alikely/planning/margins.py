@@ -82,8 +82,8 @@ def item_reliability(
     -----
     With 20 to 40 participants, [AK24]_ find correlations above 0.9 between item means and true
     accuracies. The formulas agree with this result if items account for 9.6% to 18.3% of the
-    variance of single responses. At a mean of 0.75, these values correspond to standard deviations
-    of 0.134 to 0.185. To treat repeats of one observer as participants, set `item_sd` to
+    variance of individual responses. At a mean of 0.75, these values correspond to standard
+    deviations of 0.134 to 0.185. To treat repeats of one observer as participants, set `item_sd` to
     ``sqrt(kappa * item_mean * (1 - item_mean))``, where ``kappa`` is the observer's
     self-consistency.
 

@@ -379,8 +379,8 @@ def trials_for_width(
     ec : array_like
         True error consistency, within the range that is possible given the accuracies.
     width : array_like, optional
-        Target width, in (0, 2]. These four arguments are broadcast. To cross two arguments, pass
-        one of them as a column.
+        Target width, in (0, 2]. Array arguments are broadcast. To cross two arguments, pass one of
+        them as a column.
     n_trials : array_like of int, optional
         Numbers of trials, at least 2, whose interval width is computed. Use this instead of
         `width`.
@@ -529,9 +529,9 @@ def trials_for_power(
     alternative : {"two-sided", "greater", "less"}
         Alternative hypothesis.
     method : {"auto", "analytic", "simulated"}
-        Method for computing power: by a normal approximation (with Yates' correction [Y34]_ for
-        Fisher's test), or from simulated data sets. ``"auto"`` simulates if fewer than 10 trials
-        are expected in a cell (100 for Fisher's test).
+        Method for computing power: a normal approximation (with Yates' correction [Y34]_ for
+        Fisher's test), or simulated data sets. ``"auto"`` simulates if fewer than 10 trials are
+        expected in a cell (100 for Fisher's test).
     n_coverage, prior, rng
         As in `trials_for_width`.
 
@@ -587,10 +587,10 @@ def trials_for_difference(
 ) -> pd.DataFrame:
     """Find the number of trials needed to detect a difference in consistency between two models.
 
-    The two consistencies are those of each model with the same human. All observers respond to the
-    same trials, so the two estimates are dependent. The joint distribution of correctness is the
-    maximum-entropy distribution with the given pairwise consistencies. The difference is
-    significant if its analytic interval excludes 0. For several humans, use `variance_components`.
+    Both models are compared with the same human. All observers respond to the same trials, so the
+    two estimates are dependent. The joint distribution of correctness is the maximum-entropy
+    distribution with the given pairwise consistencies. The difference is significant if its
+    analytic interval excludes 0. For several humans, use `variance_components`.
 
     Parameters
     ----------
@@ -599,10 +599,10 @@ def trials_for_difference(
     ec_a, ec_b : array_like
         Error consistency of each model with the human.
     ec_models : array_like, optional
-        Error consistency of the two models with each other. Higher values reduce the number of
-        trials. By default, the models are conditionally independent given the human.
+        Error consistency between the two models. Higher values reduce the number of trials. By
+        default, the models are conditionally independent given the human.
     power : array_like
-        Target power, in (0, 1). All array arguments are broadcast.
+        Target power, in (0, 1). Array arguments are broadcast.
     alpha : float
         Two-sided significance level, in (0, 1).
     n_coverage, rng

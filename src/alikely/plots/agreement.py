@@ -68,8 +68,9 @@ def plot_agreement(
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        The axes: two for ``"agreement"`` and ``"bounds"``, otherwise one. The band is computed for
-        the most frequent number of common trials; above 1,280 trials, it is omitted.
+        The axes: two for ``"agreement"`` and ``"bounds"``, otherwise one. The band for independent
+        observers is computed for the most frequent number of common trials, and omitted above 1,280
+        trials.
 
     Raises
     ------

@@ -81,9 +81,9 @@ def plot_plan(
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        Two axes for ``"images"``, otherwise one. The first shows all images in the pool, with
-        filled markers for images in the plan. The second shows the expected standard error for one
-        observer, with random images and with chosen images.
+        Two axes for ``"images"``, otherwise one. The first panel shows all images in the pool, with
+        filled markers for images in the plan. The second panel shows the expected standard error
+        for one observer, with random images and with chosen images.
 
     Raises
     ------

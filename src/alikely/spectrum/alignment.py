@@ -119,12 +119,13 @@ def condition_alignment(
 
     If both images and humans are resampled, trial-level noise is counted more than once [O07]_. In
     contrast, resampling n humans reproduces only ``(n - 1) / n`` of the variance between humans. In
-    single conditions, the first effect is larger. For error consistency in the model-vs-human data
-    (4 to 7 humans), the standard deviation of replicates is 1.1 times `se` for models, and 1.3
-    times `se` for human-human values. In means over the 8 conditions of a data set, the factor is
-    1.1 for models and their differences, and 0.9 to 1.5 for human-human values. `se` is computed as
-    in `alikely.benchmark_scores`, with a condition in place of a data set, and is NaN with fewer
-    than 3 humans. Replicates are not corrected for these two effects.
+    individual conditions, the multiple counting of noise has the larger effect. For error
+    consistency in the model-vs-human data (4 to 7 humans), the standard deviation of replicates is
+    1.1 times `se` for models, and 1.3 times `se` for human-human values. In means over the 8
+    conditions of a data set, the factor is 1.1 for models and their differences, and 0.9 to 1.5 for
+    human-human values. `se` is computed as in `alikely.benchmark_scores`, with a condition in place
+    of a data set, and is NaN with fewer than 3 humans. Replicates are not corrected for these two
+    effects.
 
     Examples
     --------
