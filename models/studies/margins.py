@@ -26,7 +26,10 @@ from studies.simulators.margins import (
 LEVEL = 0.05
 # Checks refer to the first model and the first group.
 PAIRS = [("first", "one"), ("first", "other"), ("first", "second")]
-CHECKS = ("p_nonlinearity", "p_within", "p_skew", "p_repeats", "p_classes", "p_law", "p_linearity")
+CHECKS = tuple(
+    f"p_{name}"
+    for name in ("nonlinearity", "within", "skew", "repeats", "classes", "modes", "linearity")
+)
 
 
 def _margins(

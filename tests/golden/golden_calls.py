@@ -783,11 +783,14 @@ def items(_: int) -> pd.DataFrame:
     return stacked(
         margins=frame(al.planning.items_for_margins(0.3)),
         kappa=frame(
-            al.planning.items_for_agreement(0.6, [0.3, 0.2], shares=(0.8, 0.2), against=0.4)
+            al.planning.items_for_agreement(
+                0.6, [0.3, 0.2], class_frequencies=(0.8, 0.2), against=0.4
+            )
         ),
         ac1=frame(
             al.planning.items_for_agreement(
-                0.8, n_items=150, coefficient="gwet_ac1", n_readers=4, shares=(0.9, 0.1),
+                0.8, n_items=150, coefficient="gwet_ac1", n_readers=4,
+                class_frequencies=(0.9, 0.1),
                 missing=0.1,
             )
         ),

@@ -126,7 +126,7 @@ def test_bca_equals_scipy() -> None:
     # Both ends are quantiles of replicates with density f: their Monte Carlo error is
     # sqrt(p (1 - p) / n) / f, doubled because the bias correction is simulated too, and there are
     # two simulations.
-    se = np.std(reference.bootstrap_distribution)
+    se = np.std(reference.bootstrap_modes)
     density = stats.norm.pdf(1.96) / se
     noise = 4 * 2 * np.sqrt(2) * np.sqrt(0.025 * 0.975 / n_resamples) / density
     assert ours[0] == pytest.approx(reference.confidence_interval.low, abs=noise)

@@ -201,7 +201,7 @@ def test_the_prior_is_that_of_the_card() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "check"), [("bimodal strengths", "p_law"), ("skewed strengths", "p_linearity")]
+    ("name", "check"), [("bimodal strengths", "p_modes"), ("skewed strengths", "p_linearity")]
 )
 def test_each_check_finds_what_it_should(name: str, check: str) -> None:
     data = margin_data(MARGIN_WORLDS[name], 3)

@@ -108,7 +108,7 @@ def test_items_by_hand() -> None:
     items, counts = item_contrast(trials)
     table = items.set_index("item")
     assert items["item"].iloc[0] == "p"
-    assert table.loc["p", ["accuracy_one", "accuracy_other", "n_one", "n_other"]].tolist() == [
+    assert table.loc["p", ["accuracy_a", "accuracy_b", "n_a", "n_b"]].tolist() == [
         1, 0, 2, 3,
     ]  # fmt: skip
     assert table.loc["p", "p_value"] == pytest.approx(stats.fisher_exact([[2, 0], [0, 3]]).pvalue)

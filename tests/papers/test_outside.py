@@ -73,7 +73,7 @@ def test_outside_scores_against_scipy() -> None:
     scores = pd.Series(rng.normal(size=15), names)
     outside = pd.DataFrame({"x": scores + rng.normal(size=15), "y": rng.normal(size=15)})
     outside.loc["m3", "y"] = np.nan
-    found = external_correlations(scores, outside, rng=1).set_index("outside")
+    found = external_correlations(scores, outside, rng=1).set_index("variable")
     assert found.loc["x", "correlation"] == pytest.approx(stats.spearmanr(scores, outside["x"])[0])
     kept = outside["y"].notna()
     test = stats.permutation_test(

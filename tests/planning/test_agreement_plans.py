@@ -25,13 +25,15 @@ def test_of_two_readers_errors_are_those_of_books() -> None:
     shares = np.array([0.6, 0.3, 0.1])
     table = 0.55 * np.diag(shares) + 0.45 * np.outer(shares, shares)
     known = cohens_kappa(1e6 * table)
-    plan = items_for_agreement(0.55, n_items=10**6, shares=shares.tolist()).iloc[0]
+    plan = items_for_agreement(0.55, n_items=10**6, class_frequencies=shares.tolist()).iloc[0]
     assert known.kappa == pytest.approx(0.55)
     assert plan["se"] == pytest.approx(known.std_kappa, rel=1e-9)
 
 
 def test_a_number_is_the_least_that_has_the_width() -> None:
-    asked: dict[str, Any] = {"coefficient": "gwet_ac1", "n_readers": 4, "shares": (0.8, 0.15, 0.05)}
+    asked: dict[str, Any] = {
+        "coefficient": "gwet_ac1", "n_readers": 4, "class_frequencies": (0.8, 0.15, 0.05)
+    }  # fmt: skip
     plan = items_for_agreement([0.6, 0.9], 0.15, **asked)
     for row in plan.itertuples():
         here = items_for_agreement(row.value, n_items=[row.n_items - 1, row.n_items], **asked)
@@ -43,7 +45,7 @@ def test_a_number_is_the_least_that_has_the_width() -> None:
 
 
 def test_few_rare_items_are_named() -> None:
-    plan = items_for_agreement(0.5, n_items=[40, 400], shares=(0.9, 0.1))
+    plan = items_for_agreement(0.5, n_items=[40, 400], class_frequencies=(0.9, 0.1))
     np.testing.assert_allclose(plan["n_minority_ratings"], [4, 40])
     assert "outside the most frequent class" in plan["note"][0]
     assert plan["note"][1] == ""
@@ -70,7 +72,8 @@ def test_power_of_two_readers(value: float, n: int, against: float, share: float
     ends = analytic_interval(COHEN_KAPPA, kappa, se, 1.959964)
     # Where all items are read alike there is no interval, and kappa is 1.
     found = ((ends[:, 0] > against) | (ends[:, 1] < against) | (kappa == 1)).mean()
-    plan = items_for_agreement(value, n_items=n, against=against, shares=pi.tolist()).iloc[0]
+    asked: dict[str, Any] = {"n_items": n, "against": against, "class_frequencies": pi.tolist()}
+    plan = items_for_agreement(value, **asked).iloc[0]
     error = np.sqrt(found * (1 - found) / n_sets)
     assert found == pytest.approx(plan["power"], abs=4 * error + 0.01)
     assert kappa.std() == pytest.approx(plan["se"], rel=4 / np.sqrt(2 * n_sets) + 0.01)
@@ -83,7 +86,7 @@ def test_readers_with_nothing_in_common_can_be_planned(coefficient: str) -> None
     chance = {"gwet_ac1": 1 - equal, "brennan_prediger": 0.5, "raw_agreement": 0.0}
     by_chance = chance.get(coefficient, equal)
     value = (equal - by_chance) / (1 - by_chance)
-    asked: dict[str, Any] = {"coefficient": coefficient, "shares": shares.tolist()}
+    asked: dict[str, Any] = {"coefficient": coefficient, "class_frequencies": shares.tolist()}
     assert items_for_agreement(value, n_items=100, **asked)["se"][0] > 0
     with pytest.raises(ValueError, match=r"must be at least .* share only the class freq"):
         items_for_agreement(value - 0.01, n_items=100, **asked)

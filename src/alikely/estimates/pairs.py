@@ -519,8 +519,8 @@ def decision_margin_consistency(
           from class means, with its interval; and ``r_between_class``, the correlation between
           class means
         - in ``result.estimates``, p-values of model checks: ``p_nonlinearity``, ``p_linearity``,
-          ``p_within`` (classes), ``p_skew``, ``p_law`` (two modes of item strength), ``p_repeats``
-          (observers differ by item) and ``p_classes``; ``note`` reports the relevant ones
+          ``p_within`` (classes), ``p_skew``, ``p_modes`` (two modes of item strength),
+          ``p_repeats`` (observers differ by item) and ``p_classes``; ``note`` reports relevant ones
         - ``result.data["ceilings"]``: reliability of each group with its interval
         - ``result.data["strengths"]``, with ``"strengths"``: posterior mean and standard deviation
           of item strengths for each entry with a model

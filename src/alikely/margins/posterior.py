@@ -58,7 +58,7 @@ SAYS = {
     "strengths": {
         "p_linearity": "margins are a line in skewed strengths: too high, model='moments' assumes "
         "neither",
-        "p_law": "strengths of no single hump: model='moments' assumes none",
+        "p_modes": "strengths of no single hump: model='moments' assumes none",
         "p_skew": "strengths are skewed: too high unless margins bend with them, see "
         "model='moments'",
         "p_within": "classes matter to shares",

@@ -95,6 +95,8 @@ def split_half_reliability(
 
     Raises
     ------
+    TypeError
+        If `correct` is not an array of numbers.
     ValueError
         If there are fewer than 2 observers or 5 items (with responses from two observers), or if an
         observer or an item has no response.
@@ -176,7 +178,14 @@ def split_half_reliability(
 
 def _answers_given(correct: ArrayLike, shown: ArrayLike | None) -> tuple[Floats, Floats]:
     """Responses and their numbers; checks that there are enough."""
-    x = np.asarray(correct, dtype=np.float64)
+    try:
+        x = np.asarray(correct, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"correct must be an array of numbers, shape (observer, item), got "
+            f"{type(correct).__name__}; of trials, give trials.data['correct'] with NaN for codes "
+            "below 0"
+        ) from None
     n = (~np.isnan(x) if shown is None else np.asarray(shown)).astype(np.float64)
     if x.ndim != 2 or len(x) < 2 or n.shape != x.shape:
         raise ValueError(

@@ -274,7 +274,7 @@ def strength_checks(
     wave = np.cos(WAVE * scores) - mean[:, None]
     return {
         "p_linearity": _score_test(line, float((bend**2).sum()), weight, mode),
-        "p_law": _score_test(wave, float((square - mean**2).sum()), weight, mode),
+        "p_modes": _score_test(wave, float((square - mean**2).sum()), weight, mode),
     }
 
 

@@ -183,8 +183,8 @@ def _cues(trials: Trials, attribute: str | Mapping[str, str], truth: NDArray[Any
 
 def item_contrast(
     trials: Trials,
-    one: str = "human",
-    other: str = "model",
+    kind_a: str = "human",
+    kind_b: str = "model",
     *,
     easy: float = 0.8,
     hard: float = 0.2,
@@ -201,7 +201,7 @@ def item_contrast(
     trials : Trials
         Aligned responses. Missing responses count as errors. An item that occurs in several
         conditions counts once in each condition.
-    one, other : str
+    kind_a, kind_b : str
         Kinds of observers.
     easy, hard : float
         Minimum accuracy of easy items and maximum accuracy of hard items,
@@ -212,7 +212,7 @@ def item_contrast(
     items : pandas.DataFrame
         One row per item, the largest difference first, with columns
 
-        - ``n_one``, ``n_other``, ``accuracy_one``, ``accuracy_other``, ``difference``
+        - ``n_a``, ``n_b``, ``accuracy_a``, ``accuracy_b``, ``difference``
         - ``p_value``: p-value of Fisher's exact test [F22]_; adjusted in ``p_value_bh``
     counts : pandas.DataFrame
         One row per direction, with columns
@@ -250,31 +250,31 @@ def item_contrast(
         raise ValueError(f"thresholds must be 0 <= hard < easy <= 1, got {hard=:g}, {easy=:g}")
     data = trials.data
     refuse_repeats(data, "a contrast of items")
-    if one == other:
-        raise ValueError(f"one and other must be two groups, got {one!r} twice")
+    if kind_a == kind_b:
+        raise ValueError(f"kind_a and kind_b must be two groups, got {kind_a!r} twice")
     kinds, counts = data["kind"].values.astype(str), []
-    for option, name in (("one", one), ("other", other)):
+    for option, name in (("kind_a", kind_a), ("kind_b", kind_b)):
         known_kind(option, name, kinds)
         own = data["correct"].values[kinds == name]
         counts += [(own != NOT_SHOWN).sum(axis=0), (own == 1).sum(axis=0)]
     kept = (counts[0] > 0) & (counts[2] > 0)
     if not kept.any():
-        raise ValueError(f"no item was shown to both {one!r} and {other!r}")
+        raise ValueError(f"no item was shown to both {kind_a!r} and {kind_b!r}")
     n1, k1, n2, k2 = (values[kept] for values in counts)
     table = pd.DataFrame(
         {name: data[name].values[kept] for name in ("dataset", "condition", "item")}
     )
     if trials.has_classes:
         table["truth"] = np.array(trials.classes, dtype=object)[data["truth"].values[kept]]
-    table = table.assign(n_one=n1, n_other=n2, accuracy_one=k1 / n1, accuracy_other=k2 / n2)
-    table["difference"] = table["accuracy_one"] - table["accuracy_other"]
+    table = table.assign(n_a=n1, n_b=n2, accuracy_a=k1 / n1, accuracy_b=k2 / n2)
+    table["difference"] = table["accuracy_a"] - table["accuracy_b"]
     table["p_value"] = fisher_exact(np.stack([k1, n1 - k1, k2, n2 - k2], axis=-1))
     table["p_value_bh"] = adjusted_p_values(table["p_value"])
     place = table.groupby(["dataset", "condition"], sort=False).ngroup().to_numpy()
-    first, second = table["accuracy_one"].to_numpy(), table["accuracy_other"].to_numpy()
+    first, second = table["accuracy_a"].to_numpy(), table["accuracy_b"].to_numpy()
     rows = [
         {"easy for": name} | _by_chance(a >= easy, b <= hard, place)
-        for name, a, b in ((one, first, second), (other, second, first))
+        for name, a, b in ((kind_a, first, second), (kind_b, second, first))
     ]
     table = table.sort_values("difference", ascending=False, kind="stable", ignore_index=True)
     return table, pd.DataFrame(rows)

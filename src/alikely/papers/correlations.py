@@ -28,7 +28,7 @@ CI_PROB = 0.95
 
 def external_correlations(
     scores: pd.Series,
-    outside: pd.DataFrame,
+    variables: pd.DataFrame,
     *,
     n_resamples: int = 2_000,
     n_permutations: int = 2_000,
@@ -43,7 +43,7 @@ def external_correlations(
     ----------
     scores : pandas.Series
         Score of each observer, such as ``benchmark.summary().set_index("system")["estimate"]``.
-    outside : pandas.DataFrame
+    variables : pandas.DataFrame
         External variables: one row per observer (index) and one column per variable, such as
         accuracy on other images, number of parameters, or similarity to neural recordings.
         Observers without a row or a value are excluded.
@@ -56,9 +56,9 @@ def external_correlations(
     Returns
     -------
     pandas.DataFrame
-        One row per column of `outside`, with columns
+        One row per column of `variables`, with columns
 
-        - ``outside``: name of the variable
+        - ``variable``: name of the variable
         - ``n``, ``n_missing``: numbers of observers that are used and excluded
         - ``correlation``: Spearman correlation, with a bootstrap interval that resamples observers
         - ``p_value``: p-value of a permutation test [PS10]_; adjusted in ``p_value_bh``
@@ -67,7 +67,7 @@ def external_correlations(
     Raises
     ------
     TypeError
-        If `scores` is not a Series or `outside` is not a DataFrame.
+        If `scores` is not a Series or `variables` is not a DataFrame.
     ValueError
         If an observer has two rows, if a column does not contain numbers, or if a number is out of
         range.
@@ -75,27 +75,27 @@ def external_correlations(
     Examples
     --------
     >>> scores = pd.Series([0.1, 0.2, 0.3, 0.4, 0.5], list("abcde"))
-    >>> outside = pd.DataFrame({"size": [1, 2, 4, 3, 9]}, index=list("abcde"))
-    >>> table = external_correlations(scores, outside, n_resamples=100, n_permutations=100, rng=1)
-    >>> table[["outside", "n", "correlation"]].round(2).values.tolist()
+    >>> variables = pd.DataFrame({"size": [1, 2, 4, 3, 9]}, index=list("abcde"))
+    >>> table = external_correlations(scores, variables, n_resamples=100, n_permutations=100, rng=1)
+    >>> table[["variable", "n", "correlation"]].round(2).values.tolist()
     [['size', 5, 0.9]]
     """
     check_numbers(n_resamples=n_resamples, n_permutations=n_permutations)
     if min(n_resamples, n_permutations) < 1:
         raise ValueError("n_resamples and n_permutations must be at least 1")
-    of_type(outside, pd.DataFrame, "give one row per observer and one column per variable")
+    of_type(variables, pd.DataFrame, "give one row per observer and one column per variable")
     of_type(scores, pd.Series, "for models, use scores.summary().set_index('system')['estimate']")
     own = scores.astype(float).set_axis(unique_names(scores.index, "scores"))
-    table = outside.set_axis(unique_names(outside.index, "rows of outside"), axis=0)
+    table = variables.set_axis(unique_names(variables.index, "rows of variables"), axis=0)
     rows, seeds = [], seed_sequence(rng).spawn(max(table.shape[1], 1))
     for (column, given), seed in zip(table.items(), seeds, strict=False):
         try:
             values = given.astype(float).reindex(own.index)
         except (TypeError, ValueError):
-            raise ValueError(f"column {column!r} of outside must contain numbers") from None
+            raise ValueError(f"column {column!r} of variables must contain numbers") from None
         both = np.isfinite(values) & np.isfinite(own)
         x, y = own[both].to_numpy(), values[both].to_numpy()
-        row = {"outside": str(column), "n": len(x), "n_missing": int((~both).sum())}
+        row = {"variable": str(column), "n": len(x), "n_missing": int((~both).sum())}
         rows.append(row | _correlated(x, y, n_resamples, n_permutations, seed))
     found = pd.DataFrame(rows)
     return found.assign(p_value_bh=adjusted_p_values(found["p_value"])) if rows else found

@@ -49,7 +49,7 @@ def items_for_agreement(
     n_items: ArrayLike | None = None,
     coefficient: str = "cohen_kappa",
     n_readers: int = 2,
-    shares: Sequence[float] = (0.5, 0.5),
+    class_frequencies: Sequence[float] = (0.5, 0.5),
     missing: float = 0.0,
     against: float | None = None,
     ci_prob: float | None = None,
@@ -74,7 +74,7 @@ def items_for_agreement(
         ``"krippendorff_alpha"``, ``"brennan_prediger"`` or ``"raw_agreement"``.
     n_readers : int
         Number of readers, at least 2.
-    shares : sequence of float
+    class_frequencies : sequence of float
         Relative frequency of each class, above 0; frequencies sum to 1.
     missing : float
         Proportion of ratings that are missing, in [0, 1).
@@ -107,18 +107,19 @@ def items_for_agreement(
 
     Notes
     -----
-    The class probabilities of each item are drawn from a Dirichlet distribution with mean `shares`,
-    and every reader's rating of the item is drawn from these probabilities [M62]_. With two
-    classes, this is the common-correlation model [DE92]_. The influence function of the coefficient
-    is evaluated for every rating pattern. The variance of the influence divided by `n_items` is the
-    squared standard error [G08]_. Intervals are computed on the logit scale, as in
-    `alikely.agreement`. In about half of all studies, the interval is wider than planned. With more
-    than two readers, standard errors also depend on the higher-order dependence between readers.
+    The class probabilities of each item are drawn from a Dirichlet distribution with mean
+    `class_frequencies`, and every reader's rating of the item is drawn from these probabilities
+    [M62]_. With two classes, this is the common-correlation model [DE92]_. The influence function
+    of the coefficient is evaluated for every rating pattern. The variance of the influence divided
+    by `n_items` is the squared standard error [G08]_. Intervals are computed on the logit scale, as
+    in `alikely.agreement`. In about half of all studies, the interval is wider than planned. With
+    more than two readers, standard errors also depend on the higher-order dependence between
+    readers.
 
     Examples
     --------
     >>> import alikely as al
-    >>> plan = al.planning.items_for_agreement(0.6, [0.3, 0.2], shares=(0.8, 0.2))
+    >>> plan = al.planning.items_for_agreement(0.6, [0.3, 0.2], class_frequencies=(0.8, 0.2))
     >>> plan[["n_items", "width"]].round(2).values.tolist()
     [[175.0, 0.3], [392.0, 0.2]]
     >>> al.planning.items_for_agreement(0.8, n_items=100, against=0.6)["power"].round(2).tolist()
@@ -126,7 +127,7 @@ def items_for_agreement(
     """
     ci_prob = resolve("ci_prob", ci_prob)
     metric = _metric(coefficient)
-    frequency = _frequency(shares)
+    frequency = _frequency(class_frequencies)
     check_interval(ci_prob, "eti")
     if (n_items is None) == (width is None):
         raise ValueError("give either width or n_items, not both or neither")
@@ -187,9 +188,9 @@ def _frequency(shares: Sequence[float]) -> Floats:
     frequency = np.asarray(shares)
     odd = frequency.dtype.kind not in "iuf" or frequency.ndim != 1 or len(frequency) < 2
     if odd or not (frequency > 0).all():
-        raise ValueError(f"shares must be two or more numbers above 0, got {shares}")
+        raise ValueError(f"class_frequencies must be two or more numbers above 0, got {shares}")
     if not math.isclose(frequency.sum(), 1, abs_tol=1e-6):
-        raise ValueError(f"shares must have the sum 1, got {frequency.sum():g}")
+        raise ValueError(f"class_frequencies must have the sum 1, got {frequency.sum():g}")
     return np.asarray(frequency / frequency.sum())
 
 

@@ -649,7 +649,7 @@ def _tried(
             "coverage": float(inside.mean()),
             "worst_coverage": float(inside.mean(axis=0).min()),
             "power": float(((lower > 0) | (upper < 0)).mean()),
-            "starved": float((effective < FEWEST_EFFECTIVE).mean()),
+            "frac_low_effective_n": float((effective < FEWEST_EFFECTIVE).mean()),
         }
 
 
@@ -1030,7 +1030,7 @@ class StimulusPlan:
             - ``coverage``, ``worst_coverage``: coverage of 95% intervals, over all contrasts and
               for the contrast with the lowest coverage
             - ``power``: proportion of intervals that exclude 0
-            - ``starved``: proportion of estimates that would be flagged
+            - ``frac_low_effective_n``: proportion of estimates that are based on few images
 
         Raises
         ------
@@ -1122,7 +1122,7 @@ def choose_conditions(
         - ``condition``: name, ``dataset:condition``
         - ``separation``: separation of the models in the first n conditions
         - ``as_early``: proportion of splits in which the condition is among the first n
-        - ``own``: separation in the n chosen conditions, computed on the half used to choose them
+        - ``in_sample``: separation in the n chosen conditions, computed on the half used to choose
         - ``held_out``, ``held_out_lb``, ``held_out_ub``: separation computed on the other half:
           mean and central 95% range over splits
         - ``random``: separation in n random conditions, computed on the other half
@@ -1175,7 +1175,7 @@ def choose_conditions(
         held[split] = _separations(second, chosen)
         shuffled = [generator.permutation(len(names))[:most].tolist() for _ in range(N_RANDOM)]
         chance[split] = mean_of_defined(np.array([_separations(second, s) for s in shuffled]))
-    found = {"own": own, "held_out": held, "random": chance, "gain": held - chance}
+    found = {"in_sample": own, "held_out": held, "random": chance, "gain": held - chance}
     table = pd.DataFrame(
         {
             "n": np.arange(1, most + 1),
