@@ -153,7 +153,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: al.mean(pairwise_matrix(), ["human_1"]), "no comparison matches"),
     (lambda: al.mean(pairwise_matrix(), rope=(-0.1, 0.1)), "only analytic intervals, got rope="),
     (lambda: pairwise_matrix().sel(observer=["human_1"] * 2), "at least two different"),
-    (lambda: pairwise_matrix().sel(condition="nois"), "here; did you mean 'noise'"),
+    (lambda: pairwise_matrix().sel(condition="nois"), "did you mean 'noise'"),
 ]  # fmt: skip
 
 

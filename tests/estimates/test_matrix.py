@@ -174,7 +174,7 @@ def test_sums_of_other_metrics_are_those_of_tables(
         al.Result.load(tmp_path / "m.nc", others)
     with pytest.raises(ValueError, match=r"got 'human_1'; give \{'observer': 'human_1'\} or"):
         al.mean(again, "human_1")
-    with pytest.raises(ValueError, match="no observers"):
+    with pytest.raises(ValueError, match="no observer of these trials is named"):
         al.Result.load(tmp_path / "m.nc", trials.select(observer=names[1:]))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.arrays import Floats
-from alikely._base.checks import of_type
+from alikely._base.checks import of_type, one_of
 from alikely._base.intervals import check_interval
-from alikely._base.names import nearest
 from alikely._base.parallel import in_parallel
 from alikely._base.settings import resolve
 from alikely._base.size import check_memory
@@ -139,11 +138,7 @@ def pairwise_matrix(
     methods: Sequence[Method] = ("analytic",) if of_items else ("analytic", "posterior")
     methods = methods if intervals is None else intervals
     for name in methods:
-        if name not in ("analytic", "posterior"):
-            raise ValueError(
-                f"intervals must be among 'analytic', 'posterior'; got {name!r}"
-                f"{nearest(name, ('analytic', 'posterior'))}"
-            )
+        one_of("intervals", name, get_args(Method))
     if of_items and "posterior" in methods:
         raise ValueError(
             "posterior limits treat items as independent, and cluster= declares dependent items; "
@@ -153,7 +148,11 @@ def pairwise_matrix(
     with step("answers as bits"):
         names, parts, places = answers_of(trials, by, no_response, cluster)
         said = responses_of(trials, found, by, no_response) if found.all_pairs is not None else []
-        numbers = _numbers(trials, by, cluster) if of_items else []
+    if of_items:
+        # Trials are stored by condition or data set.
+        of_type(trials, Trials, "an array of correct and incorrect responses has no clusters")
+        order = np.argsort(groups_of_trials(trials.data, by)[0], kind="stable")
+        numbers = clusters_of(trials.data, str(cluster))[order]
     n = len(names)
     if n < 2:
         raise ValueError(f"a matrix needs at least 2 observers, got {n}")
@@ -167,20 +166,16 @@ def pairwise_matrix(
             if found.all_pairs is not None:
                 given = dict(found.all_pairs({name: v.data for name, v in said[k].items()}))
                 limits = _option_limits(given, "posterior" in methods, ci_prob, own)
-                variables = _of_matrices(cells, found, given) | limits
+                variables = _of_matrices(found, given) | limits
             else:
-                variables = _of_pairs(
-                    cells,
-                    found,
-                    own if "posterior" in methods else None,
-                    tests and not of_items,
-                    ci_prob,
-                )
+                prior_of = own if "posterior" in methods else None
+                variables = _of_pairs(cells, found, prior_of, tests and not of_items, ci_prob)
                 # Cells of every observer with itself.
+                right = np.bitwise_count(packed.right).sum(axis=1)
                 own_cells = np.zeros((n, 4))
-                own_cells[:, 0] = np.bitwise_count(packed.right).sum(axis=1)
-                own_cells[:, 3] = packed.n_shown() - own_cells[:, 0]
+                own_cells[:, 0], own_cells[:, 3] = right, packed.n_shown() - right
                 variables["own"] = ("observer", found.value(own_cells))
+            variables["cells"] = (("pair", "cell"), cells)
         made.append(xr.Dataset(variables))
     estimates = made[0] if places is None else xr.concat(made, dim=str(places.name))
     if places is not None:
@@ -191,7 +186,7 @@ def pairwise_matrix(
         estimates["p_adjusted"] = (estimates["log10_p"].dims, p.reshape(shape))
     groups = {"estimates": estimates, "answers": _as_bits(parts, names, places)}
     if of_items:
-        groups["answers"]["cluster"] = ("trial", np.concatenate(numbers))
+        groups["answers"]["cluster"] = ("trial", numbers)
     missing = ""
     if isinstance(trials, Trials):
         missing = missing_note_of(trials.data, no_response)
@@ -236,16 +231,6 @@ def _over_clusters(result: Result, flat: NDArray[np.intp]) -> dict[str, NDArray[
     return {name: found[name].values for name in ("se", "df", "n_clusters", "design_effect")}
 
 
-def _numbers(trials: Any, by: By, cluster: str | None) -> list[NDArray[np.intp]]:
-    """Cluster of each trial, by condition or data set."""
-    data = of_type(
-        trials, Trials, "an array of correct and incorrect responses has no clusters"
-    ).data
-    numbers = clusters_of(data, str(cluster))
-    group, labels = groups_of_trials(data, by)
-    return [numbers[group == g] for g in range(len(labels))]
-
-
 def _checked_prior(prior: Prior | None, metric: Metric, intervals: Sequence[Method]) -> CellPrior:
     """The prior of all pairs (`ValueError` if there is no posterior)."""
     own = cell_prior(prior)
@@ -271,19 +256,18 @@ def _check_size(metric: Metric, n: int, n_places: int) -> None:
     )
 
 
-def _of_matrices(
-    cells: NDArray[np.int32], metric: Metric, found: Mapping[str, NDArray[Any]]
-) -> dict[str, Any]:
+def _by_order(metric: Metric, values: Sequence[NDArray[Any]]) -> tuple[Any, NDArray[Any]]:
+    """A variable of pairs in one order or in both."""
+    return ("pair", values[0]) if metric.symmetric else (("order", "pair"), np.stack(values))
+
+
+def _of_matrices(metric: Metric, found: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     """Variables of all pairs of one condition or data set, from square matrices."""
     i, j = np.triu_indices(len(found["estimate"]), k=1)
-    variables: dict[str, Any] = {"cells": (("pair", "cell"), cells)}
-    for name, square in found.items():
-        if metric.symmetric:
-            variables[name] = ("pair", square[i, j])
-        else:
-            variables[name] = (("order", "pair"), np.stack([square[i, j], square[j, i]]))
-    variables["own"] = ("observer", np.diag(found["estimate"]).copy())
-    return variables
+    variables: dict[str, Any] = {
+        name: _by_order(metric, [square[i, j], square[j, i]]) for name, square in found.items()
+    }
+    return variables | {"own": ("observer", np.diag(found["estimate"]).copy())}
 
 
 def _option_limits(
@@ -293,10 +277,9 @@ def _option_limits(
     chosen, n_options = found.pop("chosen", None), found.pop("n_options", None)
     if chosen is None or n_options is None or not wanted:
         return {}
-    met = np.isfinite(n_options)
     limits = np.full((len(chosen), 2), np.nan)
-    tails = ((1 - ci_prob) / 2, (1 + ci_prob) / 2)
-    blocks = [np.flatnonzero(met)[s : s + FEW] for s in range(0, int(met.sum()), FEW)]
+    tails, met = ((1 - ci_prob) / 2, (1 + ci_prob) / 2), np.flatnonzero(np.isfinite(n_options))
+    blocks = [met[start : start + FEW] for start in range(0, len(met), FEW)]
     jobs = [(chosen[part], n_options[part], tails, prior) for part in blocks]
     for part, found_here in zip(blocks, in_parallel(option_limits, jobs), strict=True):
         limits[part] = found_here
@@ -311,41 +294,34 @@ def _of_pairs(
     ci_prob: float,
 ) -> dict[str, Any]:
     """Variables of all pairs of one condition or data set, from cells."""
-    orders = 1 if metric.symmetric else len(ORDERS)
-    value, se = np.empty((2, orders, len(cells)))
-
-    blocks = [slice(start, start + BLOCK) for start in range(0, len(cells), BLOCK)]
-    jobs = [(metric, cells[part]) for part in blocks]
-    for part, found in zip(blocks, in_parallel(_estimated, jobs), strict=True):
-        value[:, part], se[:, part] = found
-    dims = ("pair",) if metric.symmetric else ("order", "pair")
-    shape = (len(cells),) if metric.symmetric else (orders, len(cells))
-    variables: dict[str, Any] = {
-        "cells": (("pair", "cell"), cells),
-        "estimate": (dims, value.reshape(shape)),
-        "se": (dims, se.reshape(shape)),
+    orders, starts = 1 if metric.symmetric else 2, range(0, len(cells), BLOCK)
+    jobs = [(metric, cells[start : start + BLOCK]) for start in starts]
+    found = np.concatenate([np.empty((2, orders, 0)), *in_parallel(_estimated, jobs)], axis=2)
+    variables = {
+        name: _by_order(metric, values)
+        for name, values in zip(("estimate", "se"), found, strict=True)
     }
     if posterior is not None and metric.limits == "kappa":
         turns = [cells, cells[:, TURNED]][:orders]
-        limits = np.stack([posterior_limits(turned, ci_prob, prior=posterior) for turned in turns])
+        limits = [posterior_limits(turned, ci_prob, prior=posterior) for turned in turns]
         for k, name in enumerate(POSTERIOR):
-            variables[name] = (dims, limits[..., k].reshape(shape))
+            variables[name] = _by_order(metric, [ends[:, k] for ends in limits])
     if tests:
         variables["log10_p"] = ("pair", fisher_log10_p(cells))
     return variables
 
 
-def _estimated(metric: Metric, cells: NDArray[np.int32]) -> tuple[Floats, Floats]:
-    """Estimates (order, pair) and their standard errors; NaN if undefined."""
-    values, errors = [], []
-    for turn in ([0, 1, 2, 3], TURNED)[: 1 if metric.symmetric else len(ORDERS)]:
+def _estimated(metric: Metric, cells: NDArray[np.int32]) -> Floats:
+    """Estimates and their standard errors by order of the pair; NaN if undefined."""
+    turns = ([0, 1, 2, 3], TURNED)[: 1 if metric.symmetric else 2]
+    found = np.empty((2, len(turns), len(cells)))
+    for k, turn in enumerate(turns):
         counts = cells[:, turn].astype(np.float64)
         value, psi = metric.value(counts), metric.influence(counts)
         square = np.where(counts > 0, counts * psi**2, 0.0).sum(axis=-1)
         se = np.sqrt(square) / np.maximum(counts.sum(axis=-1), 1)
-        values.append(value)
-        errors.append(np.where(np.isfinite(value), se, np.nan))
-    return np.stack(values), np.stack(errors)
+        found[:, k] = value, np.where(np.isfinite(value), se, np.nan)
+    return found
 
 
 def _as_bits(

@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import of_type
+from alikely._base.checks import of_type, require_names
 from alikely._base.files import write_file
 from alikely._base.frames import ROWS, Columns
 from alikely._base.intervals import CiKind, Intervals, chosen_methods
@@ -83,8 +83,7 @@ def cluster_numbers(result: Result) -> list[NDArray[np.intp]]:
 def with_trials(result: Result, trials: Trials) -> Result:
     """Add the trials to a matrix that was loaded from a file, if they are those of the matrix."""
     of_type(trials, Trials, "read them with Trials.read or Trials.from_table")
-    if missing := [name for name in result.observers if name not in trials.observers]:
-        raise ValueError(f"these trials have no observers {listed(missing)} of the matrix")
+    require_names("observer of these trials", result.observers, trials.observers)
     by: Any = place_dim(result) or None
     _, parts, places = answers_of(trials, by, result.data.attrs["no_response"], "trial")
     known = [""] if places is None else places.values.tolist()
@@ -235,29 +234,26 @@ def select(result: Result, labels: Mapping[str, Any]) -> xr.DataTree:
             f"{nearest(unknown[0], known)}"
         )
     estimates, answers = result.estimates, result.data["answers"].to_dataset()
-    if (places := labels.get(place_dim(result))) is not None:
-        names = place_names(result)
+    dim, names, known = place_dim(result), result.observers, place_names(result)
+    if (places := labels.get(dim)) is not None:
         wanted = [places] if isinstance(places, str) else list(places)
-        for name in wanted:
-            if name not in names:
-                raise ValueError(f"no {place_dim(result)} {name!r} here{nearest(name, names)}")
-        at = [names.index(name) for name in wanted]
-        starts = np.append(0, np.cumsum(answers["n_words"].values))
-        words = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in at])
-        estimates = estimates.isel({place_dim(result): at})
+        require_names(dim, wanted, known)
+        at = [known.index(name) for name in wanted]
+        words = np.split(
+            np.arange(answers.sizes["word"]), np.cumsum(answers["n_words"].values)[:-1]
+        )
+        estimates = estimates.isel({dim: at})
         if cluster_column(result):
             kept = np.concatenate([cluster_numbers(result)[k] for k in at])
             answers = answers.drop_vars("cluster").assign(cluster=("trial", kept))
-        answers = answers.isel({place_dim(result): at, "word": words})
+        answers = answers.isel({dim: at, "word": np.concatenate([words[k] for k in at])})
     if (observers := labels.get("observer")) is not None:
-        names = result.observers
-        if lost := [name for name in observers if name not in names]:
-            raise ValueError(f"no observer {lost[0]!r} in this matrix{nearest(lost[0], names)}")
+        require_names("observer of this matrix", observers, names)
         at = [names.index(name) for name in observers]
         if len(set(at)) < max(2, len(at)):
             raise ValueError("observer must select at least two different observers")
         i, j = (np.array(at)[k] for k in np.triu_indices(len(at), k=1))
-        estimates = _reordered(estimates, i, j, len(result.observers))
+        estimates = _reordered(estimates, i, j, len(names))
         if "own" in estimates:
             estimates = estimates.isel(observer=at)
         answers = answers.isel(observer=at)
@@ -419,13 +415,10 @@ def packed_answers(result: Result) -> list[Packed]:
     """Return the correctness in each condition or data set, as bits."""
     answers = result.data["answers"].to_dataset()
     ends = np.cumsum(np.atleast_1d(answers["n_words"].values))
-    out = []
-    for start, end, n in zip(
-        np.append(0, ends[:-1]), ends, np.atleast_1d(answers["n_trials"].values), strict=True
-    ):
-        shown = answers["shown"].values[:, start:end] if "shown" in answers else None
-        out.append(Packed(answers["right"].values[:, start:end], shown, int(n)))
-    return out
+    ends, numbers = ends[:-1], np.atleast_1d(answers["n_trials"].values)
+    right = np.split(answers["right"].values, ends, axis=1)
+    shown = np.split(answers["shown"].values, ends, axis=1) if "shown" in answers else None
+    return [Packed(part, shown and shown[k], int(numbers[k])) for k, part in enumerate(right)]
 
 
 def _reordered(
@@ -451,9 +444,8 @@ def responses_by(result: Result) -> list[dict[str, xr.Variable]]:
         )
     by: Any = place_dim(result) or None
     everywhere = responses_of(trials, metric, by, result.data.attrs["no_response"])
-    if by is not None:
-        _, _, places = answers_of(trials, by, "error", "trial")
-        known = [] if places is None else places.values.tolist()
+    if by is not None and (places := answers_of(trials, by, "error", "trial")[2]) is not None:
+        known = places.values.tolist()
         everywhere = [everywhere[known.index(name)] for name in place_names(result)]
     at = [trials.observers.index(name) for name in result.observers]
     if at == list(range(len(trials.observers))):
