@@ -567,14 +567,16 @@ def agreement_regression(rng: int) -> pd.DataFrame:
     )
 
 
-@golden("metrics.capa_matrices", "inference.option_limits")
+@golden("inference.option_limits")
 def options_of_matrices(_: int) -> pd.DataFrame:
     p = data.options().data["probability"].values
     truth = data.options().data["truth"].values.astype(int)
     codes = p.argmax(axis=-1)
-    soft = al.metrics.capa_matrices(p, truth)
-    hard = al.metrics.capa_matrices(codes, truth, n_options=4)
-    limits = al.inference.option_limits(hard.cells(), n_options=4)
+    soft = al.metrics.options.capa_matrices(p, truth)
+    hard = al.metrics.options.capa_matrices(codes, truth, n_options=4)
+    limits = al.inference.option_limits(
+        hard.cells_of(*np.indices(hard.estimate.shape)), n_options=4
+    )
     return stacked(
         estimate=frame(soft.estimate), se=frame(soft.se), r_p=frame(soft.r_p),
         limits=frame(np.asarray(limits).reshape(-1, 3)), same=frame(hard.same_wrong),

@@ -12,9 +12,8 @@ from alikely.inference import option_limits
 from alikely.inference.influence import estimate
 from alikely.inference.process import process_draws
 from alikely.inference.resampling import bootstrap
-from alikely.metrics import capa_matrices
 from alikely.metrics.metric import metrics
-from alikely.metrics.options import KAPPA_P, KAPPA_P_DISCRETE
+from alikely.metrics.options import KAPPA_P, KAPPA_P_DISCRETE, capa_matrices
 
 CLASSES = list("ABCD")
 KINDS = ("options", "probabilities")
@@ -169,7 +168,7 @@ def test_limits_of_matrices() -> None:
     """Of all pairs at once as of each; turned around the same."""
     _, p, truth, _ = leaderboard(6, 4, 300)
     found = capa_matrices(p.argmax(axis=2), truth, 4)
-    cells = found.cells()
+    cells = found.cells_of(*np.indices(found.estimate.shape))
     assert (cells.sum(axis=2) == 300).all()
     assert (cells == np.rint(cells)).all()
     limits = option_limits(cells, 4)

@@ -157,7 +157,7 @@ def test_agreement_on_options(rng: np.random.Generator) -> None:
         for name in ("estimate", "r_p", "same_wrong"):
             se = getattr(found, "se" if name == "estimate" else f"{name}_se")
             assert np.isfinite(se[np.isfinite(getattr(found, name))]).all()
-        assert_within(found.cells() / 25)
+        assert_within(found.cells_of(*np.indices(found.estimate.shape)) / 25)
 
 
 @settings(max_examples=40)

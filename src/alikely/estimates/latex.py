@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Collection, Mapping
+import string
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -140,28 +142,27 @@ def printed(
         raise ValueError(f"digits must be a whole number from 0 to 10, got {digits!r}")
     names = HEADINGS | dict(headings or {})
     table = _with_index(table)
-    bounds = _bounds(table)
-    centers = _centres(table, bounds)
+    stems = [stem for name in map(str, table) if name != (stem := name.removesuffix("_lb"))]
+    stems = [stem for stem in stems if f"{stem}_ub" in table]
+    centers = _centers(table, stems)
+    hidden = {f"{stem}{end}" for stem in stems for end in ("_lb", "_ub")}
+    # Where each interval is shown: with its center, or in place of its lower bound.
+    place = {centers.get(stem, f"{stem}_lb"): stem for stem in reversed(stems)}
     columns: dict[str, list[str]] = {}
-    numbers, joined = [], []
+    numbers: list[str] = []
+    joined: list[str] = []
     for name in map(str, table.columns):
-        if (name.endswith("_ub") and name[:-3] in bounds) or name in centers.values():
-            if name not in centers.values():
-                continue
-            stem = next(stem for stem, center in centers.items() if center == name)
-        elif name.endswith("_lb") and name[:-3] in bounds:
-            stem = name[:-3]
-            if stem in centers:
-                continue
-        else:
-            heading = _free(names.get(name, name.replace("_", " ")), columns)
-            columns[heading] = _texts(table[name], digits, leading_zero)
-            if pd.api.types.is_numeric_dtype(table[name]):
-                numbers.append(heading)
+        kind = numbers if pd.api.types.is_numeric_dtype(table[name]) else []
+        if name in place:
+            stem, kind = place[name], joined
+            heading, texts = _joined(table, stem, centers.get(stem), names, digits, leading_zero)
+        elif name in hidden:
             continue
-        heading, texts = _joined(table, stem, centers.get(stem), names, digits, leading_zero)
-        joined.append(_free(heading, columns))
-        columns[joined[-1]] = texts
+        else:
+            heading = names.get(name, name.replace("_", " "))
+            texts = _texts(table[name], digits, leading_zero)
+        kind.append(_free(heading, columns))
+        columns[kind[-1]] = texts
     return Printed(pd.DataFrame(columns, dtype=object), numbers, joined)
 
 
@@ -178,23 +179,16 @@ def _with_index(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _bounds(table: pd.DataFrame) -> list[str]:
-    """Names of the intervals of a table."""
-    lower = [str(name)[:-3] for name in table if str(name).endswith("_lb")]
-    return [stem for stem in lower if f"{stem}_ub" in table]
-
-
-def _centres(table: pd.DataFrame, bounds: list[str]) -> dict[str, str]:
+def _centers(table: pd.DataFrame, stems: list[str]) -> dict[str, str]:
     """Column that each interval is joined with, if any."""
     found: dict[str, str] = {}
     free = [name for name in VALUES if name in table]
-    for stem in bounds:
+    for stem in stems:
         method = _method(stem)
         own = next((name for name in (f"{method}_median", method, stem) if name in table), None)
-        if own is not None:
-            found[stem] = own
-        elif free and BOUND.match(stem):
-            found[stem] = free.pop(0)
+        if own is None and free and BOUND.match(stem):
+            own = free.pop(0)
+        found |= {stem: own} if own else {}
     return found
 
 
@@ -281,18 +275,16 @@ def _signed(text: str) -> str:
 def _mark(cells: pd.DataFrame, host: str, notes: list[str]) -> list[str]:
     """Mark the cells of one column that have notes, and return lines that explain the marks."""
     said = [note for note in dict.fromkeys(notes) if note.strip() and note != MISSING]
-    marks = {note: rf"\textsuperscript{{{_letters(place)}}}" for place, note in enumerate(said)}
+    marks = {
+        note: rf"\textsuperscript{{{mark}}}" for note, mark in zip(said, _letters(), strict=False)
+    }
     if said:
         own = zip(cells[host], notes, strict=True)
         cells[host] = [text + marks.get(note, "") for text, note in own]
     return [f"{mark} {_escaped(note)}" for note, mark in marks.items()]
 
 
-def _letters(place: int) -> str:
-    """Mark of a note: a to z, then aa, ab and so on."""
-    text = ""
-    place += 1
-    while place:
-        place, letter = divmod(place - 1, 26)
-        text = chr(ord("a") + letter) + text
-    return text
+def _letters() -> Iterator[str]:
+    """Marks of notes: a to z, then aa, ab and so on."""
+    for n in itertools.count(1):
+        yield from map("".join, itertools.product(string.ascii_lowercase, repeat=n))

@@ -15,6 +15,7 @@ References
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -135,25 +136,20 @@ class CapaMatrices(NamedTuple):
 
     estimate: Floats
     se: Floats
-    observed: Floats
-    expected: Floats
     r_p: Floats
     r_p_se: Floats
     same_wrong: Floats
     same_wrong_se: Floats
     same_wrong_chance: Floats
+    observed: Floats
+    expected: Floats
     n_questions: NDArray[np.int64]
     right: Floats
     both_right: Floats
     chance: Floats
 
-    def cells(self) -> Floats:
-        """Count questions by both choices, for `alikely.inference.option_limits`."""
-        n = len(self.estimate)
-        return self.cells_of(*np.indices((n, n)).reshape(2, -1)).reshape(n, n, 5)
-
     def cells_of(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
-        """Count questions by both choices, for some pairs of observers."""
+        """Count questions of some pairs by both choices, for `alikely.inference.option_limits`."""
         a, b, both = self.right[i, j], self.right[j, i], self.both_right[i, j]
         same = self.observed[i, j] - both
         shares = [both, a - both, b - both, same, 1 - a - b + both - same]
@@ -165,61 +161,20 @@ class CapaMatrices(NamedTuple):
 def capa_matrices(
     values: ArrayLike, truth: ArrayLike, n_options: ArrayLike | None = None
 ) -> CapaMatrices:
-    """Compute the chance-adjusted agreement of all pairs of systems with matrix products [G25]_.
+    """Compute chance-adjusted agreement of all pairs by matrix products [G25]_.
 
-    Parameters
-    ----------
-    values : array_like, shape (observer, question, option) or (observer, question)
-        Probabilities of the options (soft), all NaN if a system did not answer a question, and 0
-        for options that a question does not have. Alternatively, numbers of the chosen options
-        (discrete), counted from 0, with -1 for no response. Memory-mapped and dask arrays are read
-        in blocks.
-    truth : array_like of int, shape (question,)
-        Number of the correct option of each question.
-    n_options : int or array_like of int, shape (question,), optional
-        Number of options of each question, at least 2. Default for probabilities: the length of the
-        last axis. Required for responses, because they do not show how many options there were.
-
-    Returns
-    -------
-    CapaMatrices
-        Matrices (observer, observer).
-
-    Raises
-    ------
-    TypeError
-        If responses are not integers.
-    ValueError
-        If shapes do not match, or `n_options` is missing. If a question has only one option, or a
-        response or the truth is not among its options.
-    ValueError
-        If a probability is negative, if only some are NaN, or if they do not sum to 1 (within 1e-6;
-        within 1e-3 for half and single precision).
-
-    References
-    ----------
-    .. [G25] Goel, Strüber, Auzina, Chandra, Kumaraguru, Kiela, Prabhu, Bethge, Geiping (2025).
-       Great models think alike and this undermines AI oversight. doi:10.48550/arXiv.2502.04313
-
-    Examples
-    --------
-    >>> answers = [[0, 1, 2, 3, 0, 1], [0, 1, 2, 0, 1, 1], [1, 1, 2, 3, 1, 0]]
-    >>> found = capa_matrices(answers, truth=[0, 1, 2, 3, 2, 3], n_options=4)
-    >>> found.estimate.round(2).tolist()
-    [[1.0, 0.45, 0.18], [0.45, 1.0, 0.25], [0.18, 0.25, 1.0]]
+    From probabilities (observer, question, option), NaN for missing responses, or numbers of the
+    chosen options (observer, question), -1 for none, with the number of options.
     """
     array, right, options = _checked(values, truth, n_options)
-
-    def given() -> Iterator[Given]:
-        return _blocks(array, right, options)
-
-    found = pair_sums(given(), [*TERMS, *BY_CHANCE])
+    found = pair_sums(_blocks(array, right, options), [*TERMS, *BY_CHANCE])
     sums, by_chance = OptionSums(*found[: len(TERMS)]), found[len(TERMS) :]
     functions = (kappa_p, correlation_of_options, same_wrong)
     estimates = [function(sums) for function in functions]
     slopes = [complex_step_of(function, sums) for function in functions]
     joint = _joint_of_answers if array.ndim == 2 else _joint_of_probabilities
-    square = squared_influences(given(), TERMS, found[: len(TERMS)], slopes, joint)
+    given = _blocks(array, right, options)
+    square = squared_influences(given, TERMS, found[: len(TERMS)], slopes, joint)
     se = np.where(np.isfinite(estimates), np.sqrt(square), np.nan)
     same, a, b, chance, both = (
         divide(getattr(sums, name), sums.number)
@@ -229,19 +184,14 @@ def capa_matrices(
     both_wrong = sums.number - sums.right_a - sums.right_b + sums.both_right
     agree = sums.chance - by_chance[0] - by_chance[1] + by_chance[2]
     return CapaMatrices(
-        estimates[0],
-        se[0],
-        same,
-        chance_agreement(a, b, chance),
-        estimates[1],
-        se[1],
-        estimates[2],
-        se[2],
-        divide(agree, np.where(both_wrong > 0, both_wrong, 0.0)),
-        sums.number.round().astype(np.int64),
-        a,
-        both,
-        chance,
+        *itertools.chain.from_iterable(zip(estimates, se, strict=True)),
+        same_wrong_chance=divide(agree, np.where(both_wrong > 0, both_wrong, 0.0)),
+        observed=same,
+        expected=chance_agreement(a, b, chance),
+        n_questions=sums.number.round().astype(np.int64),
+        right=a,
+        both_right=both,
+        chance=chance,
     )
 
 
