@@ -23,9 +23,8 @@ from alikely.data.blocks import Block
 from alikely.inference.evaluation import joint_errors_of, wrong_answers
 from alikely.inference.process import (
     PATTERNS,
-    ClusterWeights,
-    drawn_by_block,
-    process_weights,
+    Prepared,
+    dirichlet_draws,
 )
 from alikely.metrics import Metric
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
@@ -81,30 +80,23 @@ def agreement_draws(
         raise ValueError(
             f"{metric.name} needs class labels and this table has none; count it with labels=True"
         )
-    return drawn_by_block(_agreement_of_block, table, n_draws, metric, rng, cluster)
 
+    def prepare(block: Block, generator: np.random.Generator) -> Prepared:
+        statistics, squares = _designs(block, generator)
+        n_pairs, width = len(block.a), 1 + 2 * block.n_classes
 
-def _agreement_of_block(
-    block: Block,
-    n_draws: int,
-    metric: Metric,
-    seed: np.random.SeedSequence,
-    clusters: ClusterWeights | None,
-) -> NDArray[np.float32]:
-    rng = np.random.default_rng(seed)
-    n_pairs, n_trials, width = len(block.a), block.correct.shape[1], 1 + 2 * block.n_classes
-    statistics, squares = _designs(block, rng)
-    out = np.empty((n_draws, n_pairs), dtype=np.float32)
-    held = n_pairs * (width + 2)
-    for some, weights in process_weights(rng, n_draws, n_trials, MASS, held, clusters):
-        # Sums over trials, (draw, pair, statistic).
-        sums, own = (
-            (design @ part.T).T.reshape(len(weights), n_pairs, -1)
-            for design, part in ((statistics, weights), (squares, weights**2))
-        )
-        out[some] = metric.value(sums) if metric.distinct is None else metric.distinct(sums, own)
-    out[:, ~block.shares()[:, 3].any(axis=1)] = np.nan
-    return out
+        def values(weights: Floats) -> NDArray[np.floating]:
+            # Sums over trials, (draw, pair, statistic).
+            sums, own = (
+                (design @ part.T).T.reshape(len(weights), n_pairs, -1)
+                for design, part in ((statistics, weights), (squares, weights**2))
+            )
+            found = metric.value(sums) if metric.distinct is None else metric.distinct(sums, own)
+            return np.asarray(found)
+
+        return Prepared(values, n_pairs * (width + 2), block.shares()[:, 3].any(axis=1))
+
+    return dirichlet_draws(prepare, table, n_draws, MASS, rng, cluster)
 
 
 def _designs(block: Block, rng: np.random.Generator) -> list[sparse.csr_array]:

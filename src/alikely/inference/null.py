@@ -37,15 +37,13 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import check_interval
-from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
-from alikely._base.size import check_array
 from alikely.data.tables import check_counts, pair_coords
 from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
 from alikely.inference.fisher import fisher_log10_p, log_table_mass
 from alikely.inference.fits import labeled
-from alikely.inference.process import independence_draws
+from alikely.inference.process import in_chunks, independence_draws
 from alikely.inference.sampling import Sampler, check_sampler
 from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency
 from alikely.metrics.consistency import (
@@ -54,8 +52,6 @@ from alikely.metrics.consistency import (
     check_accuracy_priors,
     check_prior,
 )
-
-FEWER = "choose fewer pairs or a smaller n_draws"
 
 # Pairs drawn for at a time by one worker.
 CHUNK = 64
@@ -76,36 +72,18 @@ def null_draws(
 
     Accuracies are drawn from their posterior, or are the `observed` ones (parametric bootstrap).
     """
-    counts = np.atleast_2d(check_counts(cells))
-    starts = range(0, len(counts), CHUNK)
-    seeds = seed_sequence(rng).spawn(len(starts))
-    jobs = [
-        (counts[start : start + CHUNK], n_draws, metric, seed, observed)
-        for start, seed in zip(starts, seeds, strict=True)
-    ]
-    check_array(n_draws, len(counts), "null draws", FEWER)
-    out = np.empty((n_draws, len(counts)), dtype=np.float32)
-    for start, draws in zip(starts, in_parallel(_null_chunk, jobs), strict=True):
-        out[:, start : start + CHUNK] = draws
-    return out
 
+    def draw(counts: NDArray[np.int64], seed: np.random.SeedSequence) -> NDArray[np.floating]:
+        of_accuracies, of_cells = seed.spawn(2)
+        if observed:
+            shares = np.nan_to_num(consistency.accuracies(counts))
+            p_a, p_b = np.broadcast_to(shares[:, None], (2, n_draws, len(counts)))
+        else:
+            p_a, p_b = independence_draws(counts, n_draws, of_accuracies).values()
+        generator = np.random.default_rng(of_cells)
+        return metric.value(independent_cells(counts.sum(axis=-1), p_a, p_b, generator))
 
-def _null_chunk(
-    counts: NDArray[np.int64],
-    n_draws: int,
-    metric: Metric,
-    seed: np.random.SeedSequence,
-    observed: bool,
-) -> NDArray[np.float32]:
-    of_accuracies, of_cells = seed.spawn(2)
-    if observed:
-        shares = np.nan_to_num(consistency.accuracies(counts))
-        p_a, p_b = np.broadcast_to(shares[:, None], (2, n_draws, len(counts)))
-    else:
-        p_a, p_b = independence_draws(counts, n_draws, of_accuracies).values()
-    rng = np.random.default_rng(of_cells)
-    cells = independent_cells(counts.sum(axis=-1), p_a, p_b, rng)
-    return metric.value(cells).astype(np.float32)
+    return in_chunks(draw, np.atleast_2d(check_counts(cells)), (n_draws,), CHUNK, rng)
 
 
 def independent_cells(

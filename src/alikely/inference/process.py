@@ -19,9 +19,8 @@ References
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +38,6 @@ from alikely.inference.evaluation import evaluator, shares_of_options, weighted_
 from alikely.inference.weighting import Population
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.consistency import (
-    CellPrior,
     PatternPrior,
     Prior,
     cell_prior,
@@ -65,6 +63,24 @@ EQUAL = 2 / 3
 PIECES = 12
 
 
+def in_chunks(
+    draw: Callable[[NDArray[np.int64], np.random.SeedSequence], NDArray[np.floating]],
+    counts: NDArray[np.int64],
+    shape: tuple[int, ...],
+    step: int,
+    rng: RandomState,
+) -> NDArray[np.float32]:
+    """Draws (*shape, pair) from tables of pairs, each chunk of them with a separate seed."""
+    starts = range(0, len(counts), step)
+    seeds = seed_sequence(rng).spawn(len(starts))
+    jobs = [(counts[start : start + step], seed) for start, seed in zip(starts, seeds, strict=True)]
+    check_array(math.prod(shape), len(counts), "draws", FEWER)
+    out = np.empty((*shape, len(counts)), dtype=np.float32)
+    for start, drawn in zip(starts, in_parallel(draw, jobs), strict=True):
+        out[..., start : start + step] = drawn
+    return out
+
+
 def pairwise_draws(
     cells: ArrayLike,
     prior: Prior | None = None,
@@ -73,44 +89,23 @@ def pairwise_draws(
     rng: RandomState = None,
 ) -> dict[str, NDArray[np.float32]]:
     """Draw exactly from the posterior of each pair under the copy model."""
-    n_draws = resolve("n_draws", n_draws)
+    n = resolve("n_draws", n_draws)
     own = cell_prior(prior)
-    _check_number(n_draws)
-    counts = np.atleast_2d(check_counts(cells))
-    step = max(1, CHUNK // (8 * n_draws))
-    starts = range(0, len(counts), step)
-    seeds = seed_sequence(rng).spawn(len(starts))
-    jobs = [
-        (counts[start : start + step], own, n_draws, metrics, seed)
-        for start, seed in zip(starts, seeds, strict=True)
-    ]
-    check_array(n_draws, len(metrics) * len(counts), "draws", FEWER)
-    out = {m.name: np.empty((n_draws, len(counts)), dtype=np.float32) for m in metrics}
-    for start, drawn in zip(starts, in_parallel(_pairwise_chunk, jobs), strict=True):
-        for name, values in drawn.items():
-            out[name][:, start : start + step] = values
-    return out
+    _check_number(n)
 
+    def draw(counts: NDArray[np.int64], seed: np.random.SeedSequence) -> Floats:
+        generator, size = np.random.default_rng(seed), (n, len(counts))
+        n11, n10, n01, n00 = counts.T
+        p_a = generator.beta(own.p_a[0] + n11 + n10, own.p_a[1] + n01 + n00, size)
+        u = generator.beta(own.u[0] + n11, own.u[1] + n10, size)
+        v = generator.beta(own.v[0] + n01, own.v[1] + n00, size)
+        both, neither = p_a * u, (1 - p_a) * v
+        drawn = np.stack([both, p_a - both, neither, (1 - p_a) - neither], axis=-1)
+        return np.stack([metric.value(drawn) for metric in metrics])
 
-def _pairwise_chunk(
-    counts: NDArray[np.int64],
-    prior: CellPrior,
-    n_draws: int,
-    metrics: Sequence[Metric],
-    seed: np.random.SeedSequence,
-) -> dict[str, NDArray[np.float32]]:
-    rng = np.random.default_rng(seed)
-    n11, n10, n01, n00 = counts.T
-    size = (n_draws, len(counts))
-    p_a = rng.beta(prior.p_a[0] + n11 + n10, prior.p_a[1] + n01 + n00, size)
-    u = rng.beta(prior.u[0] + n11, prior.u[1] + n10, size)
-    v = rng.beta(prior.v[0] + n01, prior.v[1] + n00, size)
-    cells = np.empty((*size, 4))
-    cells[..., 0] = p_a * u
-    cells[..., 1] = p_a - cells[..., 0]
-    cells[..., 2] = (1 - p_a) * v
-    cells[..., 3] = (1 - p_a) - cells[..., 2]
-    return {metric.name: metric.value(cells).astype(np.float32) for metric in metrics}
+    counts, step = np.atleast_2d(check_counts(cells)), max(1, CHUNK // (8 * n))
+    found = in_chunks(draw, counts, (len(metrics), n), step, rng)
+    return {metric.name: values for metric, values in zip(metrics, found, strict=True)}
 
 
 def independence_draws(
@@ -132,16 +127,12 @@ def independence_draws(
     }
 
 
-class ClusterWeights(NamedTuple):
-    """Weights of all clusters of a table, and which cluster each trial of a block is of."""
+class Prepared(NamedTuple):
+    """A block of trials followed by `PATTERNS` of a prior, for any weights of them."""
 
-    weights: Floats  # (draw, cluster)
-    member: NDArray[np.intp]
-
-
-type OfBlock = Callable[
-    [Block, int, Metric, np.random.SeedSequence, ClusterWeights | None], NDArray[np.float32]
-]
+    values: Callable[[Floats], NDArray[np.floating]]  # (draw, trial) to (draw, pair)
+    width: int
+    known: NDArray[np.bool_]
 
 
 def process_draws(
@@ -153,55 +144,59 @@ def process_draws(
     cluster: str | None = None,
 ) -> NDArray[np.float32]:
     """Draw a metric of all entries of a table from one posterior: (draw, entry)."""
-    of_block = functools.partial(_block_draws, base=_base(metric, prior))
-    return drawn_by_block(of_block, table, n_draws, metric, rng, cluster)
+    base = _base(metric, prior)
+
+    def prepare(block: Block, generator: np.random.Generator) -> Prepared:
+        ready = evaluator(_with_prior(block, metric, base, generator), metric)
+        known = evaluator(block, metric).features.known()
+        return Prepared(lambda weights: ready.values(ENDLESS * weights), ready.width, known)
+
+    return dirichlet_draws(prepare, table, n_draws, base.mass, rng, cluster)
 
 
-def _block_draws(
-    block: Block,
-    n_draws: int,
-    metric: Metric,
-    seed: np.random.SeedSequence,
-    clusters: ClusterWeights | None,
-    base: _Base,
-) -> NDArray[np.float32]:
-    rng = np.random.default_rng(seed)
-    n_trials, known = block.correct.shape[1], evaluator(block, metric).features.known()
-    ready = evaluator(_with_prior(block, metric, base, rng), metric)
-    out = np.empty((n_draws, len(known)), dtype=np.float32)
-    for some, weights in process_weights(rng, n_draws, n_trials, base.mass, ready.width, clusters):
-        out[some] = ready.values(ENDLESS * weights)
-    # Without a trial of an entry its posterior would be the prior.
-    out[:, ~known] = np.nan
-    return out
-
-
-def drawn_by_block(
-    draw: OfBlock,
+def dirichlet_draws(
+    prepare: Callable[[Block, np.random.Generator], Prepared],
     table: xr.Dataset,
     n_draws: int,
-    metric: Metric,
+    mass: float,
     rng: RandomState,
     cluster: str | None = None,
 ) -> NDArray[np.float32]:
-    """Draw each block with a separate seed, on any number of workers."""
+    """Values at weights from a Dirichlet process of trials or clusters [S94]_: (draw, entry)."""
     n_draws = four_chains(n_draws)
     groups = list(blocks(table))
     *seeds, of_clusters = seed_sequence(rng).spawn(len(groups) + 1)
-    own: list[ClusterWeights | None] = [None] * len(groups)
+    check_array(n_draws, table.sizes["pair"], "draws", FEWER)
+    numbers, shared = np.empty(0, np.intp), np.empty(0)
     if cluster is not None:
         numbers = cluster_numbers(table, cluster)
         size = (n_draws, int(numbers.max(initial=-1)) + 1)
         check_array(*size, "weights of clusters", FEWER)
         # A cluster has the same weight in all blocks that it reaches into.
-        weights = np.random.default_rng(of_clusters).standard_exponential(size)
-        own = [ClusterWeights(weights, numbers[block.trials]) for block in groups]
-    jobs = [
-        (block, n_draws, metric, seed, clusters)
-        for block, seed, clusters in zip(groups, seeds, own, strict=True)
-    ]
-    check_array(n_draws, table.sizes["pair"], "draws", FEWER)
+        shared = np.random.default_rng(of_clusters).standard_exponential(size)
+
+    def draw(block: Block, seed: np.random.SeedSequence) -> NDArray[np.float32]:
+        generator, n_trials = np.random.default_rng(seed), block.correct.shape[1]
+        ready = prepare(block, generator)
+        out = np.empty((n_draws, len(ready.known)), dtype=np.float32)
+        step = max(1, CHUNK // (n_trials + PATTERNS + ready.width))
+        for start in range(0, n_draws, step):
+            size = min(step, n_draws - start)
+            weights = np.zeros((size, n_trials + PATTERNS))
+            if cluster is None:
+                weights[:, :n_trials] = generator.standard_exponential((size, n_trials))
+            else:
+                weights[:, :n_trials] = shared[start : start + size, numbers[block.trials]]
+            pattern = n_trials + generator.integers(0, PATTERNS, (size, n_pieces(mass)))
+            pieces = prior_pieces(generator, size, mass)
+            np.add.at(weights, (np.arange(size)[:, None], pattern), pieces)
+            out[start : start + size] = ready.values(weights)
+        # Without a trial of an entry its posterior would be the prior.
+        out[:, ~ready.known] = np.nan
+        return out
+
     out = np.empty((n_draws, table.sizes["pair"]), dtype=np.float32)
+    jobs = list(zip(groups, seeds, strict=True))
     for block, drawn in zip(groups, in_parallel(draw, jobs), strict=True):
         out[:, block.rows] = drawn
     return out
@@ -216,28 +211,6 @@ def four_chains(n_draws: int) -> int:
     """Round a number of draws up to four chains of equal length."""
     _check_number(n_draws)
     return CHAINS * -(-n_draws // CHAINS)
-
-
-def process_weights(
-    rng: np.random.Generator,
-    n_draws: int,
-    n_trials: int,
-    mass: float,
-    held: int,
-    clusters: ClusterWeights | None = None,
-) -> Iterator[tuple[slice, Floats]]:
-    """Weights of trials, and of patterns of the prior of a Dirichlet process [S94]_."""
-    step = max(1, CHUNK // (n_trials + PATTERNS + held))
-    for start in range(0, n_draws, step):
-        size = min(step, n_draws - start)
-        weights = np.zeros((size, n_trials + PATTERNS))
-        if clusters is None:
-            weights[:, :n_trials] = rng.standard_exponential((size, n_trials))
-        else:
-            weights[:, :n_trials] = clusters.weights[start : start + size, clusters.member]
-        pattern = n_trials + rng.integers(0, PATTERNS, (size, n_pieces(mass)))
-        np.add.at(weights, (np.arange(size)[:, None], pattern), prior_pieces(rng, size, mass))
-        yield slice(start, start + size), weights
 
 
 def n_pieces(mass: float) -> int:
