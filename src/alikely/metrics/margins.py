@@ -149,14 +149,14 @@ def margin_consistency(moments: ArrayLike) -> Floats:
     return within((product - mean_a * mean_b) / scale, -1, 1, slack)
 
 
-def spearman_brown(r: ArrayLike, factor: float = 2) -> Floats:
+def spearman_brown(r: ArrayLike, factor: ArrayLike = 2) -> Floats:
     """Compute the reliability of a group that is `factor` times as large [S10]_.
 
     Parameters
     ----------
     r : array_like
         Reliability, such as the correlation between two halves.
-    factor : float
+    factor : array_like
         Ratio of the new to the old group size, above 0.
 
     Returns
@@ -174,10 +174,10 @@ def spearman_brown(r: ArrayLike, factor: float = 2) -> Floats:
     >>> spearman_brown([0.5, 0.8]).round(3).tolist()
     [0.667, 0.889]
     """
-    if not factor > 0:
+    value, times = np.asarray(r, dtype=np.float64), np.asarray(factor, dtype=np.float64)
+    if not (times > 0).all():
         raise ValueError(f"factor must be above 0, got {factor}")
-    value = np.asarray(r, dtype=np.float64)
-    return np.asarray(factor * value / (1 + (factor - 1) * value))
+    return np.asarray(times * value / (1 + (times - 1) * value))
 
 
 def _reason(moments: Floats) -> NDArray[Any]:

@@ -6,7 +6,6 @@ from .components import expected_errors as expected_errors
 from .components import plan_reader_study as plan_reader_study
 from .components import plan_repeats as plan_repeats
 from .components import variance_components as variance_components
-from .margins import item_reliability as item_reliability
 from .margins import items_for_margins as items_for_margins
 from .trials import plan_from as plan_from
 from .trials import trials_for_difference as trials_for_difference
@@ -18,7 +17,6 @@ __all__ = [
     "choose_conditions",
     "choose_images",
     "expected_errors",
-    "item_reliability",
     "items_for_agreement",
     "items_for_margins",
     "plan_from",

@@ -31,99 +31,8 @@ SLACK = 1e-12
 SHARE = "give it as a proportion, such as 0.05 for 5%"
 TARGET = "it cannot be reached with a finite number, try 0.9"
 CORRELATION = "a correlation of 1 needs no plan, try 0.99"
-FIXES = {"target": TARGET, "power": TARGET, "dmc": CORRELATION, "against": CORRELATION}
+FIXES = {"power": TARGET, "dmc": CORRELATION, "against": CORRELATION}
 FEWEST = {"n_observers": 1, "n_items": FEWEST_ITEMS}
-
-
-def item_reliability(
-    item_mean: ArrayLike,
-    item_sd: ArrayLike,
-    n_observers: ArrayLike | None = None,
-    *,
-    target: ArrayLike = 0.9,
-) -> pd.DataFrame:
-    """Compute the reliability of item means over a group of participants, or the group size needed.
-
-    The reliability of a single response is ``item_sd**2 / (item_mean * (1 - item_mean))``. The
-    Spearman-Brown formula [S10]_ gives the reliability of a group. If `n_observers` is not given,
-    the function finds the smallest number of participants whose item means correlate with the true
-    accuracies as strongly as the `target`.
-
-    Parameters
-    ----------
-    item_mean : array_like
-        Mean of the true accuracies of items, in (0, 1).
-    item_sd : array_like
-        Standard deviation of the true accuracies of items, excluding response noise; above 0 and
-        below ``sqrt(item_mean * (1 - item_mean))``.
-    n_observers : array_like of int, optional
-        Number of participants, at least 1. Each participant responds to every item once.
-    target : array_like
-        Value of ``r_truth`` to reach, in (0, 1). For a target reliability, give its square root.
-        Used only if `n_observers` is not given.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per combination, with columns
-
-        - ``item_mean``, ``item_sd``, ``n_observers``: the arguments; ``n_observers`` is the number
-          found if it was not given
-        - ``reliability``: ``item_sd**2 / (item_sd**2 + E[p (1 - p)] / n_observers)``
-        - ``r_truth``: correlation between the item means and the true accuracies, which is the
-          square root of the reliability [S04]_
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
-    Notes
-    -----
-    With 20 to 40 participants, [AK24]_ find correlations above 0.9 between item means and true
-    accuracies. The formulas agree with this result if items account for 9.6% to 18.3% of the
-    variance of individual responses. At a mean of 0.75, these values correspond to standard
-    deviations of 0.134 to 0.185. To treat repeats of one observer as participants, set `item_sd` to
-    ``sqrt(kappa * item_mean * (1 - item_mean))``, where ``kappa`` is the observer's
-    self-consistency.
-
-    Examples
-    --------
-    >>> from alikely.planning import item_reliability
-    >>> item_reliability(0.75, 0.15, [10, 40]).round(3)
-       item_mean  item_sd  n_observers  reliability  r_truth
-    0       0.75     0.15           10        0.577    0.760
-    1       0.75     0.15           40        0.845    0.919
-    >>> item_reliability(0.75, [0.14, 0.18, 0.25], target=0.9)["n_observers"].tolist()
-    [37, 21, 9]
-    """
-    wanted = {"n_observers": n_observers} if n_observers is not None else {"target": target}
-    rows = _rows(item_mean=item_mean, item_sd=item_sd, **wanted)
-    single = _single_answer(rows)
-    if n_observers is None:
-        square = rows.pop("target") ** 2
-        # Spearman-Brown, solved for the number; rounding must not add a participant.
-        needed = square / (1 - square) * (1 - single) / single
-        rows["n_observers"] = np.maximum(np.ceil(needed * (1 - SLACK)), 1)
-    reliability = _spearman_brown(single, rows["n_observers"])
-    return _table(rows, reliability=reliability, r_truth=np.sqrt(reliability))
-
-
-_spearman_brown = np.vectorize(spearman_brown, otypes=[float])
-
-
-def _single_answer(rows: dict[str, Floats]) -> Floats:
-    """Reliability of single responses: the fraction of their variance due to items."""
-    mean, sd = rows["item_mean"], rows["item_sd"]
-    bound = np.sqrt(mean * (1 - mean))
-    bad = np.flatnonzero(~((sd > 0) & (sd < bound)))
-    if len(bad):
-        raise ValueError(
-            f"item_sd must be above 0 and below {bound[bad[0]]:.3g} for accuracies with mean "
-            f"{mean[bad[0]]:g}, got {sd[bad[0]]:g}; give the standard deviation of true accuracies "
-            "as proportions, without response noise"
-        )
-    return np.asarray(sd**2 / bound**2)
 
 
 def items_for_margins(
@@ -150,8 +59,9 @@ def items_for_margins(
     dmc : array_like
         Correlation between the model's margins and the true accuracies of items, in (-1, 1).
     n_observers, item_mean, item_sd : array_like, optional
-        Group size, and mean and standard deviation of item accuracies, as in `item_reliability`.
-        Give all three or none. By default, the true accuracies are treated as known.
+        Number of participants, each of whom responds to every item once; mean of the true
+        accuracies of items, in (0, 1); and their standard deviation, without response noise. Give
+        all three or none. By default, the true accuracies are treated as known.
     power : float
         Target power, in (0, 1).
     alpha : float
@@ -182,6 +92,16 @@ def items_for_margins(
         If a number is out of range, or the group is only partly specified. If `dmc` equals
         `against`, and `n_items` is not given.
 
+    Notes
+    -----
+    Of the variance of single responses, items account for ``item_sd**2 / (item_mean * (1 -
+    item_mean))``. The Spearman-Brown formula [S10]_ then gives the reliability of the means over
+    participants (`alikely.margins.spearman_brown`), whose square root is their correlation with the
+    true accuracies [S04]_. With 20 to 40 participants, [AK24]_ find such correlations above 0.9,
+    which agrees with the formula if the standard deviation is 0.134 to 0.185 at a mean of 0.75. To
+    treat repeats of one observer as participants, set `item_sd` to ``sqrt(kappa * item_mean * (1 -
+    item_mean))``, where ``kappa`` is the observer's self-consistency.
+
     Examples
     --------
     >>> from alikely.planning import items_for_margins
@@ -207,7 +127,7 @@ def items_for_margins(
     people = stated.get("n_observers", np.full(len(rows["dmc"]), np.nan))
     reliability = np.ones(len(people))
     if given:
-        reliability = _spearman_brown(_single_answer(stated), people)
+        reliability = spearman_brown(_single_answer(stated), people)
     rows |= {"n_observers": people, "reliability": reliability}
     root = np.sqrt(reliability)
     z, null = np.arctanh(rows["dmc"] * root), np.arctanh(rows["against"] * root)
@@ -230,6 +150,20 @@ def items_for_margins(
     half = -special.ndtri(alpha / 2) / steps
     rows |= {"observed": np.tanh(z), "lower": np.tanh(z - half), "upper": np.tanh(z + half)}
     return _table(rows, power=_power((z - null) * steps, alpha))
+
+
+def _single_answer(rows: dict[str, Floats]) -> Floats:
+    """Reliability of single responses: the fraction of their variance due to items."""
+    mean, sd = rows["item_mean"], rows["item_sd"]
+    bound = np.sqrt(mean * (1 - mean))
+    bad = np.flatnonzero(~((sd > 0) & (sd < bound)))
+    if len(bad):
+        raise ValueError(
+            f"item_sd must be above 0 and below {bound[bad[0]]:.3g} for accuracies with mean "
+            f"{mean[bad[0]]:g}, got {sd[bad[0]]:g}; give the standard deviation of true accuracies "
+            "as proportions, without response noise"
+        )
+    return np.asarray(sd**2 / bound**2)
 
 
 def _power(shift: Floats | float, alpha: float) -> Floats:
