@@ -532,7 +532,7 @@ def test_helm_scores(tmp_path: Path) -> None:
     separate = [of_instance("id1", stat("exact_match", 0.0), stat("predicted_index", 0.0))]
     assert Trials.read(helm(tmp_path, separate)).data["response"].values.tolist() == [[0]]
     refused(
-        r"exact_match of .*'id1' is 0.5, neither 0 nor 1",
+        r"exact_match of .*, sample 0 is 0.5, neither 0 nor 1",
         helm(tmp_path, [of_instance("id1", stat("exact_match", 0.5))]),
     )
     (tmp_path / "per_instance_stats.json").unlink()

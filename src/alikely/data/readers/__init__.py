@@ -1,7 +1,7 @@
-"""Readers of logs of other tools, one per file in this folder.
+"""Readers of logs of other tools.
 
-Each file has ``READER``, a `Reader` with a name, which recognizes files and fills a `Log` from
-them.
+Each file in this folder has ``READERS``: each `Reader` has a name, recognizes files and fills a
+`Log` from them.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ class Reader(NamedTuple):
 
 @cache
 def readers() -> dict[str, Reader]:
-    """Readers by name."""
-    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    found = [importlib.import_module(f"{__name__}.{name}").READER for name in names]
-    return {reader.name: reader for reader in found}
+    """Readers by name, in this order."""
+    files = [
+        importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)
+    ]
+    found = {reader.name: reader for file in files for reader in file.READERS}
+    return {name: found[name] for name in sorted(found)}
 
 
 class Run(NamedTuple):
@@ -71,8 +73,8 @@ class Log:
         self.tables: list[Any] = []
         self.names = names  # where each table comes from
         self.by_file = True  # whether each table is one file
-        self.current = ""  # the file at work
-        self.place = ("", 0)  # file and number of the sample at work
+        # The file at work, and in it the number of the sample.
+        self.current, self.number = "", -1
         self.columns: dict[str, Any] = {}
         self.missing: Sequence[str] = ()
         self.notes: list[str] = []
@@ -97,16 +99,56 @@ class Log:
         self.current = file.name
         return file.objects(self.notes, self.text["encoding"])
 
-    def samples(self, file: File, found: Iterable[Any] | None = None) -> Iterator[tuple[str, Any]]:
-        """Samples of a file (by default its records) to add, each after its place in messages."""
-        for number, sample in enumerate(self.records(file) if found is None else found):
-            self.place = file.name, number
-            yield f"{file.name!r}, sample {number}", sample
+    def samples(self, file: File, found: Iterable[Any] | None = None) -> Iterator[Any]:
+        """Samples of a file (by default its records) to add, each at its place in messages."""
+        records = self.records(file) if found is None else found
+        for self.number, sample in enumerate(records):
+            self.current = file.name
+            yield sample
+        self.number = -1
+
+    @property
+    def where(self) -> str:
+        """The file at work and, if there is one, the sample."""
+        return repr(self.current) + (f", sample {self.number}" if self.number >= 0 else "")
 
     def arrow(self, file: File) -> pa.Table:
         """A file of columns, with their types."""
         self.current = file.name
         return read_table(file, self.notes, **self.text)
+
+    def field(self, record: Any, *path: str | int) -> Any:
+        """Look up a nested field."""
+        here = record
+        for step in path:
+            try:
+                here = here[step]
+            except (KeyError, IndexError, TypeError):
+                name = ".".join(map(str, path))
+                raise ValueError(
+                    f"{self.where} has no field {name!r}: an unknown version of this log; convert "
+                    "it to a table and read that with format='table'"
+                ) from None
+        return here
+
+    def label(self, record: Any, *path: str | int) -> str:
+        """Look up a nested field that names something: a model, a task, an item."""
+        found = self.field(record, *path)
+        if found is None or found == "":
+            raise ValueError(f"{self.where} has nothing in its field {'.'.join(map(str, path))!r}")
+        return str(found)
+
+    def right(self, value: Any, name: str, scores: Sequence[str] = ()) -> int:
+        """Correctness, 0 or 1, from a number or a truth value."""
+        if not isinstance(value, bool | int | float) or value not in (0, 1):
+            fix = f"choose another by score=, of {listed(scores)}"
+            if len(scores) == 1:
+                fix = "the log has no other, so correctness is unknown; score it again"
+            raise ValueError(
+                f"{name} of {self.where} is {value!r}, neither 0 nor 1, so not a score of "
+                f"correctness; {fix if scores else 'choose another by score='}"
+            )
+        return int(value)
 
     def runs(self, found: Sequence[Run]) -> list[tuple[str, str, Any]]:
         """Observers, tasks and contents of the newest complete run of each task and observer."""
@@ -146,8 +188,9 @@ class Log:
             )
         return [kept[i] for i in sorted(kept)]
 
-    def choose(self, what: str, keyword: str, there: Iterable[str], place: str) -> str:
+    def choose(self, what: str, keyword: str, there: Iterable[str], place: str = "") -> str:
         """Choose one of several by name; the only one needs no choice."""
+        place = place or self.where
         names, asked = list(dict.fromkeys(there)), self.asked[keyword]
         if asked is not None:
             found = [name for name in asked.split(",") if name in names]
@@ -186,12 +229,12 @@ class Log:
         answered: bool = True,
         **answer: Any,
     ) -> None:
-        """Add the sample at `place`; an item is one question (by text or hash) for all observers.
+        """Add the sample at work; an item is one question (by text or hash) for all observers.
 
         An error without a response (timeout, exception, nothing extracted) is missing.
         """
         key = dataset, condition, item
-        name = self.place[0]
+        name = self.current
         before, where = self._questions.setdefault(key, (mark, name)) if mark else (mark, "")
         if before != mark:
             raise ValueError(
@@ -201,9 +244,8 @@ class Log:
         if not answered and answer["correct"] != 1:
             answer |= {"correct": None} | ({"response": None} if "response" in answer else {})
         own = {"observer": observer, "kind": "model", "dataset": dataset, "condition": condition}
-        self.rows.append(
-            {**own, "item": item, **answer, **dict(zip(PLACE, self.place, strict=True))}
-        )
+        place = dict(zip(PLACE, (self.current, self.number), strict=True))
+        self.rows.append({**own, "item": item, **answer, **place})
 
     def finish(self) -> None:
         """Make a table of the samples of each file, by answers if all have them."""
@@ -266,29 +308,6 @@ def _options(table: pd.DataFrame, logits: pd.Series) -> pd.DataFrame:
     return long.assign(option=option, logit=long["logit"].astype(np.float64))
 
 
-def field(record: Any, *path: str | int, place: str) -> Any:
-    """Look up a nested field."""
-    here = record
-    for step in path:
-        try:
-            here = here[step]
-        except (KeyError, IndexError, TypeError):
-            name = ".".join(map(str, path))
-            raise ValueError(
-                f"{place} has no field {name!r}: an unknown version of this log; convert it to a "
-                "table and read that with format='table'"
-            ) from None
-    return here
-
-
-def label(record: Any, *path: str | int, place: str) -> str:
-    """Look up a nested field that names something: a model, a task, an item."""
-    found = field(record, *path, place=place)
-    if found is None or found == "":
-        raise ValueError(f"{place} has nothing in its field {'.'.join(map(str, path))!r}")
-    return str(found)
-
-
 def has_columns(files: Sequence[File], *names: str) -> bool:
     """Whether the first file has these columns, in upper or lower case."""
     return set(names) <= {name.lower() for name in files[0].columns()}
@@ -303,19 +322,6 @@ def option(text: Any, n_options: int = 0) -> str | None:
     if letter.isascii() and letter.isdecimal() and 0 < int(letter) <= n_options - LETTERS:
         return letter
     return letter.upper() if len(letter) == 1 and letter.isascii() and letter.isalpha() else None
-
-
-def right(value: Any, place: str, scores: Sequence[str] = ()) -> int:
-    """Correctness, 0 or 1, from a number or a truth value."""
-    if not isinstance(value, bool | int | float) or value not in (0, 1):
-        fix = f"choose another by score=, of {listed(scores)}"
-        if len(scores) == 1:
-            fix = "the log has no other, so correctness is unknown; score it again"
-        raise ValueError(
-            f"{place} is {value!r}, neither 0 nor 1, so not a score of correctness; "
-            f"{fix if scores else 'choose another by score='}"
-        )
-    return int(value)
 
 
 def letter_logits(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from alikely.data.files import File
-from alikely.data.readers import Log, Reader, Run, field, label, letter_logits, option, right
+from alikely.data.readers import Log, Reader, Run, letter_logits, option
 
 SPEC, STATS, SHOWN = "run_spec.json", "per_instance_stats.json", "display_predictions.json"
 INSTANCES, STATE = "instances.json", "scenario_state.json"
@@ -42,10 +42,8 @@ def read(files: Sequence[File], log: Log) -> None:
     found = []
     for run in runs.values():
         if SPEC in run:
-            place = repr(run[SPEC].name)
             spec = _content(log, run, SPEC)[0]
-            observer = label(spec, "adapter_spec", "model", place=place)
-            name = label(spec, "name", place=place)
+            observer, name = log.label(spec, "adapter_spec", "model"), log.label(spec, "name")
             for part in (observer, observer.replace("/", "_")):
                 name = name.replace(f"model={part}", "")
             way = {
@@ -66,8 +64,7 @@ def _add(log: Log, run: dict[str, File], spec: dict[str, Any], observer: str) ->
     place = repr(run[SPEC].name)
     if STATS not in run:
         raise ValueError(f"next to {place} there is no {STATS} with the scores; add it")
-    name = label(spec, "name", place=place)
-    scenario, _, arguments = name.partition(":")
+    scenario, _, arguments = str(spec["name"]).partition(":")
     subject = dict(p.partition("=")[::2] for p in arguments.split(",")).get("subject", "all")
     predicted = {_key(entry): entry for entry in _content(log, run, SHOWN)}
     references = {
@@ -76,18 +73,17 @@ def _add(log: Log, run: dict[str, File], spec: dict[str, Any], observer: str) ->
     asked = _requests(log, run, str(spec["adapter_spec"].get("method")))
     tied, known = 0, False
     # Each metric has written an entry of its own for the same answer.
-    whole: dict[tuple[Any, ...], tuple[int, dict[str, Any], str, dict[str, Any]]] = {}
-    for number, entry in enumerate(_content(log, run, STATS)):
-        where = f"{run[STATS].name!r}, instance {entry.get('instance_id')!r}"
-        values = _own_stats(field(entry, "stats", place=where), _key(entry)[1], where)
-        whole.setdefault(_key(entry), (number, entry, where, {}))[-1].update(values)
+    whole: dict[tuple[Any, ...], tuple[int, dict[str, Any], dict[str, Any]]] = {}
+    for entry in log.samples(run[STATS]):
+        values = _own_stats(log, log.field(entry, "stats"), _key(entry)[1])
+        whole.setdefault(_key(entry), (log.number, entry, {}))[-1].update(values)
     there = [name for name in SCORES if any(name in values for *_, values in whole.values())]
-    for (_, kind, _), (number, entry, where, values) in whole.items():
+    for (_, kind, _), (log.number, entry, values) in whole.items():
         if not values:
             continue  # the worst or the unperturbed case of another entry
         score = log.choose("stat", "score", there, place)
         if score not in values:
-            raise ValueError(f"{where} has no stat {score!r}, which others have; leave it out")
+            raise ValueError(f"{log.where} has no stat {score!r}, which others have; leave it out")
         shown = predicted.get(_key(entry), {})
         answer = _answer(references.get(_key(entry)[:2], []), shown, values.get(INDEX))
         value = values[score]
@@ -96,33 +92,33 @@ def _add(log: Log, run: dict[str, File], spec: dict[str, Any], observer: str) ->
             tied, value = tied + 1, int(answer["response"] == answer["truth"])
         answer |= _logits(asked.get(_key(entry), []), answer.get("response"), values.get(TOP))
         known |= "logits" in answer
-        log.place = run[STATS].name, number
         log.add(
             observer,
             scenario,
-            label(entry, "instance_id", place=where),
+            log.label(entry, "instance_id"),
             condition=f"{subject}, {kind}" if kind else subject,
             answered=str(shown.get("predicted_text", " ") or "") != "",
             repeat=int(entry.get("train_trial_index", 0)),
-            correct=right(value, f"{score} of {where}", there),
+            correct=log.right(value, score, there),
             **answer,
         )
+    log.number = -1
     if asked and not known:
         log.notes.append(f"{place}: no probabilities, since not all options have log likelihoods")
     if tied:
         log.notes.append(f"{tied} answers of {place} tie with others: the first of them is taken")
 
 
-def _own_stats(stats: Sequence[Any], kind: str | None, where: str) -> dict[str, Any]:
+def _own_stats(log: Log, stats: Sequence[Any], kind: str | None) -> dict[str, Any]:
     """Means by name: those of the entry itself, without worst cases over perturbations."""
     own = {}
     for stat in stats:
-        name = field(stat, "name", place=where)
+        name = log.field(stat, "name")
         perturbed = name.get("perturbation") or {}
         if not perturbed or (
             perturbed.get("name") == kind and perturbed.get("computed_on") == "perturbed"
         ):
-            own[field(name, "name", place=where)] = field(stat, "mean", place=where)
+            own[log.field(name, "name")] = log.field(stat, "mean")
     return own
 
 
@@ -190,7 +186,7 @@ def _of_options(requests: Sequence[dict[str, Any]]) -> list[float]:
     ends: dict[tuple[int, str], list[float]] = {}
     for request in requests:
         number = int(request["reference_index"])
-        text = str(field(references, number, "output", "text", place="a request")).strip()
+        text = str(references[number]["output"]["text"]).strip()
         written, own = "", []
         # The prompt is echoed, and ends in the option.
         for token in reversed(_tokens(request)):
@@ -221,4 +217,4 @@ def _tokens(request: dict[str, Any]) -> list[dict[str, Any]]:
     return completions[0].get("tokens") or []
 
 
-READER = Reader("helm", "runs of HELM", recognizes, read)
+READERS = [Reader("helm", "runs of HELM", recognizes, read)]

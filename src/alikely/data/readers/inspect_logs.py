@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from alikely._base.size import memory_limit
 from alikely.data.files import TABLE_COPIES, UNPACKING, File, unreadable
-from alikely.data.readers import Log, Reader, Run, field, label, letter_logits, option
+from alikely.data.readers import Log, Reader, Run, letter_logits, option
 
 VERSIONS = (1, 2)
 ZSTD = 93
@@ -41,10 +41,8 @@ def read(files: Sequence[File], log: Log) -> None:
     runs = []
     for file in log.only(files, [file for file in files if file.suffix in (".eval", ".json")]):
         log.current = file.name
-        header, samples = _opened(file)
-        place = repr(file.name)
-        model = label(header, "eval", "model", place=place)
-        task = label(header, "eval", "task", place=place)
+        header, samples = _opened(file, log)
+        model, task = log.label(header, "eval", "model"), log.label(header, "eval", "task")
         keys = frozenset((str(one.get("id")), one.get("epoch", 1)) for one in samples)
         status = str(header.get("status") or "success")
         created = str(header["eval"].get("created") or "")
@@ -83,7 +81,8 @@ def _add(
     observer: str,
     task: str,
 ) -> None:
-    place, log.current = repr(file.name), file.name
+    log.current = file.name
+    place = log.where
     version = header.get("version", VERSIONS[-1])
     if version not in VERSIONS:
         raise ValueError(
@@ -101,12 +100,11 @@ def _add(
     if n := scored.count(True):
         log.notes.append(f"{n} samples of {place} ended in an error and were scored: they count")
     names = [name for sample in samples for name in sample.get("scores") or {}]
-    scorer = log.choose("scorer", "score", names, place)
+    scorer = log.choose("scorer", "score", names)
     unscored = 0
-    for _, sample in log.samples(file, samples):
+    for sample in log.samples(file, samples):
         if sample.get("error") and not sample.get("scores"):
             continue
-        where = f"{place}, sample {sample.get('id')!r}"
         score = (sample.get("scores") or {}).get(scorer) or {}
         value = score.get("value")
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -121,12 +119,12 @@ def _add(
         log.add(
             observer,
             task,
-            label(sample, "id", place=where),
+            log.label(sample, "id"),
             condition=str((sample.get("metadata") or {}).get("subject") or "all"),
             answered=not sample.get("error") and (written is None or str(written).strip() != ""),
             mark=_question(sample, data),
-            repeat=_epoch(sample.get("epoch", 1), where),
-            correct=_right(value, where),
+            repeat=_epoch(sample.get("epoch", 1), log.where),
+            correct=_right(value, log.where),
             truth=option(target, n_options),
             response=answer,
             **({"logits": logits} if logits else {}),
@@ -169,12 +167,11 @@ def _asked_for_logprobs(header: dict[str, Any]) -> bool:
     return any((config or {}).get("logprobs") for config in configs)
 
 
-def _opened(file: File) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _opened(file: File, log: Log) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The log without samples, and its samples."""
     if file.suffix == ".json":
         whole = (file.records([]) or [{}])[0]
-        samples = field(whole, "samples", place=repr(file.name)) or []
-        return whole, _samples(file, samples)
+        return whole, _samples(file, log.field(whole, "samples") or [])
     if file.member:
         raise ValueError(f"{file.name!r} is inside another archive; unpack that first")
     try:
@@ -186,7 +183,7 @@ def _opened(file: File) -> tuple[dict[str, Any], list[dict[str, Any]]]:
                     "Inspect"
                 )
             header = json.loads(_member(file, archive, members["header.json"]))
-            field(header, "eval", "model", place=repr(file.name))
+            log.field(header, "eval", "model")
             if "summaries.json" in members and not _asked_for_logprobs(header):
                 found = json.loads(_member(file, archive, members["summaries.json"]))
                 return header, _samples(file, found)
@@ -235,4 +232,4 @@ def _member(file: File, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> byt
     return content
 
 
-READER = Reader("inspect", "Inspect logs", recognizes, read)
+READERS = [Reader("inspect", "Inspect logs", recognizes, read)]

@@ -10,17 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from alikely.data.files import LINES, File
-from alikely.data.readers import (
-    Log,
-    Reader,
-    Run,
-    among,
-    field,
-    has_columns,
-    label,
-    option,
-    right,
-)  # fmt: skip
+from alikely.data.readers import Log, Reader, Run, among, has_columns, option
 
 NAME = re.compile(r"samples_(.+?)(?:_(\d{4}-\d\d-\d\dT[\d.\-:]+))?\.jsonl?", re.IGNORECASE)
 # Of older versions: the model ends at the first underscore that is a single one.
@@ -103,35 +93,34 @@ def _way(results: dict[str, Any], task: str) -> dict[str, str]:
 
 
 def _add(log: Log, file: File, observer: str, task: str) -> None:
-    samples, place = log.records(file), repr(file.name)
+    samples = log.records(file)
     one = None
     if filters := [sample["filter"] for sample in samples if "filter" in sample]:
-        one = log.choose("filter", "filter", filters, place)
+        one = log.choose("filter", "filter", filters)
     scores = next((_scores(sample) for sample in samples if sample.get("filter") == one), [])
-    score = log.choose("score", "score", scores, place)
+    score = log.choose("score", "score", scores)
     most = 1
-    for where, sample in log.samples(file, samples):
+    for sample in log.samples(file, samples):
         if sample.get("filter") != one:
             continue
         most = max(most, _repeats(sample))
-        value = field(sample, score, place=where)
         doc = sample.get("doc") or {}
         doc = doc if isinstance(doc, dict) else {}
         given = sample.get("filtered_resps") or [None]
         log.add(
             observer,
             task,
-            label(sample, "doc_id", place=where),
+            log.label(sample, "doc_id"),
             condition=str(doc.get("subject") or doc.get("category") or "all"),
             answered=not (isinstance(given[0], str) and given[0].strip() in INVALID),
             mark=sample.get("doc_hash"),
-            correct=right(value, f"{score} of {where}", scores),
+            correct=log.right(log.field(sample, score), score, scores),
             **_answer(sample, score),
         )
     if most > 1:
         log.notes.append(
-            f"{place} has up to {most} answers to a question, of which the filter makes one: only "
-            "that is scored"
+            f"{log.where} has up to {most} answers to a question, of which the filter makes one: "
+            "only that is scored"
         )
 
 
@@ -191,4 +180,4 @@ def _truth(target: Any, options: Sequence[str], k: int) -> str | None:
     return str(found.pop()) if len(found) == 1 else None
 
 
-READER = Reader("lm-eval", "samples of lm-evaluation-harness", recognizes, read)
+READERS = [Reader("lm-eval", "samples of lm-evaluation-harness", recognizes, read)]

@@ -91,4 +91,4 @@ def image_name(name: str) -> str:
     return stem.split("_", 6)[6] if TRIAL_PREFIX.match(stem) else stem
 
 
-READER = Reader("model-vs-human", "answers of model-vs-human", recognizes, read)
+READERS = [Reader("model-vs-human", "answers of model-vs-human", recognizes, read)]

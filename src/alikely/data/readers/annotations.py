@@ -1,0 +1,273 @@
+"""Annotations: counts of two raters, crowd-kit, doccano, iMRMC, Label Studio, Qualtrics."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from alikely._base.names import listed
+from alikely.data.files import LINES, TEXT, File
+from alikely.data.readers import Log, Reader, has_columns
+
+# More classes than these have no table of counts that is written by hand.
+MOST = 50
+# Of crowd-kit and Toloka: columns of labels, and of true ones.
+CROWD = {"observer": "worker", "item": "task", "response": "label"}
+TRUE = ("true_label", "label", "golden")
+# Of doccano: the field of the label of a text.
+LABELS = ("label", "labels")
+# Of iMRMC: the line before the data, the reader of what is true, and the columns.
+BEGIN, TRUTH = "BEGIN DATA", "-1"
+IMRMC = ["observer", "item", "condition", "response"]
+# Of Label Studio: columns of a row; those that are no answer, but for the data of the task; and
+# kinds of answers.
+ROWS = ("annotator", "annotation_id", "id")
+OTHER = {*ROWS, "created_at", "updated_at", "lead_time"}
+KINDS = ("choices", "rating", "number", "taxonomy", "labels", "text")
+# Of Qualtrics: columns, what the third line names a column of an answer, and a status of nobody.
+RATER, STATUS = "ResponseId", "Status"
+QUESTION, PREVIEW = "QID", ("Survey Preview", "Survey Test", "1", "Spam", "8")
+
+
+def of_counts(files: Sequence[File]) -> bool:
+    """By classes in the first column that are also those of the first line."""
+    if files[0].suffix not in TEXT:
+        return False
+    header = files[0].columns()
+    lines = [line for line in files[0].head(MOST + 2).splitlines()[1:] if line]
+    if not 2 < len(header) <= MOST or len(lines) != len(header) - 1:
+        return False
+    sep = next((sep for sep in ",;\t|" if sep in lines[0]), ",")
+    return sorted(line.split(sep)[0].strip('"') for line in lines) == sorted(header[1:])
+
+
+def counts(files: Sequence[File], log: Log) -> None:
+    """A row for each rater and item, of which a table has as many as it counts."""
+    for file in files:
+        table = log.table(file)
+        classes = [sorted(table.iloc[:, 0].astype(str)), sorted(map(str, table.columns[1:]))]
+        if classes[0] != classes[1]:
+            raise ValueError(
+                f"{file.name!r} must have the same classes in its first column and its first line, "
+                f"got {', '.join(classes[0])} and {', '.join(classes[1])}"
+            )
+        long = table.set_index(table.columns[0]).stack(future_stack=True).astype(str).str.strip()
+        if (odd := next((text for text in long if not text.isdecimal()), None)) is not None:
+            row, name = divmod(long.tolist().index(odd), len(classes[1]))
+            raise ValueError(
+                f"{file.name!r}, row {row}, column {table.columns[1 + name]!r} is {odd!r}; "
+                "expected a count, a whole number"
+            )
+        cells = long.index.repeat(long.astype(int))
+        pairs = pd.DataFrame([*cells], columns=["rater_1", "rater_2"]).astype(str)
+        start = f"{file.name!r}: " if len(files) > 1 else ""
+        pairs["item"] = [f"{start}{i}" for i in range(len(pairs))]
+        log.tables.append(pairs.melt("item", var_name="observer", value_name="response"))
+    log.notes.append("a table of counts: rows are rater_1, columns rater_2, items the counts")
+
+
+def of_crowd_kit(files: Sequence[File]) -> bool:
+    """By the columns of one of the files."""
+    return any(has_columns([file], *CROWD.values()) for file in files)
+
+
+def crowd_kit(files: Sequence[File], log: Log) -> None:
+    """Tables of labels, and true ones where another file has them."""
+    truths: dict[str, str] = {}
+    log.names = []
+    for file in files:
+        table = log.table(file)
+        if CROWD["observer"] in table:
+            log.tables.append(table)
+            log.names.append(file.name)
+            continue
+        one = next((name for name in TRUE if name in table), None)
+        if one is None or CROWD["item"] not in table:
+            raise ValueError(f"{file.name!r} has neither workers nor tasks with true labels")
+        truths |= dict(zip(table[CROWD["item"]].astype(str), table[one], strict=True))
+    log.by_file = len(log.tables) == len(files)
+    log.columns = dict(CROWD)
+    for name, table in zip(log.names, log.tables, strict=True) if truths else ():
+        table["truth"] = table[CROWD["item"]].astype(str).map(truths)
+        if (lacks := table["truth"].isna()).any():
+            raise ValueError(
+                f"{lacks.sum()} rows of {name!r} are of tasks without a true label, such as "
+                f"{table[CROWD['item']][lacks].iloc[0]!r}; add them to the other file"
+            )
+    if truths:
+        log.notes.append(f"true labels of {len(truths)} tasks are from a separate file")
+
+
+def of_doccano(files: Sequence[File]) -> bool:
+    """By the fields of a text."""
+    return files[0].suffix in LINES and any(
+        has_columns(files, "id", "text", name) for name in (*LABELS, "annotations")
+    )
+
+
+def doccano(files: Sequence[File], log: Log) -> None:
+    """Rows of all texts: annotators are files, or the users of a text's annotations."""
+    for file in files:
+        rows: list[tuple[str, str, str | None]] = []
+        for text in log.samples(file):
+            item = str(text.get("id", log.number))
+            if (many := text.get("annotations")) is not None:
+                rows += [(str(one["user"]), item, _label([one["label"]], log)) for one in many]
+            else:
+                found: Any = next((text[name] for name in LABELS if name in text), [])
+                rows.append((Path(file.base).stem, item, _label(found, log)))
+        log.tables.append(pd.DataFrame(rows, columns=["observer", "item", "response"]))
+    log.notes.append("annotators are named by their files, where texts do not name them")
+
+
+def _label(found: Any, log: Log) -> str | None:
+    labels = found if isinstance(found, list) else [found]
+    if any(isinstance(one, list | dict) for one in labels) or len(labels) > 1:
+        raise ValueError(
+            f"{log.where} has several labels, or labels of parts of the text; export a project of "
+            "one label for each text"
+        )
+    return str(labels[0]) if labels else None
+
+
+def of_imrmc(files: Sequence[File]) -> bool:
+    """By the line before the data."""
+    return files[0].suffix in (*TEXT, ".imrmc") and BEGIN in files[0].head(200).upper()
+
+
+def imrmc(files: Sequence[File], log: Log) -> None:
+    """Rows of all readers; modalities are conditions; ratings from a limit on are positive."""
+    for file in files:
+        log.current = file.name
+        lines = file.text(log.notes).splitlines()
+        start = next((i for i, line in enumerate(lines) if BEGIN in line.upper()), len(lines))
+        rows = []
+        for number, line in enumerate(lines[start + 1 :], start=start + 2):
+            if line.strip(" ,\t"):
+                row = [part.strip() for part in line.split(",")]
+                if len(row) != len(IMRMC):
+                    raise ValueError(
+                        f"{file.name!r}, line {number} has {len(row)} fields; expected reader, "
+                        "case, modality, score; complete the row"
+                    )
+                rows.append(row)
+        frame = pd.DataFrame(rows, columns=IMRMC)
+        true = frame[frame["observer"] == TRUTH].set_index("item")["response"].to_dict()
+        own = frame[frame["observer"] != TRUTH]
+        if lacks := sorted(set(own["item"]) - set(true)):
+            raise ValueError(
+                f"{file.name!r} has no true class of case {lacks[0]!r} (reader -1); add it"
+            )
+        own = own.assign(truth=own["item"].map(true), response=_decided(log, own["response"]))
+        log.tables.append(own)
+
+
+def _decided(log: Log, ratings: pd.Series) -> pd.Series:
+    """Decisions 0 and 1, of ratings by a limit."""
+    if ratings.isin(("0", "1", "")).all():
+        return ratings.replace("", None)
+    limit = log.asked["score"]
+    try:
+        values, least = pd.to_numeric(ratings), float(limit or "")
+    except ValueError:
+        raise ValueError(
+            f"{log.where} holds ratings, such as {ratings.iloc[0]!r}, and no decisions; give the "
+            "least rating that is positive, such as score='3'"
+        ) from None
+    log.notes.append(f"ratings from {limit} on are decisions for 1")
+    return (values >= least).astype(int).astype(str)
+
+
+def of_label_studio(files: Sequence[File]) -> bool:
+    """By the annotations of a task, or the columns of a row."""
+    return has_columns(files, "annotations", "data", "id") or has_columns(files, *ROWS)
+
+
+def label_studio(files: Sequence[File], log: Log) -> None:
+    """Rows of all annotations: annotators are observers, and nothing says what is true."""
+    for file in files:
+        whole = log.records(file) if file.is_json else None
+        if whole is not None and any("annotations" in task for task in whole):
+            rows = _of_tasks(log, whole)
+            log.tables.append(pd.DataFrame(rows, columns=["observer", "item", "response"]))
+        else:
+            frame = log.table(file)
+            log.columns = {"observer": "annotator", "item": "id", "response": _column(log, frame)}
+            log.tables.append(frame)
+
+
+def _of_tasks(log: Log, tasks: list[dict[str, Any]]) -> list[tuple[Any, Any, Any]]:
+    found: list[tuple[str, str, str | None, str]] = []
+    for task in tasks:
+        for annotation in task.get("annotations") or []:
+            who = annotation.get("completed_by")
+            who = (who.get("email") or who.get("id")) if isinstance(who, dict) else who
+            results = [one for one in annotation.get("result") or [] if "from_name" in one]
+            for one in results:
+                value = one.get("value") or {}
+                answer = next((value[kind] for kind in KINDS if kind in value), None)
+                answer = answer if isinstance(answer, list) else [answer]
+                text = ", ".join(sorted(map(str, answer)))
+                found.append((str(who), str(task["id"]), text, str(one["from_name"])))
+            if not results:
+                found.append((str(who), str(task["id"]), None, ""))
+    one = log.choose("label", "filter", [name for *_, name in found if name])
+    return [entry[:3] for entry in found if entry[3] in (one, "")]
+
+
+def _column(log: Log, frame: pd.DataFrame) -> str:
+    """The column of labels: the data of a task are the same for all who annotate it."""
+    if (asked := log.renamed.get("response")) is not None:
+        return str(asked)
+    own = [name for name in frame if name not in OTHER]
+    same = frame.astype(str).groupby("id").nunique().max()
+    there = [name for name in own if same[name] > 1] or own[-1:]
+    one = log.choose("label", "filter", there)
+    log.notes.append(f"labels are column {one!r} (or give response=)")
+    return one
+
+
+def of_qualtrics(files: Sequence[File]) -> bool:
+    """By the column of responses and the third line of names."""
+    return files[0].suffix in TEXT and has_columns(files, RATER.lower()) and bool(_ids(files[0]))
+
+
+def _ids(file: File) -> dict[str, str]:
+    """What the third line calls each column."""
+    rows = list(csv.reader(io.StringIO(file.head(3))))[:3]
+    found = dict(zip(rows[0], rows[2], strict=False)) if len(rows) == 3 else {}
+    return found if any("ImportId" in text for text in found.values()) else {}
+
+
+def qualtrics(files: Sequence[File], log: Log) -> None:
+    """Rows of all answers: respondents are observers, and questions are items."""
+    for file in files:
+        ids, frame = _ids(file), log.table(file)
+        asked = [name for name in frame if QUESTION in ids.get(name, "")]
+        if not asked:
+            raise ValueError(
+                f"{file.name!r} has no column of a question (an ImportId with QID in the third "
+                f"line); its columns are {listed(frame)}"
+            )
+        frame = frame.iloc[2:]
+        if STATUS in frame and (odd := frame[STATUS].isin(PREVIEW)).any():
+            log.notes.append(f"{odd.sum()} previews of the survey were left out")
+            frame = frame[~odd]
+        long = frame.melt(RATER, asked, "item", "response")
+        log.tables.append(long.rename(columns={RATER: "observer"}))
+        log.notes.append(f"each row is a rater, and {len(asked)} questions are items")
+
+
+READERS = [
+    Reader("counts", "counts of two raters", of_counts, counts),
+    Reader("crowd-kit", "labels of crowd-kit", of_crowd_kit, crowd_kit),
+    Reader("doccano", "export of doccano", of_doccano, doccano),
+    Reader("imrmc", "data of iMRMC", of_imrmc, imrmc),
+    Reader("label-studio", "export of Label Studio", of_label_studio, label_studio),
+    Reader("qualtrics", "survey of Qualtrics", of_qualtrics, qualtrics),
+]

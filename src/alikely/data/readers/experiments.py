@@ -1,0 +1,163 @@
+"""Data of jsPsych (csv, json, or lines of JSON of a server) and of PsychoPy (wide text files)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from alikely._base.names import listed
+from alikely.data.files import File
+from alikely.data.readers import Log, Reader, has_columns
+
+PEOPLE = (
+    "subject", "participant", "subject_id", "participant_id", "prolific_pid", "prolific_id",
+    "worker_id", "workerid", "subjectid", "participantid",
+)  # fmt: skip
+TRUTH = "correct_response"
+# What stands for no answer, of keys also in numbers.
+SILENT = ("", "null", "-1", -1)
+NONE = pd.Series([None])
+# Of PsychoPy: ends of columns of a component, and columns.
+KEYS, RIGHT, TRUE, PERSON = ".keys", ".corr", "corrAns", "participant"
+
+
+def of_jspsych(files: Sequence[File]) -> bool:
+    """By the columns that every plugin writes."""
+    return has_columns(files, "trial_type", "trial_index", "time_elapsed")
+
+
+def jspsych(files: Sequence[File], log: Log) -> None:
+    """Tables of the trials of one task (or plugin), people by a column or the file's name."""
+    frames = {file: log.table(file).map(_flat) for file in files}
+    by = "task" if all("task" in frame for frame in frames.values()) else "trial_type"
+    _require(by, frames, "it is not of jsPsych")
+    there = [name for frame in frames.values() for name in frame[by].dropna().unique()]
+    one = log.choose(by, "filter", there, "the experiment")
+    kept = {file: frame[frame[by] == one] for file, frame in frames.items()}
+    _note_left(frames, kept, f"rows whose {by} is not {one!r}", log)
+    asked = log.renamed
+    log.columns = {} if "item" in asked else {"item": "stimulus"}
+    if "observer" not in asked:
+        spelt = {name.lower(): name for name in frames[files[0]]}
+        names = [spelt[name] for name in PEOPLE if name in spelt]
+        names = [n for n in names if all(f.get(n, NONE).notna().all() for f in kept.values())]
+        log.columns["observer"] = names[0] if names else "observer"
+        if len(names) > 1:
+            log.notes.append(f"observers are named by {names[0]!r} (or give observer=)")
+        if not names:
+            log.notes.append("observers are named by their files (or give observer=)")
+            kept = _named("observer", kept)
+    if "truth" not in asked and all(TRUTH in frame for frame in frames.values()):
+        log.columns["truth"] = TRUTH
+    elif not {"truth", "response"} & set(asked) and all("correct" in f for f in frames.values()):
+        # Keys and positions of buttons, that were judged by the experiment.
+        kept = {file: _by_correctness(frame) for file, frame in kept.items()}
+        log.notes.append(f"there is no column {TRUTH!r}: correctness only (or give truth=)")
+    log.tables, log.missing = [*kept.values()], ("null",)
+
+
+def _require(name: str, frames: Mapping[File, pd.DataFrame], what: str) -> None:
+    lacks = next((file.name for file, frame in frames.items() if name not in frame), None)
+    if lacks is not None:
+        raise ValueError(f"{lacks!r} has no column {name!r}: {what}")
+
+
+def _note_left(
+    frames: Mapping[File, pd.DataFrame], kept: Mapping[File, pd.DataFrame], what: str, log: Log
+) -> None:
+    if left := sum(map(len, frames.values())) - sum(map(len, kept.values())):
+        log.notes.append(f"{left} {what} were left out")
+
+
+def _named(column: str, frames: Mapping[File, pd.DataFrame]) -> dict[File, pd.DataFrame]:
+    """Tables with observers named by their files."""
+    return {file: f.assign(**{column: Path(file.base).stem}) for file, f in frames.items()}
+
+
+def _by_correctness(frame: pd.DataFrame) -> pd.DataFrame:
+    """Correctness alone, missing where no key was pressed: that was scored as wrong."""
+    answers = [name for name in ("response", "key_press") if name in frame]
+    given = pd.DataFrame({n: frame[n].notna() & ~frame[n].isin(SILENT) for n in answers})
+    wrong = frame["correct"].astype(str).str.lower().isin(("false", "0"))
+    lost = wrong & ~given.any(axis=1) if answers else wrong & False
+    return frame.drop(columns=answers).assign(correct=frame["correct"].mask(lost, None))
+
+
+def _flat(value: Any) -> Any:
+    """Text of lists and objects, such as the answers of a survey; labels are text throughout."""
+    if isinstance(value, list | dict):
+        return json.dumps(value)
+    return value if value is None or isinstance(value, bool) else str(value)
+
+
+def of_psychopy(files: Sequence[File]) -> bool:
+    """By the columns of its loops and of the experiment itself."""
+    columns = files[0].columns()
+    return any(name.endswith(".thisN") for name in columns) and (
+        "expName" in columns or "psychopyVersion" in columns
+    )
+
+
+def psychopy(files: Sequence[File], log: Log) -> None:
+    """Tables of the trials at which one component collected a response."""
+    frames = {file: log.table(file, odd_quotes=True) for file in files}
+    names = [name for frame in frames.values() for name in frame if name.endswith(KEYS)]
+    there = [name.removesuffix(KEYS) for name in names]
+    part = log.choose("key component", "filter", there, "the experiment")
+    answer, right = part + KEYS, part + RIGHT
+    _require(answer, frames, "other files have it")
+    if "item" not in log.renamed:
+        raise ValueError(
+            "PsychoPy does not say which column holds the items; name it by item=, one of "
+            f"{listed(name for name in frames[files[0]] if '.' not in name)}"
+        )
+    # Where nothing was asked both entries are empty; without an answer the first is None.
+    kept = {}
+    for file, frame in frames.items():
+        asked = frame[[name for name in (answer, right) if name in frame]].notna().any(axis=1)
+        kept[file] = _one_key(frame[asked], answer, log)
+    _note_left(frames, kept, f"rows without an entry of {answer!r} or {right!r}", log)
+    columns = {"item": log.renamed["item"], "response": answer}
+    if "observer" not in log.renamed:
+        columns["observer"] = PERSON
+        if any(PERSON not in frame or frame[PERSON].isna().any() for frame in kept.values()):
+            log.notes.append(f"{PERSON!r} is not always given: observers are named by their files")
+            kept = _named(PERSON, kept)
+    if "truth" not in log.renamed:
+        if all(TRUE in frame for frame in kept.values()):
+            columns["truth"] = TRUE
+        elif all(right in frame for frame in kept.values()):
+            columns |= {"correct": right, "response": "response"}
+            for file, frame in kept.items():
+                # Scored as wrong, but not answered.
+                lost = (frame[answer].isna() | (frame[answer] == "None")) & (frame[right] != "1")
+                kept[file] = frame.assign(**{right: frame[right].mask(lost, None)})
+            log.notes.append(f"there is no column {TRUE!r}: correctness only (or give truth=)")
+    log.tables, log.columns, log.missing = [*kept.values()], columns, ("None",)
+
+
+def _one_key(frame: pd.DataFrame, answer: str, log: Log) -> pd.DataFrame:
+    """Answers of one key, where all keys of a trial were kept in a list."""
+    lists = frame[answer].astype(str).str.fullmatch(r"\[.*\]")
+    if not lists.any():
+        return frame
+    which = log.asked["score"]
+    if which not in ("first", "last"):
+        raise ValueError(
+            f"column {answer!r} of {log.current!r} holds lists of all keys of a trial; choose "
+            "score='first' or score='last'"
+        )
+    keys = frame[answer].str.strip("[]").str.split(",").str[0 if which == "first" else -1]
+    keys = keys.str.strip(" '\"").replace("", None)
+    log.notes.append(f"of several keys of a trial the {which} is the response")
+    return frame.assign(**{answer: keys.where(lists, frame[answer])})
+
+
+READERS = [
+    Reader("jspsych", "data of jsPsych", of_jspsych, jspsych),
+    Reader("psychopy", "data of PsychoPy", of_psychopy, psychopy),
+]
