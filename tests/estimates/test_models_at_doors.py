@@ -169,26 +169,12 @@ def test_other_functions_refuse_models_of_other_trials(door: str) -> None:
     assert "\n" not in str(e.value)
 
 
-def own_model(table: Any) -> pm.Model:
-    """Cells in another order than those of the table."""
-    cells = table["cells"].values
-    with pm.Model(coords={"pair": range(len(cells))}) as model:
-        p = pm.Dirichlet("p", np.full(4, 0.5), dims=("pair", "cell"), shape=(len(cells), 4))
-        pm.Deterministic("error_consistency", p[:, 0], dims="pair")
-        pm.Multinomial("y", cells.sum(axis=1), p, observed=cells[:, ::-1])
-    return model
-
-
 @pytest.mark.usefixtures("prior_chains")
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["copying", "own"])
-def test_the_log_likelihood_is_of_trials(model: str) -> None:
+def test_the_log_likelihood_is_of_trials() -> None:
     table = joint_correctness(al.load_example().select(condition="noise"), "human-model")
-    given = own_model(table) if model == "own" else model
-    tree = al.inference.posterior(
-        table, "nuts", n_draws=200, rng=1, model=given, include=["log_likelihood"]
-    )
+    tree = al.inference.posterior(table, "nuts", n_draws=200, rng=1, include=["log_likelihood"])
     by_trial = tree["log_likelihood"]["correctness"]
     n_trials = int(table["cells"].sum())
     assert by_trial.sizes["observation"] == n_trials
@@ -197,7 +183,7 @@ def test_the_log_likelihood_is_of_trials(model: str) -> None:
     cells = table["cells"].values
     built = tree["observed_data"].to_dataset()
     assert len(built.data_vars) == 1
-    whole = al.models.copying(cells) if model == "copying" else given
+    whole = al.models.copying(cells)
     free = tree["posterior"].to_dataset()[[v.name for v in whole.free_RVs]]
     pairs = pm.compute_log_likelihood(
         xr.DataTree.from_dict({"posterior": free}), model=whole, progressbar=False,

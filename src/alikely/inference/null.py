@@ -369,34 +369,28 @@ def independent_posterior(
         model = copying(counts, independent=True, priors=priors)
         remedy = DRAW_MORE if without else f"{DRAW_MORE}, or use sampler='exact'"
         n, include = CHAINS * per_chain, ["posterior_predictive"]
-        fitted = labeled(
+        tree = labeled(
             nuts(model, n, TUNE, rng, remedy=remedy, include=include), pair=coords["pair"]
         )
-        groups = {name: node.to_dataset() for name, node in fitted.children.items()}
-        groups["posterior_predictive"] = groups["posterior_predictive"].astype(np.int32)
-        told = fitted.attrs
     else:
-        groups, texts = _exact(counts, priors, per_chain, rng)
-        told = {"priors": json.dumps(texts)}
+        tree = _exact(counts, priors, per_chain, rng)
     labels = {**coords, "chain": np.arange(CHAINS), "draw": np.arange(per_chain)}
     # Without a common trial the posterior would be the prior.
-    accuracies = groups["posterior"].where(xr.DataArray(counts.sum(axis=1) > 0, dims="pair"))
-    tables = groups["posterior_predictive"]
-    cells = tables["observed_cells"].values
-    values = [metric.value(cells[:, :, k : k + CHUNK]) for k in range(0, len(counts), CHUNK)]
+    shown = xr.DataArray(counts.sum(axis=1) > 0, dims="pair")
+    accuracies = tree["posterior"].to_dataset().where(shown)
+    tables = tree["posterior_predictive"].to_dataset().astype(np.int32)
+    drawn = tables["observed_cells"].values
+    values = [metric.value(drawn[:, :, k : k + CHUNK]) for k in range(0, len(counts), CHUNK)]
     tables[metric.name] = (DIMS, np.concatenate(values, axis=-1).astype(np.float32))
     observed = {
         "observed_cells": (("pair", "cell"), counts),
         metric.name: ("pair", np.asarray(metric.value(counts), dtype=np.float64)),
     }
-    groups |= {
-        "posterior": accuracies.assign_coords({dim: labels[dim] for dim in DIMS}),
-        "posterior_predictive": tables.assign_coords(labels),
-        "observed_data": xr.Dataset(observed, coords=coords),
-    }
-    groups["posterior"].attrs["sampler"] = chosen
-    tree = xr.DataTree.from_dict(groups)
-    tree.attrs = {**told, "model": "independence", "metric": metric.name, "sampler": chosen}
+    tree["posterior"] = accuracies.assign_coords({dim: labels[dim] for dim in DIMS})
+    tree["posterior"].attrs["sampler"] = chosen
+    tree["posterior_predictive"] = tables.assign_coords(labels)
+    tree["observed_data"] = xr.Dataset(observed, coords=coords)
+    tree.attrs |= {"model": "independence", "metric": metric.name, "sampler": chosen}
     return tree
 
 
@@ -407,16 +401,19 @@ def _is_beta(given: Any) -> bool:
 
 def _exact(
     counts: NDArray[np.int64], priors: Mapping[str, Any] | None, per_chain: int, rng: RandomState
-) -> tuple[dict[str, xr.Dataset], dict[str, str]]:
-    seed = seed_sequence(rng)
+) -> xr.DataTree:
+    seed, beta = seed_sequence(rng), check_accuracy_priors(priors)
     drawn = independence_draws(counts, CHAINS * per_chain, seed, priors)
-    generator = np.random.default_rng(seed.spawn(1)[0])
     shape = (CHAINS, per_chain, len(counts))
     p_a, p_b = (drawn[name].reshape(shape) for name in ("p_a", "p_b"))
-    tables = independent_cells(counts.sum(axis=1), p_a, p_b, generator).astype(np.int32)
-    groups = {
-        "posterior": xr.Dataset({"p_a": (DIMS, p_a), "p_b": (DIMS, p_b)}),
-        "posterior_predictive": xr.Dataset({"observed_cells": ((*DIMS, "cell"), tables)}),
-    }
-    beta = check_accuracy_priors(priors)
-    return groups, {name: f"Beta({a:.6g}, {b:.6g})" for name, (a, b) in beta.items()}
+    generator = np.random.default_rng(seed.spawn(1)[0])
+    tables = independent_cells(counts.sum(axis=1), p_a, p_b, generator)
+    tree = xr.DataTree.from_dict(
+        {
+            "posterior": xr.Dataset({"p_a": (DIMS, p_a), "p_b": (DIMS, p_b)}),
+            "posterior_predictive": xr.Dataset({"observed_cells": ((*DIMS, "cell"), tables)}),
+        }
+    )
+    texts = {name: f"Beta({a:.6g}, {b:.6g})" for name, (a, b) in beta.items()}
+    tree.attrs["priors"] = json.dumps(texts)
+    return tree

@@ -21,7 +21,7 @@ from alikely._base.settings import resolve
 from alikely.data.blocks import cluster_numbers
 from alikely.data.tables import CELLS
 from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
-from alikely.inference.fits import check_include, extended, labeled
+from alikely.inference.fits import check_include, labeled
 from alikely.inference.process import COPY_MODEL, pairwise_draws
 from alikely.inference.resampling import joint_draws
 from alikely.metrics import ERROR_CONSISTENCY, Metric
@@ -44,8 +44,6 @@ def _log_share(cell: int) -> Metric:
 
 LOG_CELLS = tuple(_log_share(cell) for cell in range(len(CELLS)))
 LARGEST_LOG_LIKELIHOOD = 300_000_000
-# A name that no model uses.
-SHARES = "cell_probability of alikely"
 
 
 def check_sampler(sampler: str) -> None:
@@ -92,8 +90,8 @@ def posterior(
         defines the metric as a variable (pair).
     include : "all" or sequence of str
         Groups to add. ``["log_likelihood"]``: the log likelihood of every trial of every entry,
-        for `arviz.loo`, or of the observed values if a custom model has no multinomial likelihood
-        for the cells (pair, cell). Other groups require MCMC, as in `alikely.inference.nuts`.
+        for `arviz.loo`, or of the observed values of a custom model. Other groups require MCMC, as
+        in `alikely.inference.nuts`.
     cluster : str, optional
         Trial coordinate that defines clusters, such as ``"item"``. In the joint posterior, all
         trials of a cluster have the same weight in a draw. Other posteriors treat trials as
@@ -245,7 +243,8 @@ def _by_chains(
     built = asked_model(model, builders, {metric.name: ("pair",)}, {"pair": pairs})
     if not plain:
         require_pairs(built, table)
-    by_trial = "log_likelihood" in groups
+    # Of trials, so that models of pairs can be compared with others.
+    by_trial = plain and "log_likelihood" in groups
     if by_trial:
         _refuse_size(cells, n_draws)
     # Three parameters a pair and no correlation between pairs: adaptation is quick. The exact
@@ -253,7 +252,7 @@ def _by_chains(
     exact = plain and "copy_probability" not in beta
     remedy = f"{DRAW_MORE}, or use sampler='exact'" if exact else DRAW_MORE
     tune = 500 if plain else 1_000
-    others = [name for name in groups if name != "log_likelihood"]
+    others = [name for name in groups if not (by_trial and name == "log_likelihood")]
     tree = nuts(built, n_draws, tune, rng, remedy=remedy, include=others)
     tree = labeled(tree, pair=pairs)
     # Without a common trial the posterior would be the prior.
@@ -268,41 +267,7 @@ def _by_chains(
     draws.attrs.update(sampler="nuts", joint=0)
     tree["posterior"] = draws
     if by_trial:
-        tree["log_likelihood"] = _log_likelihood(built, tree, table, beta if plain else None)
-    return tree
-
-
-def _log_likelihood(
-    model: pm.Model, tree: xr.DataTree, table: xr.Dataset, beta: Collection[str] | None
-) -> xr.Dataset:
-    """Log likelihood of each trial, or of the observed values of a model without cell counts."""
-    draws = tree["posterior"].to_dataset()
-    if beta is not None:
         with np.errstate(divide="ignore"):
-            return trial_log_likelihood(table, np.log(_cells_of_nuts(draws, beta)))
-    for name, seen in tree["observed_data"].to_dataset().data_vars.items():
-        trials = table["cells"].sum("cell").values
-        if seen.shape == table["cells"].shape and np.array_equal(seen.sum(axis=1), trials):
-            shares = _shares(model, str(name), draws)
-            if shares is not None:
-                own = table.assign(cells=(("pair", "cell"), seen.values.astype(np.int64)))
-                with np.errstate(divide="ignore"):
-                    return trial_log_likelihood(own, np.log(shares))
-    return extended(tree, model, ["log_likelihood"])["log_likelihood"].to_dataset()
-
-
-def _shares(model: pm.Model, name: str, draws: xr.Dataset) -> NDArray[np.float64] | None:
-    """Probabilities of the cells at each draw; None where their likelihood is not multinomial."""
-    import pymc as pm
-    from pymc.model.fgraph import clone_model
-    from pytensor.tensor.random.basic import MultinomialRV
-
-    copy = clone_model(model)
-    node = copy[name].owner
-    if not isinstance(node.op, MultinomialRV):
-        return None
-    free = draws[[variable.name for variable in model.free_RVs]]
-    with copy:
-        pm.Deterministic(SHARES, node.op.dist_params(node)[1])
-        found = pm.compute_deterministics(free, var_names=[SHARES], progressbar=False)
-    return np.asarray(found[SHARES].values, dtype=np.float64)
+            log_cells = np.log(_cells_of_nuts(draws, beta))
+        tree["log_likelihood"] = trial_log_likelihood(table, log_cells)
+    return tree
