@@ -47,7 +47,13 @@ from alikely.benchmark.layout import (
 )
 from alikely.data.blocks import Block, blocks
 from alikely.inference.evaluation import agreement_of_distinct, evaluator
-from alikely.inference.influence import cluster_influence, estimate, indicator, most_freedom
+from alikely.inference.influence import (
+    cluster_influence,
+    estimate,
+    freedom_of_clusters,
+    indicator,
+    most_freedom,
+)
 from alikely.inference.weighting import Population as Drawn
 from alikely.inference.weighting import deviations, freedom_of_sums
 from alikely.metrics import Metric
@@ -335,7 +341,9 @@ def spread(parts: xr.Dataset, contrasts: Floats, generalize_to: Population) -> p
     )
     unknown = (involved & np.isnan(score)).any(axis=1)
     v_images[unknown] = np.nan
-    df_images = np.minimum(degrees_of_images(influence), float(parts["most_df"]))
+    df_images, most_df = degrees_of_images(influence), float(parts["most_df"])
+    if np.isfinite(most_df):
+        df_images = freedom_of_clusters(df_images, most_df)
     # The variance between humans is unknown if a system in the contrast has too few of them.
     none = (involved & np.isnan(np.diag(people))).any(axis=1) | unknown
     v_humans = _form(contrasts, np.nan_to_num(people))

@@ -48,7 +48,7 @@ from alikely.data.trials import Trials
 from alikely.estimates.notes import few_clusters, require_clusters
 from alikely.estimates.result import Result
 from alikely.inference.evaluation import evaluator
-from alikely.inference.influence import cluster_influence, most_freedom
+from alikely.inference.influence import cluster_influence, freedom_of_clusters, most_freedom
 from alikely.metrics import Metric
 
 # With fewer readers, coverage is below nominal if a minority of readers differs strongly.
@@ -379,7 +379,7 @@ def _table(result: Result, weights: Floats, ci_prob: float, intervals: Intervals
     df_cases, factor, by_readers = degrees_of_images(of_unit), 1.0, (of_reader**2).sum(axis=1)
     if cluster:
         factor = n_units / np.maximum(n_units - 1, 1)
-        df_cases = np.minimum(df_cases, most_freedom(total("squares", weights**2)))
+        df_cases = freedom_of_clusters(df_cases, most_freedom(total("squares", weights**2)))
     by_cases, by_both = factor * (of_unit**2).sum(1), factor * (total("readings") ** 2).sum((1, 2))
     variance, df = study_variance(by_readers, by_cases, by_both, n_readers, df_cases)
     estimate, se = total("estimate"), np.sqrt(variance)

