@@ -113,18 +113,18 @@ def agreement_regression(
 
     Before logits are computed, 0.5 is added to the numbers of correct and incorrect responses. If
     two accuracies differ strongly, error consistency is close to 0, and so is its standard error.
-    Weighting by each pair's standard error would let such pairs dominate. Therefore, all pairs with
-    the same number of trials are given the same standard error.
+    Weighting by each pair's standard error would let pairs of unequal accuracy dominate. Therefore,
+    all pairs with the same number of trials are given the same standard error.
 
     Error consistency depends on the two accuracies, especially on their difference. We simulated
     families that differ in accuracy but have no excess agreement (`docs/validation`). A regression
-    without accuracies overestimated the family effect by 0.03 to 0.05. The bias was 0.007 to 0.02
-    with the mean accuracy and its square as predictors, and below 0.0005 when the accuracy gap was
-    added.
+    without accuracies overestimated the family effect by 0.03 to 0.05. The bias of the family
+    effect was 0.007 to 0.02 with the mean accuracy and its square as predictors, and below 0.0005
+    when the accuracy gap was added.
 
-    All pairs of a matrix are based on the same questions, so the sampling errors of their estimates
-    are correlated. The resulting variance of the coefficients is estimated from the influence of
-    each question [H74]_ and added to the variance of the draws.
+    All pairs in a matrix are based on the same questions, so the sampling errors of their estimates
+    are correlated. The variance of the coefficients that is due to the questions is estimated from
+    the influence of each question [H74]_ and added to the variance of the draws.
 
     Standard deviations are drawn by importance sampling. If the importance weights are too uneven
     [V24]_, the result has a note.

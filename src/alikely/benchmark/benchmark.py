@@ -299,9 +299,9 @@ def differences(
         - ``system``, ``other``, ``difference``, ``se``
         - ``interval_center``, ``df``: center and degrees of freedom of the interval
         - limits of the ``pointwise`` interval, and ``p_value``
-        - limits of the ``simultaneous`` interval, and ``p_value_simultaneous``. The limits and the
-          p-value use the studentized range. With posterior draws, the limits use the largest
-          standardized difference instead, and there is no p-value
+        - limits of the ``simultaneous`` interval, and ``p_value_simultaneous``. The simultaneous
+          limits and p-value use the studentized range. With posterior draws, the limits use the
+          largest standardized difference instead, and there is no p-value
         - ``p_value_bh``: p-value adjusted by the Benjamini-Hochberg method
         - ``prob_positive``: probability that the difference is above 0
         - ``note``
@@ -468,7 +468,7 @@ def ranks(
     TypeError
         If `scores` has the wrong type.
     ValueError
-        If there are fewer than two models. Also as in `alikely.benchmark.ranking.rank_sets`.
+        If there are fewer than two models. See also `alikely.benchmark.ranking.rank_sets`.
     """
     prob, _ = of_kind(scores, "model", "group").interval_options(ci_prob, None)
     if scores.kind == "group":

@@ -216,7 +216,7 @@ def rank_by_metric(
     generalize_to : {"images", "observers", "both"}
         Population to which rank sets generalize: new images, new humans, or both.
     ci_prob : float
-        Probability that all rank sets of a metric cover the true ranks, in (0, 1).
+        Probability that all rank sets for a metric cover the true ranks, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     **scoring
@@ -237,7 +237,7 @@ def rank_by_metric(
     Raises
     ------
     ValueError
-        If fewer than two metrics are given. Also as in `alikely.benchmark_scores` and
+        If fewer than two metrics are given. See also `alikely.benchmark_scores` and
         `alikely.benchmark.ranking.rank_sets`.
 
     Examples

@@ -103,7 +103,7 @@ def fit_cohort(
         depend on data, priors or covariates.
 
         - ``"drawn"``: a sample from a population whose members differ in accuracy and in the images
-          that they find difficult. Scores are given for a new human and for these humans.
+          that they find difficult. Scores are given for a new human and for the observed humans.
           ``"drawn"`` is the default because real humans differ. In simulated benchmarks of
           heterogeneous humans, coverage was 0.93 to 0.97 (nominal 0.95). Covariates are not
           supported.
@@ -112,11 +112,11 @@ def fit_cohort(
     covariates : mapping of str to table, optional
         Covariates of models (``"model"``), such as their family, or of conditions (``"condition"``,
         named ``dataset | condition``). As in `alikely.models.cohort`;
-        `alikely.benchmark.cohort_contrasts` estimates their effects.
+        `alikely.benchmark.cohort_contrasts` estimates the effects of covariates.
     priors : mapping, optional
         Priors of the model's variables by name, as in `alikely.models.cohort`.
     model : "cohort" or pymc.Model
-        A custom generative model of the counts in these trials (`alikely.data.cohort_counts`), such
+        A custom generative model of the counts in the trials (`alikely.data.cohort_counts`), such
         as an extended `alikely.models.cohort`. The model must define the variables in `QUANTITIES`,
         with the same dimensions.
     n_draws : int
@@ -268,9 +268,8 @@ def cohort_scores(
 
         - ``copy_probability``, ``error_consistency``, ``ceiling_normalized``: posterior means and
           bounds; also for the observed humans if their results differ
-        - ``humans``: the humans that these columns describe: ``"new"`` (new humans from a
-          heterogeneous population) or ``"alike"`` (new humans, assuming that all are equally
-          accurate)
+        - ``humans``: ``"new"`` (scores for new humans from a heterogeneous population) or
+          ``"alike"`` (scores for new humans, assuming that all are equally accurate)
         - ``note``: the number of missing responses, and whether Cochran's Q test rejects the model
 
     Raises
@@ -406,7 +405,8 @@ def cohort_contrasts(
     covariate : str
         Name of the covariate.
     values : sequence, optional
-        Values to compare. Default: all groups or, for numbers, the largest and the smallest value.
+        Values to compare. Default: all groups or, for numeric covariates, the largest and the
+        smallest value.
     ci_prob, ci_kind : float and {"eti", "hdi"}
         Probability level and kind of the intervals.
 
@@ -424,7 +424,7 @@ def cohort_contrasts(
     Raises
     ------
     ValueError
-        If the fit has no such covariate, or a value or `ci_kind` is unknown.
+        If the covariate, a value or `ci_kind` is unknown.
 
     Examples
     --------

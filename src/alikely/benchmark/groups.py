@@ -106,7 +106,7 @@ def group_scores(
         If `trials` or `between` has the wrong type.
     ValueError
         If the label is unknown or an observer has no group. If there are fewer than two groups, or
-        no group has two observers. If the metric is directed. Also as in `alikely.compare`.
+        no group has two observers. If the metric is directed. See also `alikely.compare`.
 
     Notes
     -----

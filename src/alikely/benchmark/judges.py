@@ -46,7 +46,7 @@ def judge_agreement(
     *,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Correlate each judge's scores for candidates with its agreement with their errors [G25]_.
+    """Correlate each judge's scores for candidates with judge-candidate agreement in errors [G25]_.
 
     More accurate candidates are scored higher and also agree more with good judges. The quantity of
     interest is therefore the partial correlation given accuracy [F24]_. Because agreements and
@@ -56,12 +56,12 @@ def judge_agreement(
     Parameters
     ----------
     matrix : Result
-        As returned by `alikely.pairwise_matrix`, for a symmetric metric, that includes judges and
-        candidates.
+        Matrix of judges and candidates, as returned by `alikely.pairwise_matrix` for a symmetric
+        metric.
     scores : mapping of str to (mapping of str to float), or pandas.DataFrame
         Each judge's scores for the candidates, on any scale: a mapping by judge, or a table with
         one column per judge and one row per candidate. Scores must come from questions other than
-        those of the matrix. Scores for the same responses would share noise with the agreements and
+        those in the matrix. Scores for the same responses would share noise with the agreements and
         bias the correction. Scores that judges give themselves are excluded, and a note is added.
     ci_prob : float, optional
         Probability level of the intervals, in (0, 1). Default: as in the analysis.
@@ -91,7 +91,7 @@ def judge_agreement(
     -----
     The interval is computed with a jackknife over candidates on Fisher's z scale and Student's t
     quantiles (``n_candidates - 4`` degrees of freedom). Error consistency is limited if accuracies
-    differ. The partial correlation removes only the linear part of this dependence.
+    differ. The partial correlation removes only the linear part of the dependence on accuracy.
 
     Examples
     --------

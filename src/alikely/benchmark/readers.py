@@ -103,7 +103,7 @@ def reader_study(
     Result
         ``summary()`` has one row per modality, with columns
 
-        - ``estimate``: mean over readers of their agreement with the AI, or mean over pairs of
+        - ``estimate``: mean agreement of readers with the AI, or mean agreement over pairs of
           readers
         - ``se``: standard error for new readers and new cases
         - ``se_readers``, ``se_cases``: standard errors for new readers only and for new cases only

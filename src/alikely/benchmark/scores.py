@@ -108,14 +108,13 @@ def benchmark_scores(
         Any metric computed from trials, as in `alikely.compare`. For directed metrics, humans are
         the reference for models, and the human-human mean averages both directions. Noise ceilings
         require a correctness metric. For error similarity, Gibbs sampling takes 0.05 to 0.1 s per
-        pair and condition. Limits are computed for the scores themselves
+        pair and condition. Limits for error similarity are computed for the scores themselves
         (`alikely.errors.limits.mean_draws`), because posterior draws for pairs cannot be averaged.
     models, humans : str
         Kind of observer to score, and kind of observer to compare it with.
     human_ids : {"shared", "per_dataset"}, optional
         Whether a human label identifies the same person in all data sets, or a different person in
-        each. Required if a label occurs in several data sets, unless the loader of the trials has
-        set it.
+        each. Required if a label occurs in several data sets, unless the loader has set it.
     item_scope : {"dataset", "label", "condition"}
         Whether an item label identifies one image within a data set, in all data sets, or within a
         condition.
@@ -148,7 +147,7 @@ def benchmark_scores(
     ValueError
         If the metric is unknown or is computed from margins, or `human_ids` is required but not
         given. If a data set has fewer than two humans, or lacks a model although it has others. If
-        a model, a data set or a label has a reserved name. Also as in
+        a model, a data set or a label has a reserved name. See also
         `alikely.data.joint_correctness`.
 
     Notes
@@ -156,20 +155,20 @@ def benchmark_scores(
     Analytic intervals use the influence of each trial on each pair. The variance for new images is
     the sum of the squared influences of images. The influence of an image is summed over all pairs
     and conditions in which the image occurs. The variance for new humans is a jackknife variance
-    [ES81]_: each step leaves out one human in all data sets. If both are new, only the part of the
-    human variance that exceeds trial-level noise is added, because both components include this
-    noise [CGM11]_. Variances are computed for each contrast of scores separately.
+    [ES81]_: each step leaves out one human in all data sets. For new images and new humans, only
+    the part of the human variance that exceeds trial-level noise is added, because both components
+    include this noise [CGM11]_. Variances are computed for each contrast of scores separately.
 
-    Quantiles are from Student's t distribution, with degrees of freedom computed from these
+    Quantiles are from Student's t distribution, with degrees of freedom computed from both variance
     components (`alikely.benchmark.decomposition.crossed_degrees`).
 
     For correctness metrics, intervals are centered on ``interval_center``, the score after adding a
     pseudocount to the four cells of each pair. The pseudocount
     (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block and four humans and 0.1
-    for a mean over many blocks. A mean of the centers of levels therefore differs from the center
-    of the level ``overall``. For label metrics, chance agreement in the center is computed over
-    pairs of different joint errors. For other metrics, intervals are centered on the estimate, and
-    the influence of each trial is scaled up if errors are few.
+    for a mean over many blocks. The mean of the level centers therefore differs from the center for
+    ``overall``. For label metrics, the center uses chance agreement over pairs of different joint
+    errors. For other metrics, intervals are centered on the estimate, and the influence of each
+    trial is scaled up if errors are few.
 
     The bootstrap and the posterior resample each human and each image, as identified by `human_ids`
     and `item_scope`, once for all its occurrences. The posterior for class-level errors treats
@@ -564,7 +563,7 @@ def scores_from_result(
         Result with posterior draws, for any metric except error similarity, whose draws cannot be
         averaged over pairs.
     reference : str or sequence of str, optional
-        Names of the observers that systems are scored against. Default for results of margins: the
+        Names of the observers that systems are scored against. Default for decision margins: the
         groups of humans. Pairs of two reference observers form the row ``human-human``; pairs
         without a reference observer are excluded.
 
@@ -587,7 +586,7 @@ def scores_from_result(
     correlations with an upper limit of 1 is below 1 in nearly all draws, even if all true
     correlations are 1. If a correlation of 1 has positive posterior probability for every pair, the
     normal deviates of these probabilities [SS49]_ are combined into the probability that the score
-    is 1. The probability that it is -1 is computed in the same way.
+    is 1. The probability of a score of -1 is computed in the same way.
 
     Examples
     --------

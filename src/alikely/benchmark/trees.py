@@ -101,8 +101,8 @@ def families(
 
         ``data.attrs`` has ``n_groups``, ``n_resamples`` and ``reproducibility``.
         ``reproducibility`` is the mean adjusted Rand index [HA85]_ between the groups in the data
-        and in each bootstrap replicate, each with its recommended number of groups. The maximum is
-        1, the value expected by chance is about 0, and the value is NaN without replicates.
+        and in each bootstrap replicate, each with its recommended number of groups. The index is at
+        most 1, about 0 by chance, and NaN without replicates.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def families(
     -----
     Support is not the probability that a branch is correct, but it is close to this probability. In
     simulated trees of 10 to 30 observers (`docs/validation`), branches with support above 0.95 were
-    correct in nearly all cases. If all pairs of observers agree equally well, their branches are
+    correct in nearly all cases. If all pairs of observers agree equally well, branches are
     arbitrary and have little support. Support requires identical members, so large families have
     low support even if most of their members stay together. Observers that resemble no others form
     groups of one, so there are usually more groups than families.

@@ -183,7 +183,7 @@ def sbc(
         - ``r_hat``, ``ess``: worst values among the free variables, before thinning
 
         The quantity ``log_likelihood`` is the log likelihood of the data under `source`. Without
-        it, a sampler that ignores the data would pass the test [M23]_.
+        this quantity, a sampler that ignores the data would pass the test [M23]_.
 
         ``summary(ci_prob)`` of the table tests whether the ranks of each quantity are uniform.
 

@@ -63,9 +63,9 @@ def joint_correctness(
     ----------
     trials : Trials or xarray.DataArray
         Aligned responses.
-        Or an array (observer, trial) of 1 (correct), 0 (incorrect) and -1 (not shown or excluded),
-        which may be chunked (dask, zarr, netCDF) and need not fit into memory. All pairs of an
-        array are counted slice by slice, and other options raise an error.
+        Alternatively, an array (observer, trial) of 1 (correct), 0 (incorrect) and -1 (not shown or
+        excluded), which may be chunked (dask, zarr, netCDF) and need not fit into memory. All pairs
+        of an array are counted slice by slice, and other options raise an error.
     pairs : str, sequence of str, or sequence of (str, str)
         ``"all"``, two kinds joined by a hyphen, such as ``"human-model"``, several of these, or a
         list of observer pairs. The first observer of a pair is the reference ``a``; with ``"all"``,
@@ -77,8 +77,8 @@ def joint_correctness(
         Whether to count a missing response as an error (the convention of the model-vs-human
         benchmark), or to drop the trial from that observer's pairs.
     labels : bool, "options", "any" or "readings"
-        Whether to keep the responses, which label metrics require. Missing responses that count as
-        errors then form an additional class, ``(no response)``.
+        Whether to keep the responses, which label metrics require. If responses are kept, missing
+        responses that count as errors form an additional class, ``(no response)``.
 
         - ``"any"``: keep responses if the trials have any
         - ``"readings"``: keep responses even where the truth is unknown

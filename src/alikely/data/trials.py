@@ -113,8 +113,8 @@ class Trials:
             these columns can define the clusters of an analysis, for example ``cluster="patient"``.
         classes : sequence or "seen", optional
             All admissible responses; ``"seen"`` admits every response that occurs. Default: the
-            classes that occur as true classes. Other responses are added, with a note, if they make
-            up at most 2% of all responses.
+            classes that occur as true classes. Responses that are never true classes are added,
+            with a note, if they make up at most 2% of all responses.
 
         Returns
         -------
@@ -181,9 +181,9 @@ class Trials:
         sep, encoding : str, optional
             Separator and encoding of text files. Default: detected, with a note.
         wide : bool, "rows" or sequence of str
-            True: one column of responses for each observer, as in `from_wide`. A sequence names
-            these columns. ``"rows"``: one row for each observer and one column for each item, as in
-            surveys.
+            True: one column of responses for each observer, as in `from_wide`. A sequence names the
+            columns of responses. ``"rows"``: one row for each observer and one column for each
+            item, as in surveys.
         score, filter : str, optional
             Name of the score or filter to read from logs that contain several. If logs come from
             several tools, separate the names with commas.
@@ -206,7 +206,7 @@ class Trials:
         ------
         ValueError
             If a file is missing or empty, or has an unknown format. If files have different layouts
-            or contain the same rows. If the pattern does not match a file. Also as in `from_table`.
+            or contain the same rows. If the pattern does not match a file. See also `from_table`.
         """
         return cls(
             read_trials(
@@ -261,7 +261,7 @@ class Trials:
         Raises
         ------
         ValueError
-            If a column is missing. Also as in `from_table`.
+            If a column is missing. See also `from_table`.
 
         Examples
         --------
@@ -316,7 +316,7 @@ class Trials:
         Raises
         ------
         ValueError
-            If shapes do not match. Also as in `from_table`.
+            If shapes do not match. See also `from_table`.
 
         Examples
         --------
@@ -354,7 +354,7 @@ class Trials:
     ) -> Trials:
         """Create trials from an array of correctness.
 
-        For these trials, metrics that need class labels raise an error.
+        Metrics that need class labels raise an error for these trials.
 
         Parameters
         ----------
@@ -471,7 +471,7 @@ class Trials:
             Memory-mapped and dask arrays are not loaded. Alternatively, a long table with the
             columns ``observer, item, option, probability`` (or ``logit``) and, if needed to
             identify a trial, ``dataset, condition, repeat``. The options of a question are those
-            with a row in this table.
+            with a row in the table.
         n_options : int or array_like of int (trial,), optional
             Number of options if `values` is an array, as in `with_options`. Default: all classes.
         scale : {"probabilities", "logits"}
@@ -509,8 +509,8 @@ class Trials:
         plan : StimulusPlan or table
             As returned by `alikely.planning.choose_images`, or the table of such a plan.
         generalize_to : {"pool", "images"}
-            Target population of the estimates: the pool from which the plan chose, or the images
-            from which this pool was sampled.
+            Target population of the estimates: the pool of images, or the population of images from
+            which the pool was sampled.
         humans : str
             Kind of observer that the plan was made for.
 
@@ -596,7 +596,7 @@ class Trials:
         Returns
         -------
         Trials
-            Observers who were shown none of these trials are removed, as are trials that no
+            Observers who were shown none of the selected trials are removed, as are trials that no
             remaining observer was shown.
 
         Raises

@@ -87,14 +87,13 @@ def model_vs_human(
     Trials
         Responses of observers of the kinds ``human`` and ``model``, in conditions named by
         `normalize_condition`. Each data set has different humans, so ``subject-01`` denotes
-        different people in different data sets. The trials record this, and benchmarks then use
+        different people in different data sets. Benchmarks of these trials therefore use
         ``human_ids="per_dataset"``.
 
     Raises
     ------
     ValueError
-        If the folder does not contain these data, if a data set is unknown, or if the download
-        fails.
+        If the folder does not contain the data, if a data set is unknown, or if the download fails.
     """
     if cache_dir is None:
         archive = _download(ARCHIVE, cache, "model-vs-human.zip", "cache_dir")

@@ -83,8 +83,8 @@ def condition_divergences(
     -----
     Divergences also depend on the number of errors. ``excess`` is the part that is not explained by
     chance; use it if conditions differ in difficulty. If a class has no errors in one of the two
-    conditions, its divergence equals its expected divergence. A class without errors in either
-    condition has weight 0. ``expected`` is undefined on the diagonal, where ``divergence`` is 0.
+    conditions, its divergence equals its expected divergence. A class in which neither condition
+    has errors has weight 0. ``expected`` is undefined on the diagonal, where ``divergence`` is 0.
     Conditions in the same data set often share participants, and may be similar for that reason.
 
     Examples

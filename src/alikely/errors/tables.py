@@ -39,8 +39,8 @@ def error_rows(
     """Count every observer's errors by true class and response.
 
     Only errors that occurred are listed, so that data with thousands of classes fit into memory.
-    ``rows["count"].to_dataframe()`` is the list for `pandas.pivot_table`. Error rows of different
-    observers or conditions can be compared without common trials.
+    ``rows["count"].to_dataframe()`` converts the list for `pandas.pivot_table`. Error rows of
+    different observers or conditions can be compared without common trials.
 
     Parameters
     ----------

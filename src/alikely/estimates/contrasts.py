@@ -136,7 +136,7 @@ def difference(
     -------
     pandas.DataFrame
         As returned by `contrast`, for ``first - second``. For a matrix, there is only the analytic
-        row. The estimate is then the unweighted mean over the ``n_places`` conditions or data sets
+        row, and the estimate is the unweighted mean over the ``n_places`` conditions or data sets
         in which all entries are defined.
 
     Raises
@@ -191,9 +191,9 @@ def mean(
     Returns
     -------
     pandas.DataFrame
-        As returned by `contrast`. For a matrix, there is only the analytic row. The estimate is
-        then the mean of the defined pairs, averaged with equal weights over ``n_places`` conditions
-        or data sets. ``n_pairs`` is the smallest number of pairs in any of these.
+        As returned by `contrast`. For a matrix, there is only the analytic row, and the estimate is
+        the mean of the defined pairs, averaged with equal weights over ``n_places`` conditions or
+        data sets. ``n_pairs`` is the smallest number of pairs in any condition or data set.
 
     Raises
     ------
@@ -271,7 +271,7 @@ def nearest_observers(matrix: Result, observer: str, k: int = 10) -> pd.DataFram
     matrix : Result
         As returned by `alikely.pairwise_matrix`.
     observer : str
-        Name of the observer. If the metric is not symmetric, this observer is the reference.
+        Name of the observer, who is the reference if the metric is not symmetric.
     k : int
         Number of observers. Default 10.
 
@@ -386,8 +386,8 @@ def contrast(
     weights : array_like, shape (pair,)
         Weight of each entry. Entries with weight 0 are excluded.
     rope : (float, float), optional
-        Region of practical equivalence [K18]_. If given, its posterior probability is added as the
-        column ``rope_mass``.
+        Region of practical equivalence [K18]_, whose posterior probability is added as the column
+        ``rope_mass``.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
@@ -400,8 +400,8 @@ def contrast(
         One row per method: ``analytic`` (influence functions, with the covariance over shared
         trials), ``bootstrap`` (the same resampled trials for all entries), ``posterior`` (joint
         draws). If several correctness tables are combined, the analytic method is recommended.
-        Otherwise, the recommended method is that of `alikely.Result.summary`. `rope` adds the
-        posterior row. Columns:
+        For a single table, the recommended method is that of `alikely.Result.summary`. `rope` adds
+        the posterior row. Columns:
 
         - ``estimate`` (the median for the posterior), ``se`` and the limits of the interval
         - ``p_value``: two-sided test against 0 (analytic row)
@@ -427,8 +427,8 @@ def contrast(
     and the pooled error consistency of all entries whose weights have the same sign as the weight
     of the entry. The interval always includes the weighted sum of the estimates. If entries have
     few errors, the posterior is biased, because its prior assumes independence in each entry, and
-    bootstrap intervals are too narrow. The bootstrap and posterior rows are then omitted unless
-    they are named in `intervals`.
+    bootstrap intervals are too narrow. With few errors, the bootstrap and posterior rows are
+    omitted unless they are named in `intervals`.
 
     Examples
     --------

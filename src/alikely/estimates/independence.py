@@ -252,8 +252,9 @@ def test_copy_model(result: Result) -> pd.DataFrame:
     160    0.75     0.2              0.021             0.676
     ====== ======== ================ ================= ==============
 
-    Near perfect accuracy, there are often no joint errors. The copy model then predicts every trial
-    well, so single trials add little to the difference and nothing to its standard error.
+    If accuracies are near 1, there are often no joint errors. Without joint errors, the copy model
+    predicts every trial well, so individual trials add little to the difference and nothing to its
+    standard error.
 
     Examples
     --------

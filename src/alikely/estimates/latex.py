@@ -63,7 +63,7 @@ def latex_table(
     digits : int
         Number of decimals, from 0 to 10.
     caption, label : str, optional
-        Caption and label, in LaTeX. Either one turns the table into a float.
+        Caption and label, in LaTeX. A caption or a label turns the table into a float.
     headings : mapping of str to str, optional
         Column headings that replace column names.
     leading_zero : bool, default True

@@ -64,7 +64,7 @@ def response_noise(
     pairs : pandas.DataFrame
         One row per pair and group, with standard errors (``_se``):
 
-        - ``single``: error consistency between single responses
+        - ``single``: error consistency between individual responses
         - ``majority``: error consistency between majority votes (a tie counts as half correct)
         - ``noise_corrected`` with bounds: correlation across items between the observers'
           proportions correct, corrected for response noise [S04]_
@@ -75,7 +75,7 @@ def response_noise(
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If no item is repeated. Also as in `alikely.compare`.
+        If no item is repeated. See also `alikely.compare`.
 
     Notes
     -----

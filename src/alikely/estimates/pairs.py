@@ -191,11 +191,11 @@ def error_consistency(
         Prior for the cells of a pair: Dirichlet parameters of ``n11, n10, n01, n00`` (both correct,
         only `a`, only `b`, neither), or Beta parameters by name (see `alikely.models.copying`).
         Default: 1/2 for each cell. Differences and means require a Dirichlet prior with ``n10 =
-        n01`` and ``n11 n00 >= n10 n01``. The Bayes factor uses the same prior, except that its
-        default is 1 for each cell. The Bayes factor is omitted if the prior is not a Dirichlet
-        distribution or has margins of at most 1.
+        n01`` and ``n11 n00 >= n10 n01``. The Bayes factor uses the same prior as the posterior,
+        except that its default is 1 for each cell. The Bayes factor is omitted if the prior is not
+        a Dirichlet distribution or has margins of at most 1.
     model : "copying" or pymc.Model
-        Generative model: `alikely.models.copying` or, for MCMC, a custom model of these pairs with
+        Generative model: `alikely.models.copying` or, for MCMC, a custom model of the pairs with
         the variable ``error_consistency`` (pair). A custom model must contain the data: the cells
         of each pair, or the correctness of both observers by trial.
     cluster : str, optional
@@ -204,7 +204,7 @@ def error_consistency(
         if any item is repeated. The responses of two observers to a repeated item are then crossed,
         and a label denotes the same item in all conditions of a data set. ``"trial"`` treats all
         responses as independent, and pairs the first responses of both observers, then the second
-        responses, and so on. Every row then has a note.
+        responses, and so on. With ``"trial"``, every row has a note.
     ci_prob : float
         Probability level of the intervals that `Result.summary` shows by default, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -222,7 +222,7 @@ def error_consistency(
     TypeError
         If `trials` has the wrong type.
     ValueError
-        If an option is invalid, if a custom model does not contain these data, or if the trials do
+        If an option is invalid, if a custom model does not contain the data, or if the trials do
         not allow the comparison.
 
     References
@@ -295,13 +295,13 @@ def misclassification_agreement(
     sampled. The published estimate computes chance agreement from products of marginal proportions,
     in which every joint error is also paired with itself. The estimate is therefore too low if
     joint errors are few and agreement is high. In posterior draws, chance agreement is computed
-    over pairs of different joint errors, so their median is then above the estimate. Analytic and
-    bootstrap intervals are centered on the estimate.
+    over pairs of different joint errors, so the posterior median is then above the estimate.
+    Analytic and bootstrap intervals are centered on the estimate.
 
-    If both observers give the same incorrect label on all joint errors, the estimate is undefined,
-    and a note is added. The posterior is then wide, because it allows for other labels. Without
-    joint errors, there is neither an estimate nor a posterior. If a pair has too few joint errors
-    for a method, the summary has a note.
+    If all joint errors have one and the same label, the estimate is undefined and the posterior is
+    wide, because it allows for other labels; a note is added. Without joint errors, there is
+    neither an estimate nor a posterior. If a pair has too few joint errors for a method, the
+    summary has a note.
 
     References
     ----------
@@ -376,7 +376,7 @@ def error_similarity(
 
         - ``divergence``; ``expected_divergence``, the value expected for equal error distributions
           and the same numbers of errors (sampling error makes this value positive);
-          ``excess_divergence``, their difference
+          ``excess_divergence``, observed minus expected divergence
         - ``log_bayes_factor``, in nats; positive values favor the hypothesis of equal error
           distributions
         - ``p_equal``, from a permutation test of equal rows; ``p_equal_adjusted``, adjusted over
@@ -403,18 +403,19 @@ def error_similarity(
     correct this bias.
     Bootstrap and analytic intervals are even more biased; their coverage is 0 to 0.98 (nominal
     0.95). ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 74% of data sets whose rows
-    differ. The summary shows these columns only on request, with the reason in the note. We
-    recommend reporting ``p_equal_adjusted``. For similar systems, the posterior interval may
-    correctly lie below the estimated divergence (above the similarity), because the estimate is
-    biased. The upper limit of similarity is exactly 1 if the data are compatible with equal rows.
+    differ. The summary shows analytic and bootstrap intervals and the Bayes factor only on request,
+    with the reason in the note. We recommend reporting ``p_equal_adjusted``. For similar systems,
+    the posterior interval may correctly lie below the estimated divergence (above the similarity),
+    because the estimate is biased. The upper limit of similarity is exactly 1 if the data are
+    compatible with equal rows.
 
-    In each tail, the more extreme of two limits is used. The first limit comes from the posterior
-    of paired error rows (`alikely.errors.pairs`). The second limit is the divergence at which the
-    observed estimate would be improbably small or large in data sets simulated from similar
-    populations (`alikely.errors.limits`). The quantiles of ``result.draws("posterior")`` are these
-    limits; draws of the posterior alone are in the group ``rows``. The quantiles of averaged draws
-    are not the limits of means, which `alikely.mean` and `alikely.difference` compute from the
-    group ``populations``.
+    The posterior interval uses, in each tail, the more extreme of two limits. The first limit comes
+    from the posterior of paired error rows (`alikely.errors.pairs`). The second limit is the
+    divergence at which the observed estimate would be improbably small or large in data sets
+    simulated from similar populations (`alikely.errors.limits`). The quantiles of
+    ``result.draws("posterior")`` are these limits; draws of the posterior alone are in the group
+    ``rows``. The quantiles of averaged draws are not the limits of means, which `alikely.mean` and
+    `alikely.difference` compute from the group ``populations``.
 
     References
     ----------
@@ -465,8 +466,9 @@ def decision_margin_consistency(
         Responses of humans, and optionally of models.
     margins : table, path or sequence of these, or Trials, optional
         Long-format tables of margins, logits or probabilities, or trials with option probabilities,
-        as accepted by `alikely.margins.decision_margins`. For coarse categories, call that function
-        first. To compare only groups of observers, omit `margins`.
+        as accepted by `alikely.margins.decision_margins`. For coarse categories, call
+        `alikely.margins.decision_margins` first. To compare only groups of observers, omit
+        `margins`.
     pairs : str, sequence of str, or sequence of (str, str)
         Pairs of systems, in the format of `error_consistency`. Every observer with margins is a
         system. Other observers with the same label `group` are pooled into one system, named by
@@ -539,10 +541,10 @@ def decision_margin_consistency(
     Analytic (Fisher's z) and bootstrap intervals are intervals for the attenuated correlation, and
     generalize to new items, or classes of items, with these observers. The interval of
     ``"moments"`` generalizes to new items and new observers. Classes are treated as clusters if
-    they are known and there are at least 5. The quantiles of the draws equal the limits of this
-    interval. With either model, draws for different pairs are sampled jointly, based on the
-    influence of each item. The limits of ``"moments"`` lie within [-1, 1], and are -1 and 1 if the
-    data are compatible with a reliability of 0.
+    they are known and there are at least 5. The quantiles of the ``"moments"`` draws equal the
+    limits of the ``"moments"`` interval. With either model, draws for different pairs are sampled
+    jointly, based on the influence of each item. The limits of ``"moments"`` lie within [-1, 1],
+    and are -1 and 1 if the data are compatible with a reliability of 0.
 
     References
     ----------
@@ -633,8 +635,8 @@ def agreement(
 
         - ``error_consistency``; with ``readers="all"``, the mean over the pairs for which it is
           defined
-        - ``n_missing``: number of missing ratings of items that another of these readers rated.
-          Pairs exclude such items; with ``readers="all"``, all existing ratings are used.
+        - ``n_missing``: number of missing ratings for items that another reader rated. Pairs
+          exclude items with missing ratings; with ``readers="all"``, all existing ratings are used.
         - ``n_minority_ratings``: number of items times the proportion of ratings outside the most
           frequent class
         - ``n_trials``: number of common trials or, with ``readers="all"``, number of items with at

@@ -233,10 +233,11 @@ class Result:
         """List the estimates with their intervals, one row per pair, or per level and system.
 
         By default, each row has one interval, computed by the method recommended for the metric.
-        For pairs, this is the posterior interval if the posterior describes the same quantity as
-        the estimate and accounts for clusters. For scores, it is the analytic interval. Pairs have
-        one test against independent observers, ``p_null``. The false-positive rate of ``p_null`` is
-        closer to the nominal rate than that of Fisher's exact test.
+        For pairs, the posterior interval is recommended if the posterior describes the same
+        quantity as the estimate and accounts for clusters. For scores, the analytic interval is
+        recommended. Pairs have one test against independent observers, ``p_null``. The
+        false-positive rate of ``p_null`` is closer to the nominal rate than that of Fisher's exact
+        test.
 
         Parameters
         ----------
@@ -354,7 +355,7 @@ class Result:
         digits : int
             Number of decimals.
         mean : str, sequence of str, or mapping, optional
-            For pairs: describe the mean of these entries, selected as in `alikely.mean`.
+            For pairs: entries whose mean is described, selected as in `alikely.mean`.
         difference : tuple, optional
             Describe one difference. For pairs: two selections of entries, as in
             `alikely.difference`. For scores: the names of two models.
@@ -438,7 +439,7 @@ class Result:
         Raises
         ------
         ValueError
-            If a column is unknown. Also as in `sentence`.
+            If a column is unknown. See also `sentence`.
         """
         prob, kind = self.interval_options(ci_prob, ci_kind)
         method = self._call("method", generalize_to=generalize_to, interval=interval)
@@ -506,7 +507,7 @@ class Result:
         Raises
         ------
         ValueError
-            If these draws are not available.
+            If the draws are not available.
         """
         found: NDArray[np.floating] = self._call(
             "draws", method=method, generalize_to=generalize_to, level=level
@@ -562,7 +563,7 @@ class Result:
     def load(cls, path: str | Path, trials: Trials | None = None) -> Result:
         """Load a result from a file written by `save`, optionally with the trials of a matrix.
 
-        Means, differences, families and block means of a matrix need its trials, unless its metric
+        Means, differences, families and block means of a matrix need its trials, unless the metric
         is a correctness metric.
         """
         tree = read_tree(path)

@@ -235,18 +235,18 @@ def option_limits(
     four independent Beta variables. The first three variables are the accuracy of the first
     observer, and the accuracies of the second observer given a correct or an incorrect response of
     the first. The fourth variable is the proportion of joint errors with equal responses. The
-    cumulants of their logits are known exactly. Gauss-Hermite nodes for each logit, placed by the
-    Cornish-Fisher expansion [CF38]_, give four moments of the Fisher z transform of kappa_p, and
-    the same expansion gives its quantiles. For pairs with a cell below 5, quantiles are computed
-    from 40,000 draws.
+    cumulants of the logits of these variables are known exactly. Gauss-Hermite nodes for each
+    logit, placed by the Cornish-Fisher expansion [CF38]_, give four moments of the Fisher z
+    transform of kappa_p, and the same expansion gives its quantiles. For pairs with a cell below 5,
+    quantiles are computed from 40,000 draws.
 
     Parameters
     ----------
     cells : array_like of int, shape (..., 5)
         Counts of questions in the order of `FIVE_CELLS`.
     n_options : array_like of float, shape (...)
-        Number of options of each question, at least 2. If this number varies, pass 1 plus 1 over
-        the mean of ``1 / (options - 1)``.
+        Number of options of each question, at least 2. If the number of options varies, pass 1 plus
+        1 over the mean of ``1 / (options - 1)``.
     probabilities : sequence of float
         Probabilities of the quantiles, in (0, 1).
     prior : mapping or sequence of four numbers, optional

@@ -86,7 +86,7 @@ def posterior(
         Correctness metric to evaluate at each draw, in addition to error consistency and copy
         probability.
     model : "copying" or pymc.Model
-        Generative model for MCMC: `alikely.models.copying`, or a custom model of these pairs that
+        Generative model for MCMC: `alikely.models.copying`, or a custom model of the pairs that
         defines the metric as a variable (pair).
     include : "all" or sequence of str
         Groups to add. ``["log_likelihood"]``: the log likelihood of every trial of every entry,
@@ -94,7 +94,7 @@ def posterior(
         in `alikely.inference.nuts`.
     cluster : str, optional
         Trial coordinate that defines clusters, such as ``"item"``. In the joint posterior, all
-        trials of a cluster have the same weight in a draw. Other posteriors treat trials as
+        trials in a cluster have the same weight in a draw. Other posteriors treat trials as
         independent.
 
     Returns

@@ -84,7 +84,8 @@ def decision_margins(
         to 16 categories, use `alikely.datasets.sixteen_categories`.
     how : {"mean", "mean_probability"}
         Score of a coarse category: the mean of its classes' logits [AK24]_, or the log of the mean
-        of their probabilities [G21]_. Because of the log, margins are differences between logits.
+        of their probabilities [G21]_. Margins from log probabilities are differences between
+        logits.
     unmapped : {"error", "ignore"}
         Whether to raise an error for classes without a coarse category, or to exclude them and
         report their number in ``note``.

@@ -83,10 +83,10 @@ def fit_observers(
     priors : mapping, optional
         Priors of variables by name, as in `alikely.models.observer_margins`.
     model : "observer_margins" or pymc.Model
-        Generative model: the default, or a custom model for these responses, such as an extended
+        Generative model: the default, or a custom model for the responses, such as an extended
         `alikely.models.observer_margins`. A custom model must define ``strength`` (item),
         ``strength_mean``, ``ability, log_gain`` (observer) and ``share`` (source). With stable
-        deviations, it must also define ``stable_sd`` and ``ceiling`` (observer).
+        deviations, a custom model must also define ``stable_sd`` and ``ceiling`` (observer).
     n_draws : int
         Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -105,7 +105,7 @@ def fit_observers(
     Raises
     ------
     ValueError
-        If there are no observers of that kind, or the number of alternatives is unknown. Also as in
+        If there are no observers of that kind, or the number of alternatives is unknown. See also
         `alikely.models.observer_margins`.
     ValueError
         If a custom model lacks a variable or has a variable of the wrong shape, or if priors or
@@ -185,7 +185,7 @@ def variance_shares(
     pandas.DataFrame
         ``source, median`` and bounds. The sources are the item (shared by all observers), the
         interaction between observer and item (stable over repeats), and trial-by-trial noise.
-        Without repeats, the last two cannot be separated and are combined.
+        Without repeats, the interaction and the noise cannot be separated and are combined.
 
     Raises
     ------
@@ -215,8 +215,8 @@ def explained_consistency(
     """Compare observed error consistency with predictions from shared item strengths [GMS96]_.
 
     Responses are replicated from the fitted generative model, with the same items and observers,
-    new stable deviations and new noise. If an observed value exceeds the predicted values, the two
-    observers have more in common than item strengths.
+    new stable deviations and new noise. If the observed consistency of a pair exceeds the
+    predictions, the two observers have more in common than item strengths.
 
     Parameters
     ----------
@@ -247,8 +247,8 @@ def explained_consistency(
 
     Notes
     -----
-    Without repeats, stable deviations are part of the noise. Predictions are then valid for pairs
-    of observers, but not for an observer paired with itself.
+    Without repeats, stable deviations are part of the noise, and predictions are valid for pairs of
+    observers, but not for an observer paired with itself.
     """
     ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")

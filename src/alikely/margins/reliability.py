@@ -111,10 +111,10 @@ def split_half_reliability(
     replicates, on Fisher's z scale [F21]_, are added to the reliability.
 
     Tables are incomplete if participants saw different lists of items, responses are missing, or
-    only some items are repeated. Responses then have equal weights, differences between the means
-    of observers are removed by least squares, and items are compared within lists. For incomplete
-    tables, the result is the reliability of deviations from list means. Halves are formed, and
-    participants and items are resampled, within each list.
+    only some items are repeated. In incomplete tables, responses have equal weights, differences
+    between the means of observers are removed by least squares, and items are compared within
+    lists. For incomplete tables, the result is the reliability of deviations from list means.
+    Halves are formed, and participants and items are resampled, within each list.
 
     Examples
     --------

@@ -117,9 +117,9 @@ class Metric:
         - ``"rows"``: error rows of both observers
         - ``"margins"``: moments of the two margins ``a`` and ``b``: ``1, a, b, a^2, b^2, a b``
         - ``"options"``, ``"probabilities"``: responses among options
-        - a function of the responses of pairs, with the attributes ``correct_a, correct_b,
-          response_a, response_b, truth``, arrays of shape (pair, trial). It returns features of
-          shape (pair, trial, K)
+        - a function that returns features of shape (pair, trial, K) from the responses of pairs,
+          which have the attributes ``correct_a, correct_b, response_a, response_b, truth`` (pair,
+          trial)
     gradient : callable, optional
         Function of sums that returns the derivative of the value with respect to each sum. Default:
         complex-step differentiation, or central differences if `value` does not accept complex
@@ -142,7 +142,7 @@ class Metric:
         Scale on which the analytic interval is computed.
     differences : float
         Prior standard deviation of differences between two systems, used for the probability that
-        one scores higher than the other.
+        one system scores higher.
     alongside : tuple of str
         Variables of a result that tables show next to the estimate, if available.
     derived : mapping of str to callable
@@ -188,9 +188,9 @@ class Metric:
         - if `limits` is ``"options"``, also ``chosen`` (pair, 5), the counts that
           `alikely.inference.option_limits` uses, and ``n_options`` (pair)
     all_influences : callable, optional
-        With `all_pairs`: function of the same responses and of weights (sum, observer, observer)
-        that define weighted sums of entries. The function returns the influence of each trial on
-        each sum (sum, trial).
+        With `all_pairs`: function of the responses and of weights (sum, observer, observer) that
+        define weighted sums of entries. The function returns the influence of each trial on each
+        sum (sum, trial).
     whys : tuple of str
         With `all_pairs`: possible reasons for an undefined estimate.
     options : mapping

@@ -95,7 +95,8 @@ def cohort(
         - ``"drawn"``: humans are a sample from a population whose members differ in accuracy and in
           which images they find difficult. The responses of models depend on the same easiness of
           images, with a slope ``following`` for each model. Error consistency is given for a new
-          member of the population and for these humans. Counts must include ``who_was_right``.
+          member of the population and for the observed humans. Counts must include
+          ``who_was_right``.
     covariates : mapping of str to table, optional
         Covariates of each ``"model"`` or ``"condition"``, such as family or year. Covariates affect
         ``level``, the logit accuracy of models, and ``log_odds_ratio``. A pandas, polars or pyarrow

@@ -139,7 +139,7 @@ def observer_margins(
     Stable deviations, one for each observer and item, are integrated out. The number of remaining
     parameters is approximately the number of items plus the number of observers, and MCMC chains
     mix well. For up to 6 responses of an observer to an item, the integrals are interpolated from a
-    table, with an accuracy of 1e-5. For more responses, they are computed by Gauss-Hermite
+    table, with an accuracy of 1e-5. For more responses, the integrals are computed by Gauss-Hermite
     quadrature around the approximate posterior [LP94]_.
 
     Examples

@@ -193,8 +193,8 @@ def item_contrast(
 
     Items that are easy for humans and hard for models are not by themselves evidence of a
     difference between the groups. If difficulties are unrelated between the two groups, many such
-    items occur by chance. The function compares the observed number with the number expected by
-    chance.
+    items occur by chance. The function compares the observed number of items with the number
+    expected by chance.
 
     Parameters
     ----------

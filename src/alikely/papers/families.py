@@ -62,7 +62,7 @@ def family_tests(
     """Test whether models of a family have more similar profiles than expected by chance [A01]_.
 
     The profile of a model is its agreement with humans in each condition of a regime, measured by
-    all metrics of the alignment.
+    all metrics in `alignment`.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def regime_family_contrasts(
     Raises
     ------
     TypeError, ValueError
-        If there are fewer than two families. Also as in `alikely.spectrum.regime_alignment`.
+        If there are fewer than two families. See also `alikely.spectrum.regime_alignment`.
 
     Notes
     -----

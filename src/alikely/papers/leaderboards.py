@@ -72,7 +72,8 @@ def reconstruct_leaderboard(
         set has only one condition. Scores are error consistencies divided by the human-human value
         for the condition.
     human_trials : Trials
-        Responses of the humans that define the ceilings, in these conditions. Models are ignored.
+        Responses of the humans that define the ceilings, in the conditions of `table`. Models are
+        ignored.
     humans : str
         Observer kind to treat as humans.
     n_samples : int
@@ -114,9 +115,9 @@ def reconstruct_leaderboard(
     this range. ``"shared trials"`` simulates the same model responses for all humans.
 
     With separate trials, the noise in the model's responses is wrongly averaged over humans. We
-    checked this with 22 models on 6 data sets of the model-vs-human benchmark. Intervals computed
-    from the trials had a half-width of 0.0191 for new images. The schemes gave half-widths of
-    0.0119 (pairs), 0.0081 (optimistic) and 0.0203 (shared), with coverage of 0.78, 0.59 and 0.96
+    compared the schemes for 22 models on 6 data sets of the model-vs-human benchmark. Intervals
+    computed from the trials had a half-width of 0.0191 for new images. The schemes gave half-widths
+    of 0.0119 (pairs), 0.0081 (optimistic) and 0.0203 (shared), with coverage of 0.78, 0.59 and 0.96
     (nominal 0.95).
 
     No scheme takes into account that all models saw the same images, so rank sets treat the

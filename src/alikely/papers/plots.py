@@ -197,8 +197,7 @@ def plot_condition_map(
         with names as index and columns.
     groups : mapping, pandas.Series or xarray.DataArray
         Group of each condition, which determines its color: a regime, such as ``found["label"]``
-        from `alikely.regimes`, or a distortion. Conditions that occur only in this mapping are
-        ignored.
+        from `alikely.regimes`, or a distortion. Conditions that occur only in `groups` are ignored.
     perplexity : float
         Effective number of neighbors, above 0 and below the number of conditions.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

@@ -703,7 +703,7 @@ def choose_images(
         with probability proportional to size, and weighted [SSW92]_.
     models : str or sequence of str
         Observer kind of the models, or their names. The difficulty of images is estimated from all
-        of these models.
+        models that are given.
     n_humans : int, optional
         Number of participants, each of whom sees a separate list of images. Separate lists make the
         mean over participants more precise, but participants then have few images in common.

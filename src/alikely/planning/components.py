@@ -518,11 +518,12 @@ def plan_reader_study(
     Notes
     -----
     The variance is ``V_readers / R + V_cases / N + V_both / (R N)`` [HOB11]_. Width and power are
-    means over the distribution of variance estimates in such a study. For each estimate, the
-    interval is computed as in `alikely.benchmark.reader_study` [H07]_. With few readers, variance
-    estimates and widths vary strongly from study to study, so the pilot's interval may be much
-    narrower or wider than average. If the pilot is small, it provides little information about the
-    variance between readers; ``power_lb`` and ``power_ub`` then differ widely.
+    means over the distribution of variance estimates in a study of the planned size. For each
+    variance estimate, the interval is computed as in `alikely.benchmark.reader_study` [H07]_. With
+    few readers, variance estimates and widths vary strongly from study to study, so the pilot's
+    interval may be much narrower or wider than average. If the pilot is small, it provides little
+    information about the variance between readers; ``power_lb`` and ``power_ub`` then differ
+    widely.
 
     Examples
     --------

@@ -67,8 +67,8 @@ def items_for_margins(
     alpha : float
         Significance level of the two-sided test, in (0, 1).
     against : array_like
-        Consistency under the null hypothesis, in (-1, 1). Like `dmc`, this is the value without
-        response noise.
+        Consistency under the null hypothesis, in (-1, 1). Like `dmc`, `against` excludes response
+        noise.
     n_items : array_like of int, optional
         Numbers of items for which to compute power, at least 5.
 
@@ -82,8 +82,8 @@ def items_for_margins(
         - ``n_observers``: number of participants (NaN if not specified)
         - ``reliability``: reliability of the item means
         - ``observed``: expected correlation with the item means
-        - ``lower``, ``upper``: central range of this correlation, for a proportion ``1 - alpha`` of
-          experiments
+        - ``lower``, ``upper``: central range of the observed correlation, for a proportion ``1 -
+          alpha`` of experiments
         - ``power``: two-sided power
 
     Raises

@@ -366,11 +366,11 @@ def trials_for_width(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Find the number of trials for an interval of a given width, or the reverse [K25]_.
+    """Find the number of trials for an interval of a given width, or vice versa [K25]_.
 
     Without `assurance`, the width refers to the central range of estimates, and about half of all
     experiments have a wider interval. With `assurance`, the reported interval does not exceed the
-    width in this proportion of experiments [KM03]_.
+    width in the given proportion of experiments [KM03]_.
 
     Parameters
     ----------
@@ -427,8 +427,8 @@ def trials_for_width(
     Notes
     -----
     The width is computed from the standard error [FCE69]_, which is accurate to within 3% if at
-    least 10 trials are expected in every cell of the table. Otherwise, it is the central range of
-    estimates in 20,000 simulated data sets.
+    least 10 trials are expected in every cell of the table. With fewer trials, the width is the
+    central range of estimates in 20,000 simulated data sets.
 
     Examples
     --------
@@ -512,8 +512,8 @@ def trials_for_power(
 
     If `against` is 0, the test is Fisher's exact test [F22]_, reported as ``p_fisher`` in
     summaries. For other values, the test is a score test, whose standard error is computed under
-    the null hypothesis and given the observed accuracies. Results of analyses do not contain this
-    test, but their intervals show whether a value is excluded.
+    the null hypothesis and given the observed accuracies. Results of analyses do not contain the
+    score test, but their intervals show whether a value is excluded.
 
     Parameters
     ----------
@@ -625,7 +625,7 @@ def trials_for_difference(
     ------
     ValueError
         If an argument is out of range, or the two error consistencies are equal. If there is no
-        joint distribution with these values. The message then states the feasible range.
+        joint distribution with these values; the message states the feasible range.
 
     Examples
     --------
@@ -877,8 +877,8 @@ def plan_from(
     """Simulate the results of a study, given a pilot study or assumed distributions [OSC05]_.
 
     True values are drawn from the posterior of the pilot study, or from assumed distributions, so
-    that the plan accounts for their uncertainty. Each simulated study draws data given the true
-    values, and computes the central posterior interval.
+    that the plan accounts for their uncertainty. For each simulated study, data are drawn given the
+    true values, and the central posterior interval is computed.
 
     Parameters
     ----------
@@ -887,10 +887,10 @@ def plan_from(
         studies are simulated and analyzed with the prior of the pilot. For other metrics, and with
         ``cluster=``, the posterior draws and the standard error of the pilot are used.
 
-        Alternatively, the assumed values of ``accuracy_a``, ``accuracy_b`` and ``ec``. Each is a
-        number, a distribution such as ``scipy.stats.beta(30, 10)``, or draws from a distribution.
-        The three quantities are drawn independently, except that impossible combinations are
-        replaced.
+        Alternatively, the assumed values of ``accuracy_a``, ``accuracy_b`` and ``ec``. Each value
+        is a number, a distribution such as ``scipy.stats.beta(30, 10)``, or draws from a
+        distribution. The three values are drawn independently, except that impossible combinations
+        are replaced.
     n_trials : array_like of int, optional
         Numbers of new trials, at least 2. Default: the smallest number for which the interval is at
         most as wide as `width` with probability `assurance`.
@@ -910,7 +910,7 @@ def plan_from(
         Number of simulated studies for each number of trials, at least 100.
     prior : mapping or sequence of four numbers, optional
         With assumed values, Dirichlet prior for the cells in the planned analysis, as in
-        `alikely.error_consistency`. This prior is separate from the assumed distributions.
+        `alikely.error_consistency`. The prior is separate from the assumed distributions.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness. The same true values are used for all numbers of trials.
 
@@ -920,7 +920,7 @@ def plan_from(
         One row per comparison in the pilot and number of trials, with columns
 
         - the labels of the entry, ``pilot_trials`` and ``pilot_estimate``: number of trials and
-          estimate of the pilot (with a pilot)
+          estimate in the pilot (with a pilot)
         - ``n_trials``: number of new trials
         - ``expected_width``: mean width of the interval
         - ``assured_width``: width that a proportion `assurance` of studies does not exceed [JWB95]_

@@ -55,7 +55,7 @@ def plot_cohort(
     Raises
     ------
     ValueError
-        If the kind is unknown, or the covariate describes humans. Also as in
+        If the kind is unknown, or the covariate describes humans. See also
         `alikely.benchmark.cohorts.cohort_check` and `alikely.benchmark.cohorts.cohort_effects`.
     TypeError
         If an argument is given that this kind of plot does not use, or a required argument is

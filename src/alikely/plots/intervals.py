@@ -38,7 +38,7 @@ def plot_intervals(
         Result to plot.
     intervals : sequence of {"analytic", "bootstrap", "posterior"}
         Methods to plot. Methods that the result does not have, or that are invalid for its metric,
-        are skipped. If no method remains, the first method of the result is drawn.
+        are skipped. If no method remains, the first method of the result is shown.
     which : sequence of str, optional
         Labels of the entries to plot, from top to bottom. Default: all.
     sort : {"estimate", "label"}, optional

@@ -41,8 +41,8 @@ def cohort(
     Parameters
     ----------
     copy_probability : array_like, shape (model,) or (model, condition)
-        Probability that a model copies a random human, in [-1, 1]. If negative, its absolute value
-        is the probability that the model inverts the human's response.
+        Probability that a model copies a random human, in [-1, 1]. The absolute value of a negative
+        number is the probability that the model inverts the human's response.
     own_accuracy : array_like, as `copy_probability`
         Probability of a correct response without copying, in [0, 1].
     human_accuracy : array_like, scalar or shape (condition,)

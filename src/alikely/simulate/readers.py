@@ -137,8 +137,8 @@ def repeated_answers(
     """Simulate two observers who respond to the same items several times.
 
     Each observer has normally distributed evidence for every item, which is correlated between
-    observers. Independent noise is added for every response. A response is correct if the sum is
-    below a criterion, which is determined by the accuracy.
+    observers. Independent noise is added for every response. A response is correct if evidence plus
+    noise is below a criterion, which is determined by the accuracy.
 
     Parameters
     ----------
@@ -151,9 +151,9 @@ def repeated_answers(
     correlation : float
         Correlation between the evidence of the two observers, in [-1, 1].
     within : float
-        Fraction of the variance of a response that is due to the item, in [0, 1]. If this is 1, an
-        observer always gives the same response to an item. If this is 0, responses do not depend on
-        the item.
+        Fraction of the variance of a response that is due to the item, in [0, 1]. With 1, an
+        observer always gives the same response to an item; with 0, responses do not depend on the
+        item.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -163,7 +163,8 @@ def repeated_answers(
         Responses of observers ``a`` and ``b``. If one observer responded more often than the other,
         the additional responses are trials that the other observer was not shown.
     error_consistency : float
-        Error consistency between single responses of the two observers, in the population of items.
+        Error consistency between individual responses of the two observers, in the population of
+        items.
 
     Raises
     ------

@@ -106,7 +106,7 @@ def condition_alignment(
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If a metric is unknown, or a condition has fewer than two humans. Also as in
+        If a metric is unknown, or a condition has fewer than two humans. See also
         `alikely.data.joint_correctness`.
 
     Notes
@@ -124,8 +124,8 @@ def condition_alignment(
     1.1 times `se` for models, and 1.3 times `se` for human-human values. In means over the 8
     conditions of a data set, the factor is 1.1 for models and their differences, and 0.9 to 1.5 for
     human-human values. `se` is computed as in `alikely.benchmark_scores`, with a condition in place
-    of a data set, and is NaN with fewer than 3 humans. Replicates are not corrected for these two
-    effects.
+    of a data set, and is NaN with fewer than 3 humans. Replicates are corrected neither for the
+    multiple counting of noise nor for the missing variance between humans.
 
     Examples
     --------

@@ -107,17 +107,18 @@ def difficulty_spectrum(
     ------
     ValueError
         If a reference condition does not exist or is ambiguous. If there are fewer than 3 reference
-        values, if a reference value is infinite, or if all are equal. If a condition has fewer than
-        two observers of that kind. If `chance` is not in (0, 1), or is unknown.
+        values, if a reference value is infinite, or if all reference values are equal. If a
+        condition has fewer than two observers of that kind. If `chance` is not in (0, 1), or is
+        unknown.
 
     Notes
     -----
     The binomial test assumes independent responses, but responses of several humans to one image
-    are correlated. Sums of proportions are rounded down for this test.
+    are correlated. Sums of proportions are rounded down for the binomial test.
 
     The standard deviation of the reference includes binomial noise. Therefore, delta depends on the
     number of trials, even for the same humans. `alikely.fit_spectrum` separates difficulty from
-    this noise, but requires a single response per item.
+    binomial noise, but requires a single response per item.
 
     Examples
     --------

@@ -71,7 +71,7 @@ def fit_spectrum(
     priors : mapping, optional
         Priors of the model's variables by name, as in `alikely.models.spectrum`.
     model : "spectrum" or pymc.Model
-        Generative model of these counts: `alikely.models.spectrum` (the default) or a custom model,
+        Generative model of the counts: `alikely.models.spectrum` (the default) or a custom model,
         such as an extension of the default. A custom model must define the variables ``delta,
         logit_accuracy`` (condition) and ``regime_weight, regime_mean, regime_sd`` (regime, `k` of
         them).

@@ -72,7 +72,8 @@ def regimes(
     ----------
     spectrum : xarray.Dataset or xarray.DataTree
         As returned by `alikely.difficulty_spectrum`, with all deltas defined, or a posterior
-        distribution as returned by `alikely.fit_spectrum`. All other arguments are for the former.
+        distribution as returned by `alikely.fit_spectrum`. All other arguments apply only to a
+        difficulty spectrum.
     k : int or "auto"
         Number of regimes. ``"auto"`` selects the number between 1 and 6 with the lowest BIC [S78]_.
     n_starts : int
