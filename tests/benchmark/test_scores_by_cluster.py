@@ -129,11 +129,7 @@ def test_clusters_of_one_value_few_clusters_and_chosen_items() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("sizes", "icc"),
-    [([30] * 10, 0.3), ([12] * 25, 0.8)],
-    ids=["10", "25"],
-)
+@pytest.mark.parametrize(("sizes", "icc"), [([30] * 10, 0.3), ([12] * 25, 0.8)], ids=["10", "25"])
 def test_coverage_for_new_clusters(sizes: list[int], icc: float, sets: Callable[..., int]) -> None:
     n, truth = sets(200), np.mean([true_consistency(a, ACCURACY[4]) for a in ACCURACY[:4]])
     held = 0

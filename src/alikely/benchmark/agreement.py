@@ -21,11 +21,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.frames import Columns, groups_of, with_columns
-from alikely._base.intervals import (
-    Intervals,
-    bound_columns,
-    chosen_methods,
-)
+from alikely._base.intervals import Intervals, bound_columns, chosen_methods
 from alikely._base.names import counted, listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve

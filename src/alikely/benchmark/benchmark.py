@@ -243,10 +243,7 @@ def contrast(
     intervals: Intervals,
 ) -> pd.DataFrame:
     """Tabulate the difference of two scores, or the mean of several, one row per method."""
-    weights, at = (
-        contrast_weights(scores, first, second),
-        Level(scores, generalize_to, level),
-    )
+    weights, at = (contrast_weights(scores, first, second), Level(scores, generalize_to, level))
     return contrast_table(at, weights, rope, ci_prob, ci_kind, intervals)
 
 
@@ -1085,10 +1082,7 @@ def _drawn_differences(
     alone[~varies] = np.nan
     together = _simultaneous(center, wide, ci_prob, limit)
     single, joint = (np.prod(np.sign(ends), axis=0) > 0 for ends in (alone.T, [*together.values()]))
-    marks = {
-        note("same-draws"): ~varies,
-        note("significant-alone", n=len(sd)): single & ~joint,
-    }
+    marks = {note("same-draws"): ~varies, note("significant-alone", n=len(sd)): single & ~joint}
     return _pairs(
         names,
         marks,

@@ -228,12 +228,7 @@ def _known(matrix: Result, judge: str, candidates: Sequence[str]) -> tuple[Float
 
 
 def _interval(
-    agreement: Floats,
-    score: Floats,
-    accuracy: Floats,
-    influence: Floats,
-    found: float,
-    prob: float,
+    agreement: Floats, score: Floats, accuracy: Floats, influence: Floats, found: float, prob: float
 ) -> tuple[NDArray[np.float64], float]:
     """Jackknife interval over candidates on Fisher's z scale, with Student's t, and p-value."""
     n = len(score)

@@ -25,20 +25,11 @@ import alikely
 from alikely._base.arrays import Floats
 from alikely._base.checks import known_kind, of_type
 from alikely._base.frames import ROWS, Columns, with_columns
-from alikely._base.intervals import (
-    Intervals,
-    bound_columns,
-    check_interval,
-    chosen_methods,
-)
+from alikely._base.intervals import Intervals, bound_columns, check_interval, chosen_methods
 from alikely._base.names import counted, listed, nearest
 from alikely._base.notes import note, told
 from alikely._base.settings import options, resolve
-from alikely.benchmark.decomposition import (
-    degrees_of_images,
-    pair_contrasts,
-    student_bounds,
-)
+from alikely.benchmark.decomposition import degrees_of_images, pair_contrasts, student_bounds
 from alikely.benchmark.layout import metric_of_trials, refuse_repeats_for
 from alikely.data.blocks import blocks, cluster_numbers
 from alikely.data.inclusion import refuse_inclusion

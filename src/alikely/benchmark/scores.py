@@ -324,13 +324,7 @@ def _behind(
 
 
 def _consensus(
-    trials: Trials,
-    layout: Layout,
-    metric: Metric,
-    humans: str,
-    no_response: str,
-    *,
-    own: bool,
+    trials: Trials, layout: Layout, metric: Metric, humans: str, no_response: str, *, own: bool
 ) -> dict[str, tuple[str, Floats]]:
     """Noise ceilings by level; NaN if undefined, or if levels are not data sets."""
     # A majority over chosen images is not defined for all images.
@@ -548,10 +542,7 @@ def _with_consensus(
 POPULATIONS = "populations"
 
 
-def scores_from_result(
-    result: Result,
-    reference: str | Sequence[str] | None = None,
-) -> Result:
+def scores_from_result(result: Result, reference: str | Sequence[str] | None = None) -> Result:
     """Score systems against a reference, using the posterior draws of a result.
 
     Scores are averaged over conditions, then over members of the reference, and then over data

@@ -27,8 +27,6 @@ from alikely.errors.pairs import PairedErrors
 from alikely.metrics import errors
 from alikely.metrics.rows import Mixture, drop_true
 
-__all__ = ["condition_divergences"]
-
 # Sums of fractions that are integers up to rounding.
 ROUNDING = 1e-9
 NOT_WHOLE = "answers to one item differ: choose one with trials.select(repeat=...)"

@@ -27,8 +27,6 @@ from alikely.inference.intervals import adjusted_p_values
 from alikely.metrics import Metric
 from alikely.metrics.rows import Mixture, label_divergence
 
-__all__ = ["equality", "expected_by_class", "log_bayes_factors"]
-
 N_PERMUTATIONS = 999
 # Tolerance of the number of copies among agreements.
 EM_STEPS = 50

@@ -53,8 +53,6 @@ from alikely.inference.evaluation import evaluator
 from alikely.metrics import Metric, errors
 from alikely.metrics.rows import Mixture
 
-__all__ = ["UNBOUNDED", "PairedDraws", "mean_draws", "mixing", "paired_row_draws"]
-
 CHAINS = 2
 # Random choices of one response per repeated item: the chains of a result.
 CHOICES = 4

@@ -36,23 +36,6 @@ from alikely._base.arrays import Floats, within
 from alikely.data.blocks import Block
 from alikely.metrics.rows import label_divergence
 
-__all__ = [
-    "COPIED",
-    "Chain",
-    "Drawn",
-    "PairedErrors",
-    "class_weights",
-    "divergence",
-    "label_cells",
-    "largest_divergence",
-    "log_gamma_shares",
-    "paired_errors",
-    "plug_in",
-    "share_of_copies",
-    "stacked",
-    "unseen_cells",
-]
-
 Counts = NDArray[np.int64]
 # Most separate cells of labels that neither system gave; beyond, cells combine several labels.
 UNSEEN = 32

@@ -21,18 +21,9 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
 from alikely.data.blocks import Block
 from alikely.inference.evaluation import joint_errors_of, wrong_answers
-from alikely.inference.process import (
-    PATTERNS,
-    Prepared,
-    dirichlet_draws,
-)
+from alikely.inference.process import PATTERNS, Prepared, dirichlet_draws
 from alikely.metrics import Metric
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
-
-__all__ = [
-    "agreement_draws",
-    "chained",
-]
 
 # Samplers that are not exact.
 SAMPLERS = ("nuts", "gibbs", "moments", "strengths")

@@ -24,17 +24,9 @@ from alikely.inference.evaluation import joint_errors_of
 from alikely.metrics import errors
 from alikely.metrics.rows import Mixture
 
-__all__ = [
-    "agreement_of_classes",
-    "class_comparison",
-    "error_rows",
-]
-
 
 def error_rows(
-    trials: Trials,
-    by: By = "condition",
-    no_response: Literal["error", "drop"] = "error",
+    trials: Trials, by: By = "condition", no_response: Literal["error", "drop"] = "error"
 ) -> xr.Dataset:
     """Count every observer's errors by true class and response.
 
@@ -114,10 +106,7 @@ def agreement_of_classes(table: xr.Dataset) -> dict[str, tuple[str, NDArray[Any]
                 for label in (found.first, found.second)
             ]
             expected[block.rows.start + p] = errors.expected_agreement(*rows)
-    return {
-        "n_joint_errors": ("pair", table["cells"].values[:, 3]),
-        "expected": ("pair", expected),
-    }
+    return {"n_joint_errors": ("pair", table["cells"].values[:, 3]), "expected": ("pair", expected)}
 
 
 def error_counts(table: xr.Dataset) -> dict[str, tuple[Any, NDArray[Any]]]:
