@@ -23,10 +23,12 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+import alikely
 from alikely._base.arrays import Floats, within
 from alikely._base.checks import known_kind, of_type, one_of, require_names
 from alikely._base.frames import Groups, groups_of
 from alikely._base.names import listed, nearest
+from alikely._base.settings import options
 from alikely.data.blocks import cluster_numbers, linked
 from alikely.data.columns import HUMAN_IDS
 from alikely.data.readers.model_vs_human import normalize_condition
@@ -116,6 +118,16 @@ class Layout(NamedTuple):
         """Names of the rows of scores."""
         return [*self.models, HUMANS, CEILING]
 
+    @property
+    def all_levels(self) -> dict[str, list[int]]:
+        """Parts of each level, and of the mean over all."""
+        return {**self.levels, OVERALL: list(range(len(self.parts)))}
+
+    def dataset(self, variables: Mapping[str, Any], **labels: Any) -> xr.Dataset:
+        """Variables of levels and systems."""
+        coords = {"level": list(self.all_levels), "system": self.systems}
+        return xr.Dataset(variables, coords | labels)
+
 
 def laid_out(
     trials: Trials,
@@ -154,6 +166,21 @@ def metric_of_trials(metric: str | Metric) -> Metric:
             "margins))"
         )
     return found
+
+
+def attributes(kind: str, metric: Metric, no_response: str, cluster: str | None) -> dict[str, Any]:
+    """Attributes of results of trials."""
+    return {
+        "kind": kind,
+        "metric": metric.name,
+        "metric_module": metric.module,
+        "ci_prob": options.ci_prob,
+        "ci_kind": options.ci_kind,
+        "no_response": no_response,
+        "cluster": cluster or "",
+        "alikely_version": alikely.__version__,
+        **metric.options,
+    }
 
 
 def refuse_repeats_for(trials: Trials, *metrics: Metric) -> None:
@@ -462,8 +489,13 @@ def _take(values: NDArray[np.floating], index: NDArray[np.intp]) -> NDArray[np.f
     return np.where(index >= 0, values[:, index], np.nan)
 
 
-def by_level(layout: Layout, scores: Floats) -> Floats:
+def level_scores(
+    layout: Layout,
+    values: NDArray[np.floating],
+    people: Sequence[NDArray[np.floating]] | None = None,
+) -> Floats:
     """Scores of all levels: means over their parts, then the mean over levels."""
+    scores = nested_scores(layout, values, people)
     levels = [
         scores[:, own[0]] if len(own) == 1 else _mean(scores[:, own])
         for own in layout.levels.values()
@@ -486,8 +518,7 @@ def undefined_entries(layout: Layout, value: Floats) -> NDArray[np.int64]:
         used = _weights(layout, part, every, np.ones(part.n_humans)) > 0
         counts.append((used & np.isnan(value)).sum(axis=1))
     of_part = np.stack(counts)
-    levels = [of_part[own].sum(axis=0) for own in layout.levels.values()]
-    return np.stack([*levels, of_part.sum(axis=0)])
+    return np.stack([of_part[own].sum(axis=0) for own in layout.all_levels.values()])
 
 
 def _weights(layout: Layout, part: Part, defined: NDArray[np.bool_], times: Floats) -> Floats:

@@ -21,16 +21,15 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy import special
 
-import alikely
 from alikely._base.arrays import Floats
 from alikely._base.checks import known_kind, of_type
 from alikely._base.frames import ROWS, Columns, with_columns
 from alikely._base.intervals import Intervals, bound_columns, check_interval, chosen_methods
 from alikely._base.names import counted, listed, nearest
 from alikely._base.notes import note, told
-from alikely._base.settings import options, resolve
+from alikely._base.settings import resolve
 from alikely.benchmark.decomposition import degrees_of_images, pair_contrasts, student_bounds
-from alikely.benchmark.layout import metric_of_trials, refuse_repeats_for
+from alikely.benchmark.layout import attributes, metric_of_trials, refuse_repeats_for
 from alikely.data.blocks import blocks, cluster_numbers
 from alikely.data.inclusion import refuse_inclusion
 from alikely.data.summaries import missing_note_of
@@ -159,18 +158,8 @@ def reader_study(
     means = _means(table, estimand, cluster, ai)
     missing = missing_note_of(trials.data, no_response, observers=list(itertools.chain(*pairs)))
     tree = xr.DataTree.from_dict({"estimates": means})
-    tree.attrs = {
-        "kind": "reader",
-        "metric": estimand.name,
-        "metric_module": estimand.module,
-        "ci_prob": ci_prob,
-        "ci_kind": options.ci_kind,
-        "no_response": no_response,
-        "missing_note": missing,
-        "cluster": cluster or "",
-        "alikely_version": alikely.__version__,
-        **estimand.options,
-    }
+    tree.attrs = attributes("reader", estimand, no_response, cluster)
+    tree.attrs |= {"ci_prob": ci_prob, "missing_note": missing}
     return Result(tree)
 
 

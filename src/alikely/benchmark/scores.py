@@ -15,6 +15,7 @@ References
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -30,7 +31,7 @@ from alikely._base.checks import known_kind, require_names
 from alikely._base.names import listed
 from alikely._base.notes import note
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.settings import options, resolve
+from alikely._base.settings import resolve
 from alikely.benchmark.benchmark import BY, CONSENSUS
 from alikely.benchmark.decomposition import decompositions
 from alikely.benchmark.layout import (
@@ -42,12 +43,12 @@ from alikely.benchmark.layout import (
     Items,
     Layout,
     People,
-    by_level,
+    attributes,
     checked_labels,
     image_numbers,
     laid_out,
+    level_scores,
     metric_of_trials,
-    nested_scores,
     people_drawn,
     refuse_own_names,
     refuse_repeats_for,
@@ -224,25 +225,17 @@ def benchmark_scores(
         )
     tree, shared = xr.DataTree.from_dict(groups), len(np.unique(shown)) < len(shown)
     tree.attrs = {
-        "kind": "model",
-        "metric": estimand.name,
-        "metric_module": estimand.module,
-        "ci_prob": options.ci_prob,
-        "ci_kind": options.ci_kind,
+        **attributes("model", estimand, no_response, cluster),
         "exclude": trials.data.attrs.get(EXCLUDED, ""),
-        "no_response": no_response,
         "missing_note": missing_note_of(trials.data, no_response, models, humans),
         "humans": humans,
         "human_ids": one_person,
         "item_scope": item_scope,
-        "cluster": cluster or "",
         "levels": "dataset" if levels is None else "conditions",
         "posterior_images": "apart" if shared and estimand.draws != "cells" else "as said",
         "posterior_reason": reason,
         "prior": kept_prior(estimand, prior),
         "seed": str(seed.entropy),
-        "alikely_version": alikely.__version__,
-        **estimand.options,
     }
     return Result(tree)
 
@@ -262,10 +255,6 @@ def _check_prior(trials: Trials, metric: Metric, prior: Prior | None, n_draws: i
         )
 
 
-def _levels(layout: Layout) -> list[str]:
-    return [*layout.levels, OVERALL]
-
-
 def _estimates(
     trials: Trials,
     table: xr.Dataset,
@@ -275,15 +264,14 @@ def _estimates(
     human_ids: People,
 ) -> xr.Dataset:
     """Scores with their numbers of humans and images, accuracies, and undefined pairs."""
-    scores = by_level(layout, nested_scores(layout, value[None]))[0]
-    parts, every = layout.parts, [*layout.levels.values(), list(range(len(layout.parts)))]
+    parts, every = layout.parts, layout.all_levels.values()
     homes = [part.dataset if human_ids == "per_dataset" else "" for part in parts]
 
     def n_people(chosen: Iterable[int]) -> int:
         return len({(homes[d], name) for d in chosen for name in parts[d].people})
 
     variables = {
-        "estimate": (("level", "system"), scores),
+        "estimate": (BY, level_scores(layout, value[None])[0]),
         "n_humans": ("level", [n_people(own) for own in every]),
         # Some parts have only humans.
         "n_humans_paired": (
@@ -292,12 +280,11 @@ def _estimates(
         ),
         "fewest_humans": ("level", [min(parts[d].n_humans for d in own) for own in every]),
         "n_images": ("level", _images(trials, layout)),
-        "undefined_entries": (("level", "system"), undefined_entries(layout, value)),
+        "undefined_entries": (BY, undefined_entries(layout, value)),
         **_behind(table["cells"].values, layout, metric),
     }
-    own = {*variables, *CONSENSUS, "level", "system"}
-    labels = system_labels(trials, layout.systems, own)
-    return xr.Dataset(variables, {"level": _levels(layout), "system": layout.systems, **labels})
+    labels = system_labels(trials, layout.systems, {*variables, *CONSENSUS, *BY})
+    return layout.dataset(variables, **labels)
 
 
 def _behind(
@@ -312,15 +299,12 @@ def _behind(
         wrong = {"n_errors_a": cells[:, 2] + cells[:, 3], "n_errors_b": cells[:, 1] + cells[:, 3]}
         rarest = metric.trust.rarest({"cells": cells, **wrong})
         entries["rarest"] = rarest.astype(np.float64)
-    means = {
-        name: by_level(layout, nested_scores(layout, values[None]))[0]
-        for name, values in entries.items()
-    }
+    means = {name: level_scores(layout, values[None])[0] for name, values in entries.items()}
     # In human-human pairs the order is arbitrary, so both accuracies are averaged.
     alike = (means["accuracy"] + means["accuracy_humans"])[:, HUMAN_ROWS] / 2
     means["accuracy"][:, HUMAN_ROWS] = means["accuracy_humans"][:, HUMAN_ROWS] = alike
     means["accuracy_gap"] = means["accuracy_humans"] - means["accuracy"]
-    return {name: (("level", "system"), values) for name, values in means.items()}
+    return {name: (BY, values) for name, values in means.items()}
 
 
 def _consensus(
@@ -329,7 +313,7 @@ def _consensus(
     """Noise ceilings by level; NaN if undefined, or if levels are not data sets."""
     # A majority over chosen images is not defined for all images.
     own = own and INCLUSION not in trials.data and metric.counts == "correctness"
-    table = pd.DataFrame(np.nan, index=_levels(layout), columns=list(CONSENSUS))
+    table = pd.DataFrame(np.nan, index=list(layout.all_levels), columns=list(CONSENSUS))
     if own and min(part.n_humans for part in layout.parts) > 2:
         found = noise_ceilings(trials, metric, humans=humans, no_response=no_response)
         table = found.set_index("level").loc[table.index]
@@ -375,7 +359,7 @@ def _analytic(
     sizes = [parts.sizes["image"] for parts in levels]
     names = ["interval_center", "pseudocount_variance", "humans", "shared", "df_humans"]
     group = xr.concat([parts[names] for parts in levels], "level").assign_coords(
-        level=_levels(layout), **dims
+        level=list(layout.all_levels), **dims
     )
     group = group.assign(
         influence=(
@@ -394,17 +378,10 @@ def _replicates(
     layout: Layout, value: Floats, images: NDArray[np.floating], people: list[Floats]
 ) -> xr.Dataset:
     """Scores with images, humans, or both resampled."""
-    samples: dict[str, Any] = {
-        "images": (images,),
-        "observers": (value[None], people),
-        "both": (images, people),
-    }
-    drawn = {name: by_level(layout, nested_scores(layout, *own)) for name, own in samples.items()}
-    dims = ("resample", "level", "system")
-    return xr.Dataset(
-        {name: (dims, values.astype(np.float32)) for name, values in drawn.items()},
-        {"level": _levels(layout), "system": layout.systems},
-    )
+    samples: dict[str, Any] = {"images": (images,), "observers": (value[None], people)}
+    samples["both"] = images, people
+    drawn = {name: level_scores(layout, *own).astype(np.float32) for name, own in samples.items()}
+    return layout.dataset({name: (("resample", *BY), values) for name, values in drawn.items()})
 
 
 def _posterior(
@@ -421,9 +398,7 @@ def _posterior(
     per_chain = -(-n_draws // N_CHAINS)
     n = N_CHAINS * per_chain
 
-    def nested(values: NDArray[np.floating]) -> Floats:
-        return by_level(layout, nested_scores(layout, values))
-
+    nested = functools.partial(level_scores, layout)
     if metric.draws == "cells":
         scores = nested(joint_draws(table, n, [metric], seed, images, prior)[metric.name])
     elif metric.draws == "rows":
@@ -436,10 +411,7 @@ def _posterior(
         given |= {} if cluster is None else {"cluster": cluster}
         scores = nested(draw(table, n, metric, seed, **given))
     chained = scores.astype(np.float32).reshape(N_CHAINS, per_chain, *scores.shape[1:])
-    return xr.Dataset(
-        {"score": (("chain", "draw", "level", "system"), chained)},
-        {"level": _levels(layout), "system": layout.systems},
-    )
+    return layout.dataset({"score": (("chain", "draw", *BY), chained)})
 
 
 def _images(trials: Trials, layout: Layout) -> list[int]:
@@ -453,8 +425,8 @@ def _images(trials: Trials, layout: Layout) -> list[int]:
         count[part.name] if part.name in count.index else count[home == part.dataset].mean()
         for part in layout.parts
     ]
-    means = [np.mean([of_part[d] for d in own]) for own in layout.levels.values()]
-    return [*(int(mean) for mean in means), int(sum(means))]
+    means = [float(np.mean([of_part[d] for d in own])) for own in layout.levels.values()]
+    return [int(mean) for mean in (*means, sum(means))]
 
 
 def noise_ceilings(
