@@ -217,12 +217,6 @@ def page_columns(result: Result, frame: pd.DataFrame, _: Sequence[str]) -> list[
     return [name for name in frame if name != "note"]
 
 
-def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
-    """Return the first rows, and the number of rows."""
-    frame = result.summary(intervals=methods)
-    return frame, len(frame), {}
-
-
 def describe(result: Result) -> str:
     """Describe the size of the result in one line."""
     sizes = result.data["posterior"].sizes

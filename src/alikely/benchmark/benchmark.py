@@ -33,6 +33,7 @@ from alikely._base.notes import codes, note, told
 from alikely._base.random import RandomState
 from alikely.benchmark import ranking
 from alikely.benchmark.decomposition import (
+    COMPONENTS,
     ROUNDING,
     joint_covariance,
     largest_difference,
@@ -96,22 +97,17 @@ CLAIMED = 0.8
 LEAST, MOST, STEPS = 0.04, 8.0, 60
 # Deviates beyond this value count as certain.
 CERTAIN = 30.0
-BOTH = (*BY, "system_other")
 type Schema = Mapping[str, Mapping[str, tuple[str, ...] | None]]
 
-OF_LEVELS = (
-    "n_humans", "n_humans_paired", "fewest_humans", "n_images",
-    *CONSENSUS,
-)  # fmt: skip
+OF_LEVELS = ("n_humans", "n_humans_paired", "fewest_humans", "n_images", *CONSENSUS)
 OF_TRIALS: Schema = {
     "estimates": {
         **dict.fromkeys(("estimate", "undefined_entries", *ACCURACIES), BY),
         **dict.fromkeys(OF_LEVELS, ("level",)),
     },
     "decomposition": {
-        **dict.fromkeys(("interval_center", "df_humans"), BY),
-        **dict.fromkeys(("pseudocount_variance", "humans", "shared"), BOTH),
-        "influence": ("system", "image"),
+        **{name: ("level", *dims) for name, dims in COMPONENTS.items()},
+        "influence": COMPONENTS["influence"],
         "image_level": ("image",),
     },
 }

@@ -77,30 +77,19 @@ AT = 0.975
 NOISE = 0.25
 # Differences in memory at a time, about 160 MB.
 CHUNK = 20_000_000
+# Variables of a decomposition and their dimensions.
+COMPONENTS = {
+    "interval_center": ("system",),
+    "influence": ("system", "image"),
+    **dict.fromkeys(("pseudocount_variance", "humans", "shared"), ("system", "system_other")),
+    "df_humans": ("system",),
+}
 
 
-def decomposition(
-    center: Floats,
-    influence: Floats,
-    invented: Floats,
-    people: Floats,
-    shared: Floats,
-    df_humans: Floats,
-    most_df: float = np.inf,
-) -> xr.Dataset:
+def decomposition(*values: Floats, most_df: float = np.inf) -> xr.Dataset:
     """Collect the scores of systems at one level and the components of their variance."""
-    both = ("system", "system_other")
-    return xr.Dataset(
-        {
-            "interval_center": ("system", center),
-            "influence": (("system", "image"), influence),
-            "pseudocount_variance": (both, invented),
-            "humans": (both, people),
-            "shared": (both, shared),
-            "df_humans": ("system", df_humans),
-            "most_df": most_df,
-        }
-    )
+    found = zip(COMPONENTS.items(), values, strict=True)
+    return xr.Dataset({name: (dims, each) for (name, dims), each in found} | {"most_df": most_df})
 
 
 def decompositions(
@@ -110,7 +99,6 @@ def decompositions(
     *,
     human_ids: People,
     item_scope: Items,
-    added: float | None = None,
     overall: bool = True,
     cluster: str | None = None,
 ) -> list[xr.Dataset]:
@@ -139,12 +127,10 @@ def decompositions(
     found = []
     for parts, share in zip(levels, shares, strict=True):
         own = {d: of_part[d] for d in parts}
-        addition = added
-        if addition is None:
-            shown = [image[block.trials] for blocks_ in own.values() for block in blocks_]
-            n_humans = float(np.mean([layout.parts[d].n_humans for d in parts]))
-            addition = added_count(n_distinct_blocks(shown), n_humans)
-        found.append(_level(layout, metric, own, share, person, image, unit, addition))
+        shown = [image[block.trials] for blocks_ in own.values() for block in blocks_]
+        n_humans = float(np.mean([layout.parts[d].n_humans for d in parts]))
+        added = added_count(n_distinct_blocks(shown), n_humans)
+        found.append(_level(layout, metric, own, share, person, image, unit, added))
     return found
 
 
@@ -226,7 +212,8 @@ def _level(
         squares = np.divide(single**2, total, out=np.zeros_like(single), where=total > 0)
         each = np.bincount(unit[met], squares.sum(axis=0)[met])
         most_df = float(most_freedom(each.astype(np.float64)))
-    return decomposition(score, images, invented, people, shared, np.array(df), most_df)
+    parts = score, images, invented, people, shared, np.array(df)
+    return decomposition(*parts, most_df=most_df)
 
 
 def n_distinct_blocks(images: Sequence[NDArray[np.intp]]) -> float:
@@ -476,33 +463,17 @@ def shares_of_ceiling(
     found = spread(parts, every[systems] - (r / c)[:, None] * every[ceiling], generalize_to)
     out["ratio"], out["se"] = r / c, np.sqrt(found["variance"].to_numpy()) / c
     df = found["df"].to_numpy()
-    bounds = np.empty((len(r), 2))
+    bounds = np.full((len(r), 2), np.nan)
+    z2 = stats.t.ppf((1 + ci_prob) / 2, df) ** 2
     for i, s in enumerate(systems):
         (v, both), (_, w) = joint_covariance(parts, generalize_to, [s, ceiling])
-        bounds[i] = fieller_interval(r[i], c, v, w, both, ci_prob, df[i])
+        if np.isfinite([v, w, both]).all():
+            a, b = c**2 - z2[i] * w, r[i] * c - z2[i] * both
+            bounds[i] = fieller_set(a, b, r[i] ** 2 - z2[i] * v)
     bounded = ~np.isinf(bounds).any(axis=1)
     student = student_bounds(r / c, out["se"].to_numpy() ** 2, df, ci_prob)
     out["lower"], out["upper"] = np.where(bounded[:, None], bounds, student).T
     return out.assign(bounded=bounded)
-
-
-def fieller_interval(
-    numerator: float,
-    denominator: float,
-    variance_numerator: float,
-    variance_denominator: float,
-    covariance: float,
-    ci_prob: float = 0.95,
-    df: float = np.inf,
-) -> tuple[float, float]:
-    """Compute the confidence set of a ratio of two normal estimates [F54]_."""
-    if not np.isfinite([variance_numerator, variance_denominator, covariance]).all():
-        return np.nan, np.nan
-    z2 = stats.t.ppf((1 + ci_prob) / 2, df) ** 2
-    a = denominator**2 - z2 * variance_denominator
-    b = numerator * denominator - z2 * covariance
-    c = numerator**2 - z2 * variance_numerator
-    return fieller_set(a, b, c)
 
 
 def fieller_set(a: float, b: float, c: float) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from alikely._base import notes
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
-from alikely._base.frames import ROWS, Columns, groups_of, with_columns
+from alikely._base.frames import Columns, groups_of, with_columns
 from alikely._base.intervals import CiKind, Intervals
 from alikely._base.names import counted, listed, nearest
 from alikely._base.random import RandomState, seed_sequence
@@ -219,12 +219,6 @@ def page_columns(_: Result, frame: pd.DataFrame, __: Sequence[str]) -> list[str]
     """Choose the columns of a summary that a page shows."""
     bounds = [str(name) for name in frame if str(name).endswith(("_lb", "_ub"))]
     return ["contrast", "group", "group_b", "n_pairs", "estimate", *bounds]
-
-
-def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
-    """Return the first rows, and the number of rows."""
-    frame = result.summary(intervals=methods)
-    return frame.head(ROWS), len(frame), {}
 
 
 def describe(result: Result) -> str:

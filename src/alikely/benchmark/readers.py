@@ -23,7 +23,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import known_kind, of_type
-from alikely._base.frames import ROWS, Columns, with_columns
+from alikely._base.frames import Columns, with_columns
 from alikely._base.intervals import Intervals, bound_columns, check_interval, chosen_methods
 from alikely._base.names import counted, listed, nearest
 from alikely._base.notes import note, told
@@ -208,12 +208,6 @@ def method(_: Result, interval: str | None = None) -> str:
 def page_columns(_: Result, __: pd.DataFrame, bounds: Sequence[str]) -> list[str]:
     """Choose the columns of a summary that a page shows."""
     return ["modality", "estimate", *bounds, "se", "n_readers", "n_cases"]
-
-
-def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
-    """Return the first rows, and the number of rows."""
-    frame = result.summary(intervals=methods)
-    return frame.head(ROWS), len(frame), {}
 
 
 def describe(result: Result) -> str:

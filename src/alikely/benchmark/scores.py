@@ -33,7 +33,7 @@ from alikely._base.notes import note
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.benchmark.benchmark import BY, CONSENSUS
-from alikely.benchmark.decomposition import decompositions
+from alikely.benchmark.decomposition import COMPONENTS, decompositions
 from alikely.benchmark.layout import (
     CEILING,
     EXCLUDED,
@@ -357,7 +357,7 @@ def _analytic(
     )
     dims: dict[str, Any] = {"system": layout.systems, "system_other": layout.systems}
     sizes = [parts.sizes["image"] for parts in levels]
-    names = ["interval_center", "pseudocount_variance", "humans", "shared", "df_humans"]
+    names = [name for name in COMPONENTS if name != "influence"]
     group = xr.concat([parts[names] for parts in levels], "level").assign_coords(
         level=list(layout.all_levels), **dims
     )

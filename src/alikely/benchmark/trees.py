@@ -24,7 +24,7 @@ from scipy.cluster import hierarchy
 from scipy.special import comb
 
 from alikely._base.arrays import Floats
-from alikely._base.frames import ROWS, Columns, groups_of, with_columns
+from alikely._base.frames import Columns, groups_of, with_columns
 from alikely._base.intervals import Intervals, bound_names
 from alikely._base.names import counted, listed, number
 from alikely._base.parallel import in_parallel
@@ -219,12 +219,6 @@ def method(_: Result, interval: str | None = None) -> str:
 def page_columns(_: Result, __: pd.DataFrame, ___: Sequence[str]) -> list[str]:
     """Choose the columns of a summary that a page shows."""
     return ["observer", "family", "size", "support"]
-
-
-def preview(tree: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
-    """Return the first rows, and the number of rows."""
-    frame = tree.summary(intervals=methods)
-    return frame.head(ROWS), len(frame), {}
 
 
 def describe(tree: Result) -> str:

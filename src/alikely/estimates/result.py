@@ -17,7 +17,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.files import VERSION, check_tree, read_tree, write_tree
-from alikely._base.frames import As, Columns, Sort, given_as, html_of, known_columns, ordered
+from alikely._base.frames import ROWS, As, Columns, Sort, given_as, html_of, known_columns, ordered
 from alikely._base.intervals import CiKind, Intervals, check_interval
 from alikely._base.names import listed
 from alikely.data.trials import Trials
@@ -69,6 +69,12 @@ def of_kind(result: object, *kinds: str) -> Result:
     wanted = " or ".join(f"{KINDS[name].what} (from {KINDS[name].maker})" for name in kinds)
     got = f"one of {KINDS[result.kind].what}" if isinstance(result, Result) else ""
     raise TypeError(f"expected a Result of {wanted}, got {got or type(result).__name__}")
+
+
+def _first_rows(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
+    """Return the first rows of a summary, and the number of rows."""
+    frame = result.summary(intervals=methods)
+    return frame.head(ROWS), len(frame), {}
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -468,7 +474,8 @@ class Result:
         """Show the first rows in notebooks, with one interval and the notes."""
         prob, kind = self.interval_options(None, None)
         method = self._functions.method(self)
-        first, n_rows, more = self._functions.preview(self, [method] if method else [])
+        preview = getattr(self._functions, "preview", _first_rows)
+        first, n_rows, more = preview(self, [method] if method else [])
         cells, numbers, _ = printed(
             self._page(first, method, prob, kind, **more),
             headings={**HEADINGS, "estimate": self.metric.label},
