@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import arviz as az
 import numpy as np
@@ -95,15 +94,6 @@ def test_a_family_that_shares_is_more_alike(found: al.Result) -> None:
     assert wide["eti95_ub"] > narrow["eti50_ub"]
     draws = found.draws("posterior")
     np.testing.assert_allclose(draws.mean(axis=0), summary["estimate"])
-
-
-def test_a_saved_regression_is_the_same(found: al.Result, tmp_path: Path) -> None:
-    found.save(tmp_path / "regression.nc")
-    again = al.Result.load(tmp_path / "regression.nc")
-    pd.testing.assert_frame_equal(again.summary(), found.summary())
-    assert (repr(again), again.sentence()) == (repr(found), found.sentence())
-    assert "same\\_family" in again.to_latex()
-    assert again.report().failures == ()
 
 
 def test_errors_that_pairs_share_are_summed_by_influence(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,8 +9,6 @@ from scipy import stats
 import alikely as al
 from alikely.benchmark import cohorts
 from alikely.benchmark.cohorts import cohort_check, cohort_draws, cohort_scores, note_on_alike
-from alikely.data.cohorts import cohort_counts
-from alikely.models._priors import prior_texts
 
 
 def observed(accuracy: list[float], n: int = 200, datasets: int = 1, models: int = 1) -> al.Trials:
@@ -28,37 +24,6 @@ def observed(accuracy: list[float], n: int = 200, datasets: int = 1, models: int
 
 
 UNLIKE, ALIKE = [0.5, 0.7, 0.9], [0.7, 0.7, 0.7]
-
-
-class Built(Exception):  # noqa: N818
-    """The model that a fit would sample."""
-
-
-def form(trials: al.Trials, **options: Any) -> str:
-    """Form of the model that is sampled: its variables tell."""
-
-    def nuts(model: Any, *_: Any, **__: Any) -> None:
-        raise Built(model)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("alikely.benchmark.cohorts.nuts", nuts)
-        with pytest.raises(Built) as found:
-            al.fit_cohort(trials, **options)
-    names = found.value.args[0].named_vars
-    return "drawn" if "ability_sd" in names else "alike"
-
-
-@pytest.mark.parametrize("accuracy", [UNLIKE, pytest.param(ALIKE, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("effects", "expected"), [(False, "alike"), ("drawn", "drawn")])
-def test_the_form_is_what_was_asked_for(accuracy: list[float], effects: Any, expected: str) -> None:
-    """Whatever the data and the priors, and so is the default."""
-    trials = observed(accuracy)
-    given = {} if effects == "drawn" else {"human_effects": effects}
-    assert form(trials, **given) == form(trials, human_effects=effects) == expected
-    default = prior_texts(al.models.cohort(cohort_counts(trials)))["level_mean"]
-    assert default == "Normal(0, 1.5)"
-    for prior in ((0, 1.5), (1, 1)):
-        assert form(trials, priors={"level_mean": prior}, **given) == expected
 
 
 def test_a_note_where_cochrans_q_contradicts_the_model() -> None:

@@ -300,10 +300,7 @@ def test_a_label_in_two_data_sets_must_be_said_to_be_one_person_or_two() -> None
     # What a loader has said holds, unless something else is asked for.
     said = Trials(trials.data.assign_attrs(human_ids="per_dataset"))
     assert scored(said).data.attrs["human_ids"] == "per_dataset"
-    assert scored(said.select(condition=None)).data.attrs["human_ids"] == "per_dataset"
     assert scored(said, human_ids="shared").data.attrs["human_ids"] == "shared"
-    one_set = scored(trials.select(dataset="one"))
-    assert one_set.data.attrs["human_ids"] == "shared"
     # An image in both data sets is one image only if that is said.
     shared = level_parts(scored(human_ids="shared", item_scope="label"))
     assert shared.sizes["image"] == 120

@@ -178,6 +178,26 @@ def test_observers_of_whom_nothing_is_defined() -> None:
 
 
 @pytest.mark.slow
+def test_trees_and_regressions_are_results(tmp_path: Path) -> None:
+    board = al.simulate.leaderboard(18, 3, 400, shared=0.6, rng=2)
+    matrix = al.pairwise_matrix(board)
+    family = dict(zip(board.observers, board.data["family"].values.tolist(), strict=True))
+    tree = al.benchmark.families(matrix, 3, n_resamples=20, rng=3)
+    regression = al.benchmark.agreement_regression(matrix, labels=family, n_draws=400, rng=1)
+    for result in (tree, regression):
+        result.save(tmp_path / "r.nc")
+        again = al.Result.load(tmp_path / "r.nc")
+        pd.testing.assert_frame_equal(again.summary(), result.summary())
+        assert (repr(again), again.sentence()) == (repr(result), result.sentence())
+        assert "\\toprule" in again.to_latex()
+        assert again.report().failures == ()
+    with pytest.raises(ValueError, match="no intervals"):
+        tree.summary(intervals=["analytic"])
+    with pytest.raises(ValueError, match="from 1 to 18"):
+        al.benchmark.families(matrix, 0)
+
+
+@pytest.mark.slow
 def test_groups_and_reader_studies_are_results(tmp_path: Path) -> None:
     groups = al.benchmark.group_scores(al.load_example(), "family", n_resamples=0, n_draws=80)
     trials, _ = al.simulate.reader_study(4, 60, rng=1)

@@ -59,22 +59,6 @@ def test_what_is_left_out_is_told() -> None:
     assert "itself" in row["note"]
 
 
-def test_conditions_are_averaged() -> None:
-    trials = al.load_example().select(condition=["noise", "blur"])
-    matrix = al.pairwise_matrix(trials)
-    names = [name for name in trials.observers if name != "human_1"]
-    table = al.benchmark.judge_agreement(
-        matrix, {"human_1": {name: float(k % 4) for k, name in enumerate(names)}}
-    )
-    value = (
-        al.estimates.square_matrix(matrix, "estimate")
-        .mean("condition")
-        .sel(observer="human_1", observer_other=names)
-    )
-    expected = np.corrcoef(value, [k % 4 for k in range(len(names))])[0, 1]
-    assert table["correlation"].item() == pytest.approx(expected)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_candidates", "n_questions", "preference"), [(20, 1_000, 0.0), (40, 1_000, 3.0)]

@@ -100,18 +100,3 @@ def test_the_default_is_the_same_but_for_readings() -> None:
     assert len(found) > 15
     assert {name for name, default in found.items() if default == "drop"} == READINGS
     assert set(found.values()) == {"error", "drop"}
-
-
-@pytest.mark.slow
-def test_readings_have_one_error_consistency(table: pd.DataFrame) -> None:
-    """A reader study and the agreement of the same readings."""
-    trials = al.Trials.from_table(table).select(kind="human")
-    study = al.benchmark.reader_study(trials)
-    alongside = (
-        al.agreement(trials, **FEW).summary().groupby("condition")["error_consistency"].mean()
-    )
-    np.testing.assert_allclose(study.summary()["estimate"], alongside[study.summary()["modality"]])
-    as_errors = al.error_consistency(trials, **FEW).summary()
-    expected = as_errors.groupby("condition")["estimate"].mean()
-    study = al.benchmark.reader_study(trials, no_response="error")
-    np.testing.assert_allclose(study.summary()["estimate"], expected[study.summary()["modality"]])

@@ -103,19 +103,6 @@ def test_all_methods_draw_clusters() -> None:
     assert labels.data.attrs["cluster"] == "template"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"cluster": "item"}, "must be a column that describes items, got 'item'"),
-        ({"cluster": "topic"}, "got 'topic'"),
-    ],
-)
-def test_clusters_that_cannot_be(change: dict[str, object], message: str) -> None:
-    trials = board(np.random.default_rng(4), [5, 5], 0.0)
-    with pytest.raises(ValueError, match=message):
-        al.benchmark_scores(trials, **(LIGHT | change))
-
-
 def test_clusters_of_one_value_few_clusters_and_chosen_items() -> None:
     with pytest.raises(ValueError, match="at least two clusters, and all trials are of"):
         al.benchmark_scores(board(np.random.default_rng(4), [40], 0.0), cluster="template", **LIGHT)

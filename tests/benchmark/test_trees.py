@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.cluster import hierarchy
 from scipy.stats import pointbiserialr
@@ -134,20 +131,6 @@ def test_outliers_are_no_family() -> None:
     )
     assert tree.data.attrs["n_groups"] == 1
     assert (tree.summary()["note"] == "no families: all groups but one have a single member").all()
-
-
-def test_a_saved_tree_is_the_same(tree: al.Result, tmp_path: Path) -> None:
-    tree.save(tmp_path / "tree.nc")
-    again = al.Result.load(tmp_path / "tree.nc")
-    pd.testing.assert_frame_equal(again.summary(), tree.summary())
-    assert (repr(again), again.sentence()) == (repr(tree), tree.sentence())
-    assert again.to_latex().count("family0") == 18
-    assert "3 groups" in repr(again)
-    assert again.report().failures == ()
-    with pytest.raises(ValueError, match="no intervals"):
-        tree.summary(intervals=["analytic"])
-    with pytest.raises(ValueError, match="from 1 to 10"):
-        al.benchmark.families(al.pairwise_matrix(al.load_example(), by=None), 0)
 
 
 def test_agreement_of_groupings_is_that_of_scikit_learn() -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.report.results import score_findings
 
 
 def experiment(n_models: int, n_humans: int = 4, name: str = "net_") -> al.Trials:
@@ -19,10 +17,6 @@ def experiment(n_models: int, n_humans: int = 4, name: str = "net_") -> al.Trial
     names_of = [f"h{i}" for i in range(n_humans)] + [f"{name}{i}" for i in range(n_models)]
     kinds = ["human"] * n_humans + ["model"] * n_models
     return al.Trials.from_correct(right, observers=names_of, kind=kinds)
-
-
-def two(value: float) -> str:
-    return f"{value:.2f}".replace("-0.00", "0.00")
 
 
 def test_who_is_no_human_is_not_called_one() -> None:
@@ -41,22 +35,3 @@ def test_who_is_no_human_is_not_called_one() -> None:
         assert "observers of kind gpt" in text
     with pytest.raises(ValueError, match=r"kinds are gpt, llama.*al\.benchmark\.group_scores"):
         al.benchmark_scores(trials)
-
-
-def test_humans_are_counted_where_models_are() -> None:
-    """Of a mean over data sets: not those of a data set that no model took part in."""
-    met = experiment(2).to_table().assign(dataset="s")
-    alone = experiment(0, n_humans=3).to_table().assign(dataset="t")
-    trials = al.Trials.from_table(pd.concat([met, alone]))
-    scores = al.benchmark_scores(trials, human_ids="per_dataset", n_resamples=0, n_draws=0)
-    text, frame = scores.sentence(), scores.summary().set_index("system")
-    where = "with 4 humans (in s, the only one of 2 data sets with models) ranged"
-    assert where in text
-    assert f"The human-human mean was {two(frame.loc['ceiling', 'estimate'])}," in text
-    assert "; 80 images per condition on average) generalize to" in text
-    assert '"only 4 humans: the interval is approximate" (2 of 2 models)' in text
-    assert "only 3 humans" in frame.loc["human-human", "note"]
-    question, answers = score_findings(scores)
-    assert question == "How similar are the responses of 2 models to 4 humans?"
-    assert where in answers[1]
-    assert "with 3 humans in t" in scores.sentence(level="t")
