@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -86,10 +84,3 @@ def test_map_has_a_point_for_each_condition_in_the_colour_of_its_group() -> None
     assert legend(ax) == ["a", "b"]
     with pytest.raises(ValueError, match="'b:1'"):
         al.papers.plot_condition_map(distances, {"a:1": "a", "a:2": "a"}, perplexity=2)
-
-
-@pytest.mark.slow
-def test_scikit_learn_is_loaded_for_maps_alone() -> None:
-    code = "import sys, alikely.papers.plots; print('sklearn' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"

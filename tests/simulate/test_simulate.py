@@ -37,11 +37,6 @@ def test_cells_have_the_accuracies_and_consistency_asked_for(a: float, b: float,
     assert cells.min() >= 0
 
 
-def test_cells_at_the_bounds() -> None:
-    np.testing.assert_allclose(simulate.cell_probabilities(0.75, 0.75, 1), [0.75, 0, 0, 0.25])
-    np.testing.assert_allclose(simulate.cell_probabilities(0.5, 0.5, -1), [0, 0.5, 0.5, 0])
-
-
 def test_observers_of_a_kind_find_the_same_items_hard() -> None:
     trials = simulate.observers(6, 6, 2000, {"noise": 0.4}, rng=1)
     means, errors = {}, {}

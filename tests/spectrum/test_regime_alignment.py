@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from alikely.data.trials import Trials
 from alikely.inference.intervals import OPEN
 from alikely.metrics import consistency, errors
 from alikely.papers.families import family_ranks
-from alikely.spectrum.alignment import models_of
 from alikely.spectrum.regime_scores import representative_conditions
 
 EC, MA = "error_consistency", "misclassification_agreement"
@@ -213,26 +211,6 @@ def test_standard_errors_are_the_crossed_ones(alignment: xr.Dataset) -> None:
     assert np.median(plain) > 1 - 4 * 0.035
 
 
-def test_a_copy_in_law_of_humans_has_ratio_one() -> None:
-    rng = np.random.default_rng(5)
-    n, k = 2000, 5
-    p = rng.random(k * n)
-    trials = Trials.from_correct(
-        (rng.random((13, k * n)) < p).astype(int),
-        kind=["human"] * 12 + ["model"],
-        condition=np.repeat(list("vwxyz"), n),
-    )
-    found = al.condition_alignment(trials, metrics=EC, n_resamples=300, rng=1)
-    table = al.spectrum.alignment_table(found).dropna(subset="ratio")
-    sd = found["se"].isel(system=0).values[0] / found["estimate"].isel(system=-1).values[0]
-    assert (np.abs(table["ratio"] - 1) < 4 * sd).all()
-    regime = al.spectrum.regime_alignment(
-        found, dict.fromkeys(found["condition"].values, "all")
-    ).iloc[0]
-    assert abs(regime["mean_ratio"] - regime["ratio_of_means"]) < 0.01
-    assert regime["ratio_of_means_eti95_lb"] < 1 < regime["ratio_of_means_eti95_ub"]
-
-
 LABELS = {"d0:x": "near", "d1:x": "near", "d2:x": "far", "d3:x": "far"}
 
 
@@ -391,27 +369,6 @@ def test_a_condition_needs_two_humans() -> None:
     )
     with pytest.raises(ValueError, match=r"'y:y' has fewer; leave it out"):
         al.condition_alignment(apart, metrics=EC)
-
-
-@pytest.fixture(scope="module")
-def real(shared_data: Path) -> xr.Dataset:
-    trials = Trials.read(shared_data / "model_vs_human" / "trials.parquet")
-    return al.condition_alignment(trials, metrics=EC, n_resamples=0)
-
-
-@pytest.mark.slow
-def test_human_figures_of_the_real_data(real: xr.Dataset) -> None:
-    human = real["estimate"].sel(metric=EC, system=HUMANS).groupby("dataset").mean().to_series()
-    assert len(human) == 17
-    assert human.idxmin() == "eidolonIII"
-    assert human.idxmax() == "stylized"
-    assert human.loc[["eidolonIII", "stylized"]].round(3).tolist() == [0.293, 0.501]
-    assert real.sizes["condition"] == 78
-    assert len(models_of(real)) == 22
-    no_model = real["estimate"].sel(metric=EC).isnull().all("system")
-    assert not no_model.any()
-    without = np.isnan(real["estimate"].sel(metric=EC).isel(system=slice(-1))).all("system")
-    assert set(real["dataset"].values[without.values]) == {"cue-conflict", "edge", "silhouette"}
 
 
 def test_mean_of_metrics_is_the_ratio_of_means_by_condition(alignment: xr.Dataset) -> None:

