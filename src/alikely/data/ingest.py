@@ -58,6 +58,8 @@ class Source:
         # What means missing in it and how often, and a label such as 1.0 that was read as 1.
         self.lost: dict[str, dict[str, int]] = {}
         self.whole: dict[str, str] = {}
+        # Columns that are in none of the tables.
+        self.added: dict[str, Column] = {}
 
     @property
     def of_files(self) -> bool:
@@ -76,7 +78,7 @@ class Source:
 
     def has(self, name: str) -> bool:
         """Whether every table has the column; raises an error if only some do."""
-        present = [name in frame.columns for frame in self._frames]
+        present = [name in frame.columns or name in self.added for frame in self._frames]
         if any(present) and not all(present):
             has, lacks = self._name(present.index(True)), present.index(False)
             raise ValueError(
@@ -118,6 +120,9 @@ class Source:
     def read(self, name: str, complete: bool = True, keep: Collection[str] = ()) -> Column:
         """Read one column of all tables; texts in `keep` are labels even if they mean missing."""
         self.require(name)
+        if name in self.added:
+            self.family[name] = "text"
+            return self.added[name]
         known: dict[str, int] = {}
         parts = []
         family = "null"

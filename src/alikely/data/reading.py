@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,15 @@ from alikely._base.checks import one_of
 from alikely._base.names import listed, nearest
 from alikely.data.columns import MEANING, NOTES, ROLES, table_aligned
 from alikely.data.files import KNOWN, File, Paths, find_files, read_file, read_table
-from alikely.data.ingest import ParquetTable, frame_of, item_column, open_table, open_tables
+from alikely.data.ingest import (
+    Column,
+    ParquetTable,
+    Source,
+    frame_of,
+    item_column,
+    open_table,
+    open_tables,
+)  # fmt: skip
 from alikely.data.matching import matched
 from alikely.data.probabilities import with_probabilities
 from alikely.data.readers import Log, Reader, readers
@@ -69,10 +77,8 @@ def read_trials(
         )
     log = Log(columns, names, of_files)
     if reader is None:
-        # Tables that are neither reshaped nor joined are not loaded.
-        _read_tables(
-            log, files, notes, open_table if wide is False and truths is None else read_table
-        )
+        # Tables that are not reshaped are not loaded.
+        _read_tables(log, files, notes, open_table if wide is False else read_table)
     else:
         _read_log(log, reader, files, wide)
         wide = False
@@ -134,25 +140,26 @@ def _aligned(
         columns, wide = {**columns, **roles}, False
         if truths is None:
             columns.pop("truth")
+    item = columns.get("item", "item")
+    if wide is not False:
+        tables, names, columns, told = _long(
+            tables, columns, None if wide is True else wide, names, truths is not None
+        )
+        notes += told
+    source = open_tables(tables, names=names, missing=missing)
     if truths is not None:
-        tables = [*truths.joined(tables, columns.get("item", "item"), names, missing)]
         columns = {**columns, "truth": "truth"}
+        truths.put(source, columns.get("item", "item"), item)
         notes.append(f"true classes are those of {truths.name}")
-    if wide is False:
-        source = open_tables(tables, names=names, missing=missing)
-        return _noted(table_aligned(source, columns), notes)
-    observers = None if wide is True else wide
-    tables, names, columns, notes = _long(tables, columns, observers, names)
     try:
-        data = table_aligned(open_tables(tables, names=names, missing=missing), columns)
+        return _noted(table_aligned(source, columns), notes)
     except ValueError as error:
-        if "column 'correct'" not in str(error):
+        if wide is False or "column 'correct'" not in str(error):
             raise
         raise ValueError(
             f"{error}: without a column 'truth' responses must be 0 or 1; name the column of true "
             "classes by truth=, and the columns of observers by observers=[...]"
         ) from None
-    return _noted(data, notes)
 
 
 def _tables(path: Any) -> list[Any] | None:
@@ -281,6 +288,7 @@ def _long(
     columns: Mapping[str, Any],
     observers: Sequence[str] | None,
     names: Sequence[str] | None,
+    judged: bool,
 ) -> tuple[list[Any], list[str], dict[str, Any], list[str]]:
     """Long tables of the observers' columns, with their sources, other options and notes."""
     roles = {role: columns.get(role, role) for role in ("truth", *TRIAL_ROLES)}
@@ -311,7 +319,8 @@ def _long(
         people = _observers(frame.columns, observers, set(of.values()))
         found |= dict.fromkeys(people)
         shared = [nw.col(column).alias(role) for role, column in of.items()]
-        answer = "response" if "truth" in of or _readings(frame, people) else "correct"
+        answered = judged or "truth" in of or _readings(frame, people)
+        answer = "response" if answered else "correct"
         made += _molten(frame, people, "observer", *shared, value=answer)
         places += [f"column {name}" + (f" of {names[number]}" if names else "") for name in people]
     if observers is None:
@@ -410,25 +419,19 @@ class _Truths(NamedTuple):
                 )
         return truths
 
-    def joined(
-        self, tables: Sequence[Any], item: str, names: Any, missing: Collection[str]
-    ) -> Iterator[Any]:
-        """Tables with a further column of truths."""
-        truths: dict[str, str] = {}
-        for table in tables:
-            source = open_tables([table], names=names and ["the file"], missing=missing)
-            column = item_column(item, source.columns)
-            truths = truths or self.of_items(column)
-            items = source.read(column)
-            if lacking := [name for name in items.labels if name not in truths]:
-                raise ValueError(
-                    f"{len(lacking)} of {len(items.labels)} items have no truth in {self.name}, "
-                    f"such as {lacking[0]!r}; add them, or rename items"
-                    f"{nearest(lacking[0], truths)}"
-                )
-            frame, values = frame_of(table), [truths[name] for name in items.texts()]
-            truth = nw.new_series("truth", values, nw.String, backend=frame.implementation)
-            yield frame.with_columns(truth).to_native()
+    def put(self, source: Source, item: str, named: str) -> None:
+        """Add a column of truths to tables, whose items had this name."""
+        column = item_column(item, source.columns)
+        truths, (codes, items) = self.of_items(named), source.read(column)
+        if lacking := [name for name in items if name not in truths]:
+            raise ValueError(
+                f"{len(lacking)} of {len(items)} items have no truth in {self.name}, such as "
+                f"{lacking[0]!r}; add them, or rename items{nearest(lacking[0], truths)}"
+            )
+        known = {text: i for i, text in enumerate(dict.fromkeys(truths[name] for name in items))}
+        source.added["truth"] = Column(
+            np.array([known[truths[name]] for name in items], np.int64)[codes], [*known]
+        )
 
 
 def _truths(columns: dict[str, Any], sep: str | None, encoding: str | None) -> _Truths | None:
