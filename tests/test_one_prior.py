@@ -256,10 +256,7 @@ MODEL = {"copy_probability": (1, 1)}
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: result(BETAS, n_draws=0),
-            "no effect with n_draws=0",
-        ),
+        (lambda: result(BETAS, n_draws=0), "no effect with n_draws=0"),
         (
             lambda: al.pairwise_matrix(NOISE, intervals=[], prior=STRONG),
             "this matrix of .* has none",

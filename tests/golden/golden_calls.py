@@ -420,9 +420,7 @@ def repeats(rng: int) -> pd.DataFrame:
     observers, pairs = al.estimates.response_noise(data.repeated(), "human-human")
     result = nulls(al.error_consistency, data.repeated(), n_null=0, rng=rng, **BARE)
     return stacked(
-        observers=observers,
-        pairs=pairs,
-        plan=al.planning.plan_repeats(result, 1, [1, 2, 5]),
+        observers=observers, pairs=pairs, plan=al.planning.plan_repeats(result, 1, [1, 2, 5])
     )
 
 

@@ -26,10 +26,7 @@ def on_disk_or_chunked(values: Any) -> NDArray[Any]:
 
 
 def within(
-    values: ArrayLike,
-    low: ArrayLike = 0.0,
-    high: ArrayLike = 1.0,
-    slack: ArrayLike | None = None,
+    values: ArrayLike, low: ArrayLike = 0.0, high: ArrayLike = 1.0, slack: ArrayLike | None = None
 ) -> NDArray[Any]:
     """Bring values back into their range where only rounding carried them out of it."""
     array = np.asarray(values)

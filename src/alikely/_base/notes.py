@@ -206,9 +206,7 @@ NOTES = {
         "Check that both observers have the same item labels",
     ),
     "no-ratings": Note(
-        "No ratings by {who}",
-        "a rater has no ratings in a condition",
-        "Exclude the rater",
+        "No ratings by {who}", "a rater has no ratings in a condition", "Exclude the rater"
     ),
     "one-class": Note(
         "Only one class is used by {who}",

@@ -316,13 +316,7 @@ OUT = "The csv file of the plan; a plot is written next to it"
 
 
 @subcommand(al.planning.choose_images, out=OUT, one_file=True)
-def choose(
-    o: Options,
-    *,
-    n: int,
-    target: list[str] | None = None,
-    models: str = "model",
-) -> None:
+def choose(o: Options, *, n: int, target: list[str] | None = None, models: str = "model") -> None:
     """Choose the images that are most informative about the consistency of models with humans.
 
     FILE has the responses of models to all images, as for alikely compare. After humans have

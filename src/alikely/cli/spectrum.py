@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,11 +101,9 @@ def _align(
     o.table("alignment", table)
     o.table("models", frame)
     o.plot("models", lambda: al.plot_regimes(frame))
-    from alikely.plots.spectrum import can_be_drawn
-
-    if can_be_drawn(table, metrics[0].name):
-        metric = metrics[0].name
-        o.plot("distortions", lambda: al.plot_alignment(table, metric=metric))
+    # Without a defined value, or with too many data sets, there is no plot.
+    with contextlib.suppress(ValueError):
+        o.plot("distortions", lambda: al.plot_alignment(table, metric=metrics[0].name))
 
 
 def _by_dataset(text: str) -> dict[str, list[str]]:

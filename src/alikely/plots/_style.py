@@ -29,8 +29,9 @@ from matplotlib.colors import ListedColormap, to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation, Text
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox, BboxBase, ScaledTranslation
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
@@ -61,6 +62,8 @@ LETTER = 0.56 * POINTS / 72
 MOST_FOR_NAMES, FEW_LETTERS, PAIR = 0.4, 16, " x "
 # Maximum number of letters of names on both sides of a map.
 MOST_LETTERS = 24
+# Distance of a legend below its axes, in points.
+BELOW = 34
 # Maximum number of letters of a legend entry in one column.
 MOST_IN_KEY = 50
 # The style sheet, which users can apply, too: plt.style.use("alikely.plots.alikely").
@@ -82,26 +85,19 @@ class PlotFigure(Figure):
             super().savefig(fname, transparent=transparent, **kwargs)
 
 
-# Types that plots accept, by name, and how to make them.
-DRAWN = {
-    "Result": "make one with al.compare or a similar function",
-    "DataFrame": "see the docstring for the functions that return this table",
-    "Dataset": "make one with al.difficulty_spectrum",
-    "DataArray": "see the docstring for the function that returns this array",
-    "DataTree": "use the tree of a fitted model",
-    "None": "leave it out",
-}
+# Types of data that plots check, by name.
+CHECKED = {"Result", "DataFrame", "Dataset", "DataArray", "DataTree", "None"}
 
 
 def _refuse_others(first: inspect.Parameter, given: Any) -> None:
     """Raise `TypeError` if the first argument does not match its annotation."""
     kinds = [part.strip().rsplit(".", 1)[-1] for part in str(first.annotation).split("|")]
     own = {"None"} if given is None else {kind.__name__ for kind in type(given).__mro__}
-    if given is inspect.Parameter.empty or own & set(kinds) or not set(kinds) <= set(DRAWN):
-        return
-    raise TypeError(
-        f"{first.name} must be a {kinds[0]}, got {type(given).__name__}; {DRAWN[kinds[0]]}"
-    )
+    if given is not inspect.Parameter.empty and set(kinds) <= CHECKED and not own & set(kinds):
+        raise TypeError(
+            f"{first.name} must be a {kinds[0]}, got {type(given).__name__}; the docstring names "
+            "the functions that return one"
+        )
 
 
 def styled[**P, T](draw: Callable[P, T]) -> Callable[P, T]:
@@ -283,25 +279,23 @@ def legend(
     *,
     at: Literal["right", "above", "below"] = "right",
     side: Literal["left", "center", "right"] = "right",
-    drop: float = 34,
     **look: Any,
 ) -> None:
-    """Add a legend outside the axes, `drop` points below them; in one column below all axes."""
+    """Add a legend outside the axes; in one column below all axes."""
     shown = ax.get_legend_handles_labels()[0] if handles is None else list(handles)
     if not shown:
         return
     figure = figure_of(ax)
     if not (in_column() and isinstance(figure, PlotFigure)):
         x = {"left": 0.0, "center": 0.5, "right": 1.0}[side]
-        if at == "right":
-            look |= {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "alignment": "left"}
-        elif at == "above":
-            look |= {"loc": f"lower {side}", "bbox_to_anchor": (x, 1.0)}
-        else:
-            under = ScaledTranslation(0, -drop / 72, figure.dpi_scale_trans)
-            look |= {"loc": f"upper {side}", "bbox_to_anchor": (x, 0.0)}
-            look["bbox_transform"] = ax.transAxes + under
-        ax.legend(handles=shown, title=title, **look)
+        under = ScaledTranslation(0, -BELOW / 72, figure.dpi_scale_trans)
+        places: dict[str, dict[str, Any]] = {
+            "right": {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "alignment": "left"},
+            "above": {"loc": f"lower {side}", "bbox_to_anchor": (x, 1.0)},
+            "below": {"loc": f"upper {side}", "bbox_to_anchor": (x, 0.0),
+                      "bbox_transform": ax.transAxes + under},
+        }  # fmt: skip
+        ax.legend(handles=shown, title=title, **places[at] | look)
         return
     # One legend for all panels, drawn when all are complete.
     known, old_title = figure.key
@@ -313,12 +307,11 @@ def _legend_below(figure: PlotFigure) -> None:
     given, title = figure.key
     figure.key = (), None
     # Entries of several panels are shown once.
-    known = {str(handle.get_label()): handle for handle in reversed(given)}
-    labels = list(dict.fromkeys(str(handle.get_label()) for handle in given))
-    if not labels:
+    known = {str(handle.get_label()): handle for handle in given}
+    if not known:
         return
-    short = told_apart([label for label in labels if "\n" not in label], MOST_IN_KEY)
-    texts = [short.get(label, label) for label in labels]
+    short = told_apart([label for label in known if "\n" not in label], MOST_IN_KEY)
+    texts = [short.get(label, label) for label in known]
     longest = max(len(line) for text in texts for line in text.split("\n"))
     columns = max(1, min(3, len(texts), int(COLUMN_WIDTH / ((longest + 6) * LETTER))))
     # Entries under a heading stay in one column.
@@ -327,7 +320,7 @@ def _legend_below(figure: PlotFigure) -> None:
     height = sum(max(lines[k : k + columns]) for k in range(0, len(lines), columns))
     height += len(title.split("\n")) if title else 0
     figure.legend(
-        handles=[known[label] for label in labels], labels=texts, title=title, ncols=columns,
+        handles=list(known.values()), labels=texts, title=title, ncols=columns,
         loc="outside lower center", alignment="left", columnspacing=1.0, handlelength=1.5,
     )  # fmt: skip
     figure.set_figheight(figure.get_figheight() + 0.1 + 0.165 * height)
@@ -353,6 +346,24 @@ def diverging(values: NDArray[Any]) -> dict[str, Any]:
         low, high = -limit, limit
     used = np.linspace(0.5 + 0.5 * low / limit, 0.5 + 0.5 * high / limit, 256)
     return {"cmap": ListedColormap(mpl.colormaps["RdBu_r"](used)), "vmin": low, "vmax": high}
+
+
+def rows_with_intervals(
+    ax: Axes, rows: Any, center: Any, lower: Any, upper: Any, color: Any, **dot: Any
+) -> None:
+    """Draw a dot with its interval in each row."""
+    width = dot.pop("linewidth", 2)
+    ax.hlines(rows, lower, upper, color=color, linewidth=width)
+    ax.plot(center, rows, "o", color=color, **{"markersize": 5} | dot)
+
+
+def heat_map(
+    ax: Axes, values: ArrayLike, names: Sequence[str], label: str, size: float = 8.0, **scale: Any
+) -> None:
+    """Draw a square map with names of rows and columns, and a color bar."""
+    image = ax.imshow(values, **scale)
+    name_both_sides(ax, names, size)
+    color_key(ax, image, label, shrink=0.75)
 
 
 def name_both_sides(ax: Axes, names: Sequence[str], size: float = 8.0) -> None:
@@ -475,8 +486,7 @@ def check_table(
     frame: pd.DataFrame | xr.Dataset, columns: Iterable[str], way_out: str, name: str = "frame"
 ) -> None:
     """Raise `ValueError` for a table without rows, without a column, or with invalid estimates."""
-    lacking = [name for name in columns if name not in frame]
-    if lacking:
+    if lacking := [column for column in columns if column not in frame]:
         raise ValueError(
             f"{name} lacks the column {lacking[0]!r} ({len(lacking)} in all); {way_out}"
         )
@@ -486,10 +496,10 @@ def check_table(
         raise ValueError(f"frame is empty: expected one row per entry; {way_out}")
     if (twice := frame.columns.duplicated()).any():
         raise ValueError(f"frame has column {frame.columns[twice][0]!r} twice; {way_out}")
-    try:
-        frame.reindex(columns=["estimate"]).astype(float)
-    except (TypeError, ValueError):
-        raise ValueError(f"column 'estimate' must contain numbers; {way_out}") from None
+    if "estimate" in frame and pd.to_numeric(frame["estimate"], "coerce").isna().gt(
+        frame["estimate"].isna()
+    ).any():  # fmt: skip
+        raise ValueError(f"column 'estimate' must contain numbers; {way_out}")
 
 
 # Most difficult first, as in alikely.models._mixtures.regime_names.
@@ -515,15 +525,14 @@ FAR = [
 NEAR = 14
 
 
-def bounds_of(frame: pd.DataFrame, start: str, way_out: str) -> list[str]:
-    """Columns of the lower and upper bound with this prefix; `ValueError` if there are not two."""
-    start = start and f"{start}_"
-    pattern = re.compile(rf"{start}(eti|hdi)[\d.]+_(lb|ub)$")
+def bounds_of(frame: pd.DataFrame, way_out: str) -> list[str]:
+    """Columns of the lower and upper bound of the bootstrap; `ValueError` if there are not two."""
+    pattern = re.compile(r"bootstrap_(eti|hdi)[\d.]+_(lb|ub)$")
     bounds = sorted(str(c) for c in frame if pattern.match(str(c)))
     if [name[-3:] for name in bounds] != ["_lb", "_ub"]:
         raise ValueError(
-            f"frame needs one lower and one upper bound such as {start}eti95_lb and "
-            f"{start}eti95_ub, got {', '.join(bounds) or 'none'}; {way_out}"
+            "frame needs one lower and one upper bound such as bootstrap_eti95_lb and "
+            f"bootstrap_eti95_ub, got {', '.join(bounds) or 'none'}; {way_out}"
         )
     return bounds
 
@@ -537,19 +546,15 @@ def regime_order(names: Iterable[str]) -> list[str]:
     unique = list(dict.fromkeys(names))
     if not are_regimes(unique):
         return unique
-    rank = {name: NAMED.index(name) if name in NAMED else int(name.split()[1]) for name in unique}
-    return sorted(unique, key=lambda name: rank[name])
+    return sorted(unique, key=lambda n: NAMED.index(n) if n in NAMED else int(n.split()[1]))
 
 
 def regime_colors(names: Sequence[str]) -> dict[str, str]:
     """Color of each regime, darker if more difficult, so that regimes differ in grey, too."""
-    palette = mpl.colormaps["viridis"]
-    at: list[float] = np.linspace(0, 0.82, max(len(names), 2)).tolist()
     # A table may contain only some of the four regimes: each keeps its color.
-    if set(names) <= set(NAMED):
-        four: list[float] = np.linspace(0, 0.82, 4).tolist()
-        at = [four[NAMED.index(name)] for name in names]
-    return {name: to_hex(palette(x)) for name, x in zip(names, at, strict=False)}
+    known = NAMED if set(names) <= set(NAMED) else tuple(names)
+    shades = mpl.colormaps["viridis"](np.linspace(0, 0.82, max(len(known), 2)))
+    return {name: to_hex(shades[known.index(name)]) for name in names}
 
 
 def group_styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -562,8 +567,8 @@ def group_styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 def blend(color: str, opacity: float) -> tuple[float, float, float]:
     """A color with this opacity on white."""
-    red, green, blue = (1 - opacity * (1 - part) for part in to_rgb(color))
-    return red, green, blue
+    red, green, blue = 1 - opacity * (1 - np.array(to_rgb(color)))
+    return float(red), float(green), float(blue)
 
 
 def shade_regimes(
@@ -571,9 +576,7 @@ def shade_regimes(
 ) -> list[Annotation]:
     """Shade the range of each regime on the x axis, with its name on top."""
     names = []
-    for left, right, name in spans:
-        if left == right:
-            continue
+    for left, right, name in (span for span in spans if span[0] != span[1]):
         ax.axvspan(left, right, color=blend(colors[name], 0.13), linewidth=0, zorder=0)
         ax.axvline(left, color="white", linewidth=1.5, zorder=0.5)
         names.append(
@@ -651,6 +654,41 @@ def name_ends(ax: Axes, x: float, ends: list[tuple[float, str, bool, str]]) -> N
             weight="bold" if first else "normal", annotation_clip=False, color=color,
             arrowprops=tie if abs(place - rank) > step / 4 else None,
         )  # fmt: skip
+
+
+def draw_ranks(
+    ax: Axes,
+    x: Floats,
+    ranks: Sequence[Floats],
+    labels: Sequence[str],
+    lines: Sequence[Any],
+    aside: ArrayLike = 0.0,
+    ink: str | None = None,
+) -> None:
+    """Draw a line of ranks for each system, rank 1 at the top, with their sets and names.
+
+    `x` and each of `ranks` (rank, lower, upper) have the shape (system, column). A line is the name
+    of a system or "", its color, whether it is emphasized, its width, and whether its sets are
+    drawn. Sets are moved aside by `aside`; names have the color `ink`, or that of their line.
+    """
+    at = x + np.reshape(aside, (-1, 1))
+    rank, lower, upper = ranks
+    last = int(np.flatnonzero(np.isfinite(rank).any(axis=0))[-1])
+    ends: list[tuple[float, str, bool, Any]] = []
+    for k, (name, color, strong, width, sets) in enumerate(lines):
+        look: dict[str, Any] = {"color": color, "zorder": 2 + strong}
+        if sets:
+            ax.vlines(at[k], lower[k] - 0.2, upper[k] + 0.2, alpha=0.3, linewidth=2.2, **look)
+        ax.plot(x[k], rank[k], linewidth=width, marker="o", markersize=3.2, **look)
+        if name and np.isfinite(rank[k, last]):
+            named = ink or (color if strong else "0.35")
+            ends.append((float(rank[k, last]), name, strong and ink is not None, named))
+    ax.set_ylim(len(rank) + 0.7, 0.3)
+    ax.set_xticks(range(len(labels)), labels)
+    ax.set_xlim(-0.45, len(labels) - 0.55)
+    ax.tick_params(axis="x", length=0)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    name_ends(ax, last + 0.35, ends)
 
 
 def violin(ax: Axes, values: Floats, row: float, half: float = 0.42) -> bool:

@@ -31,24 +31,26 @@ from alikely.estimates.methods import bounds_of
 from alikely.estimates.result import Result, of_kind
 from alikely.metrics import get_metric
 from alikely.plots._style import (
-    METHODS,
+    COLORS,
     axes_or_new,
     check_table,
     color_key,
     draw_kind,
+    draw_ranks,
     group_styles,
+    heat_map,
     in_column,
     legend,
-    name_both_sides,
-    name_ends,
     name_rows,
     rows_shown,
+    rows_with_intervals,
 )
 
 # Label of the green line, for benchmarks of trials and for scores of pairs.
 CEILINGS = {CEILING: "human ceiling", HUMANS: "human-human consistency"}
-# What the probability generalizes to.
-NEW_IMAGES, NEW_TRIALS = "new images, the same humans", "new images, the same observers"
+# What intervals and probabilities generalize to.
+NEW = {"images": "new images", "observers": "new humans", "both": "new images and humans"}
+UNIT: dict[str, Any] = {"cmap": "PuOr", "vmin": 0, "vmax": 1}
 # Maximum number of models with full-size cells, cell size and minimum size in inches.
 ROOMY, CELL, LEAST = 40, 0.3, 0.11
 
@@ -138,20 +140,17 @@ def _scores(
     # If no method is valid, points have no intervals.
     lower, upper = bounds_of(chosen, kind, prob) if chosen else (middle, middle)
     models = frame.loc[[m for m in model_names(scores) if m in frame.index]].sort_values(middle)
-    ax, models, position = _best_rows(ax, models, top, (6.5, 1.4))
-    color = METHODS["posterior"]
-    ax.hlines(position, models[lower], models[upper], color=color, linewidth=2)
-    ax.plot(models[middle], position, "o", color=color, markersize=5)
+    ax, models, rows = _best_rows(ax, models, top, (6.5, 1.4))
+    rows_with_intervals(ax, rows, models[middle], models[lower], models[upper], COLORS[0])
     human = HUMANS if drawn else CEILING
     if human in frame.index:
         ceiling = frame.loc[human]
         band = f" (band: its {percent(prob)} interval)" if chosen else ""
-        ax.axvspan(ceiling[lower], ceiling[upper], color="#009E73", alpha=0.2, linewidth=0)
-        line = ax.axvline(ceiling[middle], color="#009E73", label=f"{CEILINGS[human]}{band}")
+        ax.axvspan(ceiling[lower], ceiling[upper], color=COLORS[2], alpha=0.2, linewidth=0)
+        line = ax.axvline(ceiling[middle], color=COLORS[2], label=f"{CEILINGS[human]}{band}")
         legend(ax, [line], at="above")
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
-    what = {"images": "new images", "observers": "new humans", "both": "new images and humans"}
-    told = f"with {scores.data.attrs['reference']}" if drawn else f"with humans ({what[target]})"
+    told = f"with {scores.data.attrs['reference']}" if drawn else f"with humans ({NEW[target]})"
     freed = ", noise-corrected" if drawn and scores.metric.counts == "margins" else ""
     ax.set_xlabel(f"mean {scores.metric.label}\n{told}{freed}")
     return ax
@@ -178,16 +177,14 @@ def _ranks(
 ) -> Axes:
     """Ranks with their simultaneous confidence sets."""
     table = ranks(scores, generalize_to, rng=rng).iloc[::-1].set_index("system")
-    ax, table, position = _best_rows(ax, table, top, (5.5, 1.2))
-    tied = table["tied_with_top"].to_numpy()
-    for mask, color, label in (
-        (tied, "#0072B2", "not significantly below the highest"),
-        (~tied, "#999999", "significantly below the highest"),
-    ):
-        if mask.any():
-            ends = table["rank_lb"][mask], table["rank_ub"][mask]
-            ax.hlines(position[mask], *ends, color=color, linewidth=4)
-            ax.plot(table["rank"][mask], position[mask], "o", color=color, label=label)
+    ax, table, rows = _best_rows(ax, table, top, (5.5, 1.2))
+    table = table.assign(row=rows)
+    labels = {True: ("not significantly below the highest", COLORS[0]),
+              False: ("significantly below the highest", COLORS[7])}  # fmt: skip
+    for tied, own in table[::-1].groupby("tied_with_top", sort=False):
+        label, color = labels[bool(tied)]
+        ends = own["rank"], own["rank_lb"], own["rank_ub"]
+        rows_with_intervals(ax, own["row"], *ends, color, linewidth=4, markersize=6, label=label)
     ax.set_xlabel("rank")
     ax.set_xlim(0.5, max(len(table), float(table["rank_ub"].max())) + 0.5)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -196,30 +193,25 @@ def _ranks(
 
 
 def _prob_greater(
-    scores: Result,
-    level: str = OVERALL,
-    *,
-    top: int | None = None,
-    ax: Axes | None = None,
+    scores: Result, level: str = OVERALL, *, top: int | None = None, ax: Axes | None = None
 ) -> Axes:
     """Posterior probability that the row is above the column."""
     systems, estimate = system_names(scores), level_scores(scores, level)
     models = set(model_names(scores))
     present = [i for i, name in enumerate(systems) if name in models and np.isfinite(estimate[i])]
-    if top is not None and top < 1:
-        raise ValueError(f"top must be at least 1, got {top}")
-    order = sorted(present, key=lambda i: -estimate[i])[:top]
+    # A map is as wide as high: the limit of rows of a page is not its limit.
+    n, _ = rows_shown(len(present), min(top or len(present), len(present)), 0.0)
+    order = sorted(present, key=lambda i: -estimate[i])[:n]
     draws = level_draws(scores, "posterior", level=level)[:, order]
-    n = len(order)
     cell = max(CELL * min(1, ROOMY / n), LEAST)
     ax = axes_or_new(ax, (max(2.2 + cell * n, 4.0), max(1.9 + cell * n, 3.2)))
-    image = ax.imshow(ranking.probability_greater(draws), cmap="PuOr", vmin=0, vmax=1)
-    name_both_sides(ax, [systems[i] for i in order], min(8.0, 60 * cell))
-    told = NEW_IMAGES if is_analytic(scores) else NEW_TRIALS
+    told = NEW["images"] + (", the same humans" if is_analytic(scores) else ", the same observers")
     ax.set_title(told if level == OVERALL else f"{level}, {told}")
     if n < len(present):
         ax.set_ylabel(f"first {n} of {len(present)} models")
-    color_key(ax, image, "P(row above column)", shrink=0.8)
+    greater = ranking.probability_greater(draws)
+    names = [systems[i] for i in order]
+    heat_map(ax, greater, names, "P(row above column)", min(8.0, 60 * cell), **UNIT)
     return ax
 
 
@@ -240,8 +232,8 @@ def plot_robustness(
 
     Each kind plots one of the tables below; its arguments are in parentheses:
 
-    - ``"correlations"``: correlations of scores between data sets. Correlations whose interval
-      includes 0 are pale, or marked with a dot in one-column figures with more than 8 data sets
+    - ``"correlations"``: correlations of scores between data sets. Correlations are bold if their
+      interval excludes 0. In one-column figures with more than 8 data sets, dots mark the others
     - ``"rank_by_metric"``: rank of each model by each metric, colored by accuracy. Models whose
       rank depends on the metric are bold and have simultaneous rank sets
     - ``"sensitivity"``: score of each model across analysis choices, for the first metric (`top`)
@@ -284,7 +276,7 @@ def plot_robustness(
 
 
 def _correlations(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Correlations between data sets; pale, or with a dot, if the interval includes 0."""
+    """Correlations between data sets; bold, or without a dot, if the interval excludes 0."""
     names = list(dict.fromkeys([*table["level"], *table["other"]]))
     matrix = np.full((len(names), len(names)), np.nan)
     lower, upper = (
@@ -303,14 +295,11 @@ def _correlations(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         text = "n/a" if np.isnan(value) else f"{value:.2f}"
         text = text if figures else "\u2022" * open_sign
         look: dict[str, Any] = {"color": "white" if bounded and abs(value) > 0.6 else "black"}
-        look |= {"alpha": 0.4 if open_sign and figures else 1.0, "ha": "center", "va": "center"}
+        look |= {"weight": "normal" if open_sign else "bold", "ha": "center", "va": "center"}
         for x, y in ((i, j), (j, i)):
             ax.text(x, y, text, fontsize=6, **look)
-    image = ax.imshow(matrix, cmap="PuOr", vmin=-1, vmax=1)
-    name_both_sides(ax, names)
-    label = "Spearman correlation of scores"
-    label += "" if figures else "\n(dot: interval includes 0)"
-    color_key(ax, image, label, shrink=0.8)
+    label = "Spearman correlation of scores" + "\n(dot: interval includes 0)" * (not figures)
+    heat_map(ax, matrix, names, label, cmap="PuOr", vmin=-1, vmax=1)
     return ax
 
 
@@ -319,15 +308,14 @@ def _sensitivity(table: pd.DataFrame, *, top: int | None = None, ax: Axes | None
     metric = table["metric"].iloc[0]
     models = table[table["rank"].notna() & (table["metric"] == metric)]
     first = models.groupby("system", sort=False)[["score"]].first().sort_values("score")
-    ax, first, position = _best_rows(ax, first, top, (6.5, 1.4))
-    places = pd.Series(position, first.index)
+    ax, first, rows = _best_rows(ax, first, top, (6.5, 1.4))
     models = models[models["system"].isin(first.index)]
     groups = models.groupby(["conditions", "grouping"], sort=False)
     styles = group_styles([f"{label[0]} conditions, {label[1]}" for label, _ in groups])
     for (label, (color, marker)), (_, part) in zip(styles.items(), groups, strict=True):
-        ax.plot(part["score"], part["system"].map(places), marker, color=color, markersize=4,
-                alpha=0.7, label=label)  # fmt: skip
-    ax.plot(first["score"], position, "|", color="black", markersize=12, label="analysis as run")
+        at = part["system"].map(pd.Series(rows, first.index))
+        ax.plot(part["score"], at, marker, color=color, markersize=4, alpha=0.7, label=label)
+    ax.plot(first["score"], rows, "|", color="black", markersize=12, label="analysis as run")
     ax.set_xlabel(f"mean {get_metric(metric).label} with humans")
     legend(ax, at="above", ncols=2, fontsize=7)
     return ax
@@ -337,34 +325,25 @@ def _rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Ranks by each metric, bold where they depend on it; colors are accuracies."""
     needed = ("metric", "system", "rank", "rank_lb", "rank_ub", "accuracy", "note")
     check_table(table, needed, "make it with alikely.benchmark.rank_by_metric")
-    metrics = list(dict.fromkeys(table["metric"]))
-    n = table["system"].nunique()
-    ax = axes_or_new(ax, (2.6 + 1.5 * len(metrics), min(2.6 + 0.18 * n, 9.0)), tall=True)
-    accuracy = table.groupby("system")["accuracy"].mean()
+    metrics, systems = (list(dict.fromkeys(table[name])) for name in ("metric", "system"))
+    n = len(systems)
+    wide = table.pivot(index="system", columns="metric", values=["rank", "rank_lb", "rank_ub"])
+    ranks = [wide[name].loc[systems, metrics].to_numpy(np.float64) for name in needed[2:5]]
+    own = table.groupby("system", sort=False)
+    accuracy, depends = own["accuracy"].mean(), own["note"].any()
     colors = ScalarMappable(Normalize(accuracy.min(), accuracy.max()), "viridis_r")
-    x = np.arange(len(metrics))
-    ends: list[tuple[float, str, bool, str]] = []
-    for i, (name, own) in enumerate(table.groupby("system", sort=False)):
-        hangs = bool(own["note"].any())
-        named = hangs or n <= NAMED
-        color, ranks = colors.to_rgba(accuracy[name]), own.set_index("metric").loc[metrics]
-        ax.plot(
-            x, ranks["rank"], "o-", color=color, markersize=3, lw=2.4 if hangs else 1.0,
-            alpha=1.0 if named else 0.35, zorder=3 + hangs,
-        )  # fmt: skip
+    ax = axes_or_new(ax, (2.6 + 1.5 * len(metrics), min(2.6 + 0.18 * n, 9.0)), tall=True)
+    lines = []
+    for name in systems:
+        strong, few = bool(depends[name]), n <= NAMED
+        color = colors.to_rgba(accuracy[name], alpha=1.0 if strong or few else 0.35)
         # Confidence sets of many models would overlap.
-        if hangs or n <= APART:
-            aside = x + (0.03 * (i - (n - 1) / 2) if n <= APART else 0)
-            ax.vlines(aside, ranks["rank_lb"], ranks["rank_ub"], color=color, lw=3, alpha=0.4)
-        if named:
-            ends.append((float(ranks["rank"].iloc[-1]), str(name), hangs, "black"))
-    ax.set_xticks(x, [get_metric(name).short for name in metrics])
-    ax.set_xlim(-0.3, len(metrics) - 0.7)
-    ax.set_ylim(n + 0.7, 0.3)
-    name_ends(ax, len(metrics) - 1, ends)
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        sets = strong or n <= APART
+        lines.append((name if strong or few else "", color, strong, 2.4 if strong else 1, sets))
+    x = np.tile(np.arange(float(len(metrics))), (n, 1))
+    aside = 0.03 * (np.arange(n) - (n - 1) / 2) if n <= APART else 0.0
+    labels = [get_metric(name).short for name in metrics]
+    draw_ranks(ax, x, ranks, labels, lines, aside, ink="black")
     ax.set_ylabel("rank (bars: confidence sets)")
-    ax.spines["bottom"].set_visible(False)
-    ax.tick_params(axis="x", length=0)
     color_key(ax, colors, "accuracy", shrink=0.5, aspect=30)
     return ax

@@ -88,12 +88,7 @@ def _fit(tree: xr.DataTree, *, rng: RandomState = None, ax: Axes | None = None) 
     return ax
 
 
-def _groups(
-    tree: xr.DataTree,
-    covariate: str,
-    *,
-    ax: Axes | None = None,
-) -> Axes:
+def _groups(tree: xr.DataTree, covariate: str, *, ax: Axes | None = None) -> Axes:
     """Groups of models or conditions with their intervals, and their members."""
     column = covariate_values(tree, covariate)
     draws = cohort_effects(tree, covariate)

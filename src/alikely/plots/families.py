@@ -49,10 +49,7 @@ GROUP_COLORS = [blend(color, tone) for tone in (1.0, 0.5, 0.25) for color in COL
 
 @styled
 def plot_families(
-    tree: Result,
-    matrix: Result,
-    *,
-    by: Mapping[str, str] | None = None,
+    tree: Result, matrix: Result, *, by: Mapping[str, str] | None = None
 ) -> NDArray[np.object_]:
     """Plot a tree of observers, with the support of each branch, above the matrix of all pairs.
 

@@ -224,11 +224,7 @@ MOST_NAMES = 40
 
 
 def _checks(
-    result: Result,
-    pair: int | str = 0,
-    *,
-    n_alternatives: int | None = None,
-    ax: Any = None,
+    result: Result, pair: int | str = 0, *, n_alternatives: int | None = None, ax: Any = None
 ) -> NDArray[np.object_]:
     """Item strength against margins, residuals of classes, and tails of margins."""
     if result.metric.counts != "margins":

@@ -39,10 +39,7 @@ Kinds = Mapping[str, str] | Any
 
 @styled
 def plot_matrix(
-    result: Result,
-    *,
-    observer_kinds: Kinds | None = None,
-    ax: Axes | None = None,
+    result: Result, *, observer_kinds: Kinds | None = None, ax: Axes | None = None
 ) -> Axes:
     """Plot all pairs as a matrix, with observers grouped by kind or family.
 

@@ -132,11 +132,7 @@ def _width(
 
 
 def _power(
-    table: pd.DataFrame,
-    x: str = "n_trials",
-    hue: str = "ec",
-    *,
-    ax: Axes | None = None,
+    table: pd.DataFrame, x: str = "n_trials", hue: str = "ec", *, ax: Axes | None = None
 ) -> Axes:
     """Power by number of trials or items; simulated powers have open markers."""
     check_table(table, {x, hue, "power"}, "use a table of alikely.trials_for_power()")

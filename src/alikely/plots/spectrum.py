@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
 from alikely._base.frames import Groups, groups_of
 from alikely.benchmark.layout import HUMANS
@@ -24,12 +23,12 @@ from alikely.plots._style import (
     by_system,
     check_table,
     draw_kind,
+    draw_ranks,
     group_styles,
     in_column,
     key,
     legend,
     lift_names,
-    name_ends,
     name_rows,
     not_drawn,
     only,
@@ -46,10 +45,7 @@ FOUND = "use the data set of alikely.regimes()"
 
 @styled
 def plot_spectrum(
-    spectrum: xr.Dataset,
-    found: xr.Dataset | None = None,
-    *,
-    ax: Axes | None = None,
+    spectrum: xr.Dataset, found: xr.Dataset | None = None, *, ax: Axes | None = None
 ) -> Axes:
     """Plot all conditions on the scale of human difficulty, with the most difficult on the right.
 
@@ -118,9 +114,9 @@ def plot_spectrum(
         color = found["label"].to_series().astype(str).loc[names].map(colors).to_numpy()
         edges = [low, *np.clip(found["position"].values.astype(float), low, high).tolist(), high]
         texts = shade_regimes(ax, zip(edges[:-1], edges[1:], order, strict=True), colors)
-    handles: list[Line2D] = []
-    for chosen, marker, text in ((~is_reference, "o", "condition"),
-                                 (is_reference, "D", "reference condition")):  # fmt: skip
+    handles: list[Any] = []
+    kinds = ((~is_reference, "o", "condition"), (is_reference, "D", "reference condition"))
+    for chosen, marker, text in kinds:
         if (here := chosen & defined).any():
             look: Any = {"marker": marker, "color": color[here].tolist(), "zorder": 3}
             ax.scatter(delta[here], row[here], s=25, **look)
@@ -150,7 +146,6 @@ def _name_datasets(ax: Axes, datasets: list[str], label: str) -> None:
 
 TABLE = "use the table of alikely.spectrum.alignment_table(alignment, labels)"
 MOST_ROWS = 32
-# Levels of a distortion are stacked in its row, from top to bottom.
 SPREAD = 0.3
 
 
@@ -226,7 +221,7 @@ def _distortions(
 ) -> Axes:
     """Human-human agreement in each condition, one row with a violin per data set."""
     check_table(table, ("metric", "dataset", "condition", "system", "estimate"), TABLE)
-    lower, upper = bounds_of(table, "bootstrap", TABLE)
+    lower, upper = bounds_of(table, TABLE)
     own = only(only(table, "metric", metric), "system", HUMANS)
     if own["dataset"].isna().any():
         raise ValueError(f"column 'dataset' has no value in some rows; {TABLE}")
@@ -241,28 +236,28 @@ def _distortions(
         raise ValueError(f"{metric} of humans is undefined in all {lost} conditions")
     order = regime_order(_regimes(table)) if "regime" in table else []
     colors = regime_colors(order)
-    own = own.assign(color=_regimes(own).map(colors) if order else "0.3")
+    row = own["dataset"].map(datasets.index)
+    at, n = (own.groupby("dataset")["dataset"].transform(how) for how in ("cumcount", "size"))
+    # The conditions of a data set are stacked in its row, from top to bottom.
+    place = row + SPREAD * np.where(n > 1, 2 * at / np.maximum(n - 1, 1) - 1, 0)
+    own = own.assign(row=row, place=place, color=_regimes(own).map(colors) if order else "0.3")
+    own = own.dropna(subset="estimate")
 
     row_height = 0.24 if in_column() else 0.42
     ax = axes_or_new(ax, (7.0, 1.5 + row_height * len(datasets)), tall=True)
-    drawn = False
-    for row, name in enumerate(datasets):
-        part = own[own["dataset"] == name]
-        place = row + SPREAD * np.linspace(-1, 1, len(part)) * (len(part) > 1)
-        shown = part.assign(place=place).dropna(subset="estimate")
-        value, place = (shown[column].to_numpy(np.float64) for column in ("estimate", "place"))
-        drawn |= violin(ax, value, row)
-        look: Any = {"color": shown["color"].tolist()}
-        ax.hlines(place, shown[lower], shown[upper], linewidth=0.9, zorder=2, **look)
-        ax.scatter(value, place, s=14, zorder=3, **look)
+    drawn = [violin(ax, part["estimate"].to_numpy(float), r) for r, part in own.groupby("row")]
+    look: dict[str, Any] = {"color": own["color"].tolist()}
+    ax.hlines(own["place"], own[lower], own[upper], linewidth=0.9, zorder=2, **look)
+    ax.scatter(own["estimate"], own["place"], s=14, zorder=3, **look)
     ax.axvline(0, color="0.75", linewidth=0.8, zorder=0.6)
     _name_datasets(ax, datasets, f"{get_metric(metric).label}, human-human")
     dot: dict[str, Any] = {"marker": "o", "markersize": 4, "linewidth": 0.9}
     percent = lower.split("_")[1].lstrip("etihd")
     handles: list[Any] = [key(name, color=colors[name], **dot) for name in order[::-1]]
     handles.append(key(f"condition, {percent}% interval", color="0.3", **dot))
-    handles += [Patch(label="density of conditions", **VIOLIN)] * drawn
-    legend(ax, handles + not_drawn(lost, len(own)), at="below", side="center", ncols=3)
+    handles += [Patch(label="density of conditions", **VIOLIN)] * any(drawn)
+    handles += not_drawn(lost, lost + len(own))
+    legend(ax, handles, at="below", side="center", ncols=3)
     return ax
 
 
@@ -277,7 +272,7 @@ def _levels(
     """Alignment of every model across the conditions of one data set."""
     needed = ("metric", "dataset", "level", "condition", "regime", "system", "estimate")
     check_table(table, needed, TABLE)
-    bounds = bounds_of(table, "bootstrap", TABLE)
+    bounds = bounds_of(table, TABLE)
     own = only(only(table, "metric", metric), "dataset", dataset)
     at = own.drop_duplicates("condition")
     conditions = at["condition"].tolist()
@@ -287,14 +282,13 @@ def _levels(
     ax = axes_or_new(ax, (max(5.5, 2.6 + 0.45 * len(conditions)), 3.4))
     x = np.arange(len(conditions))
     ax.set_xlim(-0.5, len(conditions) - 0.5)
-    spans: list[tuple[float, float, str]] = []
-    for k, name in enumerate(at["regime"].astype(str)):
-        start = spans.pop()[0] if spans and spans[-1][2] == name else k - 0.5
-        spans.append((start, k + 0.5, name))
+    regimes = itertools.groupby(enumerate(at["regime"].astype(str)), key=lambda entry: entry[1])
+    runs = [(name, [k for k, _ in run]) for name, run in regimes]
+    spans = [(run[0] - 0.5, run[-1] + 0.5, name) for name, run in runs]
     colors = regime_colors(regime_order(table["regime"].astype(str)))
     names = shade_regimes(ax, spans, colors)
     ax.axhline(0, color="0.75", linewidth=0.8, zorder=0.6)
-    handles: list[Line2D | Patch] = []
+    handles: list[Any] = []
     if HUMANS in values.index:
         humans = own[own["system"] == HUMANS].set_index("condition").reindex(conditions)
         lower, upper = humans[bounds].to_numpy(np.float64).T
@@ -303,10 +297,7 @@ def _levels(
         ax.plot(x, values.loc[HUMANS], zorder=4, **look)
         handles.append(key("human-human\n(band: interval)", **look))
     thin: dict[str, Any] = {"linewidth": 0.8, "marker": ".", "markersize": 3}
-    family, styles = ["model-human"] * len(systems), {"model-human": ("0.45", "")}
-    if families is not None:
-        family = groups_of(systems, families, "family")
-        styles = group_styles(list(dict.fromkeys(family)))
+    family, styles = _families(systems, families, "model-human")
     for name, group in zip(systems, family, strict=True):
         ax.plot(x, values.loc[name], color=styles[group][0], zorder=2, **thin)
     handles += [key(group, color=color, **thin) for group, (color, _) in styles.items()]
@@ -320,10 +311,14 @@ def _levels(
     return ax
 
 
-def can_be_drawn(table: pd.DataFrame, metric: str) -> bool:
-    """Whether values are defined, in data sets that fit into one plot."""
-    own = table[(table["system"] == HUMANS) & (table["metric"] == metric)]
-    return bool(own["estimate"].notna().any()) and own["dataset"].nunique() <= MOST_ROWS
+def _families(
+    systems: list[str], families: Groups | None, else_: str
+) -> tuple[list[str], dict[str, tuple[str, str]]]:
+    """Family of each system, and the color and marker of each family."""
+    if families is None:
+        return [else_] * len(systems), {else_: ("0.45", "")}
+    family = groups_of(systems, families, "family")
+    return family, group_styles(list(dict.fromkeys(family)))
 
 
 def _regimes(table: pd.DataFrame) -> pd.Series:
@@ -402,42 +397,30 @@ def plot_regimes(
     n, last = len(systems), int(np.flatnonzero(ranked)[-1])
     # If there are many lines, only those whose rank changes most are emphasized.
     change = np.nan_to_num(np.ptp(rank[:, ranked], axis=1), nan=-1.0)
-    apart = np.full(n, n <= MANY_LINES or families is not None)
-    apart[np.argsort(-change, kind="stable")[:MOST_LINES]] = True
+    strong = np.full(n, n <= MANY_LINES or families is not None)
+    strong[np.argsort(-change, kind="stable")[:MOST_LINES]] = True
+    family, styles = _families(systems, families, "others")
+    colors = [styles[name][0] if families is not None else "0.72" for name in family]
     handles: list[Any] = []
-    colors = ["0.72"] * n
     if families is not None:
-        family = groups_of(systems, families, "family")
-        styles = group_styles(list(dict.fromkeys(family)))
-        colors = [styles[name][0] for name in family]
         handles = [key(name, color=c, marker="o", markersize=4) for name, (c, _) in styles.items()]
     else:
-        chosen = [k for k in np.argsort(rank[:, last], kind="stable").tolist() if apart[k]]
+        chosen = [k for k in np.argsort(rank[:, last], kind="stable").tolist() if strong[k]]
         for place, k in enumerate(chosen):
             colors[k] = COLORS[place % (len(COLORS) - 1)]
     height = max(1.3 + 0.155 * min(n, MOST_NAMES), 2.6)
     ax = axes_or_new(ax, (2.8 + 1.3 * len(regimes), height), tall=True)
     # Next to each other, so that no bar hides another.
     aside = 0.3 * (2 * (np.argsort(np.argsort(rank, axis=0), axis=0) + 0.5) / n - 1)
-    x, ends = np.arange(len(regimes)) + aside, []
-    for k, color in enumerate(colors):
-        look: dict[str, Any] = {"color": color, "zorder": 1 + apart[k]}
-        if apart[k]:
-            ax.vlines(x[k], lower[k] - 0.3, upper[k] + 0.3, alpha=0.25, linewidth=2.2, **look)
-        width = 0.7 if not apart[k] else 0.9 if n <= MANY_LINES else 1.6
-        ax.plot(x[k], rank[k], linewidth=width, marker="o", markersize=3.2, **look)
-        if np.isfinite(rank[k, last]) and (n <= MOST_NAMES or apart[k]):
-            named = color if apart[k] else "0.35"
-            ends.append((float(rank[k, last]), systems[k], False, named))
-    ax.set_xlim(-0.45, len(regimes) - 0.55)
-    ax.set_ylim(n + 0.7, 0.3)
-    name_ends(ax, last + 0.35, ends)
-    without = [f"{name}\n(no rank)" for name in regimes]
-    ax.set_xticks(range(len(regimes)), np.where(ranked, regimes, without))
-    ax.tick_params(axis="x", length=0)
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    wide = 0.9 if n <= MANY_LINES else 1.6
+    lines = [
+        (name if n <= MOST_NAMES or bold else "", color, bold, wide if bold else 0.7, bold)
+        for name, color, bold in zip(systems, colors, strong.tolist(), strict=True)
+    ]
+    labels = np.where(ranked, regimes, [f"{name}\n(no rank)" for name in regimes]).tolist()
+    draw_ranks(ax, np.arange(len(regimes)) + aside, (rank, lower, upper), labels, lines)
     ax.set_ylabel(f"rank by {get_metric(metric).label}")
-    if not apart.all():
+    if not strong.all():
         handles.append(key(f"{MOST_LINES} largest changes", color=COLORS[0], linewidth=1.6))
         handles.append(key("others", color="0.72", linewidth=0.7))
     handles.append(Patch(color="0.8", label="confidence set of the rank"))

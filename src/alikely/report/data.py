@@ -12,7 +12,7 @@ from alikely.data import Trials
 from alikely.data.summaries import DATA_SUMMARY, data_summary, summary_table
 from alikely.estimates.matrix_result import place_dim
 from alikely.estimates.result import Result
-from alikely.report.blocks import Block, Items, Section, Text, table_of, without_code
+from alikely.report.blocks import Block, Items, Section, Text, table_of
 
 TAKEN = {
     "error": "Missing responses count as errors.",
@@ -117,7 +117,7 @@ def _described(summary: xr.Dataset) -> list[Block]:
         else "No item is repeated within a condition.",
     ]
     notes = [note for note in str(attrs["notes"]).split("\n") if note]
-    items += [f"Noted when reading: {without_code(note)[0]}." for note in notes]
+    items += [f"Noted when reading: {note}." for note in notes]
     return [Text(f"{text}."), Items(items)]
 
 

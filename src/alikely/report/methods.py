@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from alikely._base.packages import versions
 from alikely.benchmark.benchmark import dataset_names, is_analytic, model_names
 from alikely.estimates.matrix_result import place_dim
 from alikely.estimates.result import Result
-from alikely.report.blocks import Block, Code, Items, Section, Text, table_of
+from alikely.report.blocks import Block, Code, Section, Text, table_of
 from alikely.report.sentences import capital, interval_words, method_words
 
 ENTRY = re.compile(r"^@\w+\{(?P<key>\w+),\n(?P<fields>.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -114,8 +114,8 @@ def software() -> Reference:
     return Reference("alikely", text, "", bibtex)
 
 
-def methods_section(results: list[Result], advice: Sequence[str]) -> Section:
-    """How the numbers were computed, and what the notes advise to do in Python."""
+def methods_section(results: list[Result]) -> Section:
+    """How the numbers were computed."""
     blocks: list[Block] = [Text(_methods(result)) for result in results]
     seeds = dict.fromkeys(str(r.data.attrs["seed"]) for r in results if "seed" in r.data.attrs)
     said = "The analysis uses no random numbers."
@@ -123,8 +123,6 @@ def methods_section(results: list[Result], advice: Sequence[str]) -> Section:
         said = f"Seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}: the same seed gives the same "
         said += "numbers with any number of workers."
     blocks.append(Text(said))
-    if advice:
-        blocks += [Text("What to do about the notes, in Python:"), Items(advice)]
     return Section("How it was computed", blocks)
 
 

@@ -175,12 +175,12 @@ def make_report(
             sections += parts
         read = data_section(trees, trials)
         labels = {result.metric.label for result in results}
-        sections, found, advice = numbered_notes(_named_apart([read, *sections], labels))
+        sections, found = numbered_notes(_named_apart([read, *sections], labels))
         noted = Items(found, numbered=True) if found else Text("There are no notes.")
         sections = [
             Section("Findings", leads),
             Section("What to keep in mind", [noted]),
-            methods_section(shown, advice),
+            methods_section(shown),
             *sections,
             references_section(shown),
         ]

@@ -32,22 +32,8 @@ from alikely.plots.agreement import plot_agreement
 from alikely.plots.benchmark import plot_benchmark
 from alikely.plots.families import MOST_GROUPS, plot_families
 from alikely.plots.pairs import plot_matrix, undefined_pairs
-from alikely.report.blocks import (
-    ROWS,
-    Block,
-    Lead,
-    Section,
-    Text,
-    attempted,
-    figure_of,
-    table_of,
-)
-from alikely.report.sentences import (
-    POPULATIONS,
-    READERS_AND_CASES,
-    population_words,
-    said,
-)
+from alikely.report.blocks import ROWS, Block, Lead, Section, Text, attempted, figure_of, table_of
+from alikely.report.sentences import POPULATIONS, READERS_AND_CASES, population_words, said
 
 # Images and humans are both resampled: the widest of the three populations, and first.
 BOTH: Population = "both"
