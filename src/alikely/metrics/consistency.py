@@ -85,8 +85,8 @@ def error_consistency(cells: ArrayLike) -> Floats:
     -------
     ndarray, shape (...)
         Values in [-1, 1]. NaN (0/0) for an empty table, and if both observers are always correct or
-        both are always incorrect (see `undefined_reason`). 0 if only one observer is always correct
-        or always incorrect.
+        both are always incorrect (see `undefined_reason`). Zero if only one observer is always
+        correct or always incorrect.
 
     Raises
     ------

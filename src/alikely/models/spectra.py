@@ -58,11 +58,11 @@ def spectrum(
 ) -> pm.Model:
     """Build a model of human accuracy in conditions that belong to regimes of difficulty.
 
-    Responses are binomial. The logit of a person's accuracy in a condition is a sum of three terms:
-    ``logit_accuracy`` of the condition for an average person, the person's ability, and the
-    person's deviation in this condition. The spread of abilities may differ between the reference
-    and the other conditions. Conditions follow a normal mixture of ``k`` regimes with increasing
-    means. The likelihood is summed over the possible regimes of each condition.
+    Responses are binomial. The logit of a person's accuracy in a condition is the sum of the
+    condition's ``logit_accuracy`` for an average person, the person's ability, and the person's
+    deviation in the condition. The spread of abilities may differ between the reference and the
+    other conditions. Conditions follow a normal mixture of ``k`` regimes with increasing means. The
+    likelihood is summed over the possible regimes of each condition.
 
     Parameters
     ----------

@@ -100,8 +100,8 @@ def regime_alignment(
     for all models, so that all models are compared on the same conditions. Uncertainty in the
     labels is not propagated into the intervals.
 
-    The value in a condition can be undefined in a replicate (only one human, or no joint error);
-    the change in the mean is then the mean change in the other conditions
+    If a condition's value is undefined in a replicate (one human or no joint error), the change in
+    the mean is the mean change in the other conditions
     (`alikely.spectrum.regime_scores.mean_draws`).
 
     A few hard conditions with little human-human agreement dominate `mean_ratio`. The variance of
