@@ -16,7 +16,7 @@ from scipy import stats
 
 import alikely as al
 from alikely.data import from_counts
-from alikely.inference.cell_limits import posterior_limits
+from alikely.inference.cell_limits import option_limits, posterior_limits
 from alikely.inference.null import elpd, elpd_mid_p, log_bayes_factor
 from alikely.inference.process import pairwise_draws
 from alikely.inference.resampling import joint_draws
@@ -95,7 +95,7 @@ MOVED: dict[str, Callable[[Any], Any]] = {
         "error_consistency"
     ],
     "posterior_limits": lambda p: posterior_limits(CELLS, prior=p),
-    "option_limits": lambda p: al.inference.option_limits([60, 10, 12, 15, 9], 4, prior=p),
+    "option_limits": lambda p: option_limits([60, 10, 12, 15, 9], 4, prior=p),
     "bayes_factor": lambda p: log_bayes_factor(CELLS, prior=p or 1.0),
     "elpd": lambda p: elpd(CELLS, p)[0],
     "elpd_mid_p": lambda p: elpd_mid_p([[60, 12, 14, 14]], p and (0.5, 9, 9, 0.5)),

@@ -26,6 +26,7 @@ from alikely.benchmark.cohorts import cohort_check
 from alikely.benchmark.trees import block_means, branches
 from alikely.calibration.coverage import default_grid
 from alikely.cli import main
+from alikely.inference.cell_limits import option_limits
 from alikely.margins import strengths
 from alikely.models._priors import prior_texts
 from alikely.papers.families import family_ranks, profile_tests
@@ -572,9 +573,7 @@ def options_of_matrices(_: int) -> pd.DataFrame:
     codes = p.argmax(axis=-1)
     soft = al.metrics.options.capa_matrices(p, truth)
     hard = al.metrics.options.capa_matrices(codes, truth, n_options=4)
-    limits = al.inference.option_limits(
-        hard.cells_of(*np.indices(hard.estimate.shape)), n_options=4
-    )
+    limits = option_limits(hard.cells_of(*np.indices(hard.estimate.shape)), n_options=4)
     return stacked(
         estimate=frame(soft.estimate), se=frame(soft.se), r_p=frame(soft.r_p),
         limits=frame(np.asarray(limits).reshape(-1, 3)), same=frame(hard.same_wrong),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import alikely as al
-from alikely.inference import option_limits
+from alikely.inference.cell_limits import option_limits
 from alikely.inference.influence import estimate
 from alikely.inference.process import process_draws
 from alikely.inference.resampling import bootstrap

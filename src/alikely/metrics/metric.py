@@ -185,8 +185,8 @@ class Metric:
         - ``n_used``, if estimates are based on fewer trials than both observers responded to
         - ``why``: 0 if the estimate is defined, otherwise the position (from 1) of a reason in
           `whys`
-        - if `limits` is ``"options"``, also ``chosen`` (pair, 5), the counts that
-          `alikely.inference.option_limits` uses, and ``n_options`` (pair)
+        - if `limits` is ``"options"``, also ``chosen`` (pair, 5), the counts for
+          posterior limits without draws, and ``n_options`` (pair)
     all_influences : callable, optional
         With `all_pairs`: function of the responses and of weights (sum, observer, observer) that
         define weighted sums of entries. The function returns the influence of each trial on each

@@ -149,7 +149,7 @@ class CapaMatrices(NamedTuple):
     chance: Floats
 
     def cells_of(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
-        """Count questions of some pairs by both choices, for `alikely.inference.option_limits`."""
+        """Count questions of some pairs by both choices, for posterior limits without draws."""
         a, b, both = self.right[i, j], self.right[j, i], self.both_right[i, j]
         same = self.observed[i, j] - both
         shares = [both, a - both, b - both, same, 1 - a - b + both - same]
