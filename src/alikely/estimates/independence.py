@@ -13,7 +13,6 @@ References
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -172,14 +171,12 @@ def _compared(result: Result, tree: xr.DataTree) -> xr.Dataset:
         values = replicates.transpose(..., "pair").values.reshape(-1, len(estimate))
         undefined = np.isnan(values).sum(axis=0)
         enough = undefined < len(values) - 1
-        defined = values[:, enough].astype(np.float64)
-        found: dict[str, Any] = {"estimate": estimate}
-        for name, of in (
-            ("null_mean", np.nanmean),
-            ("null_sd", functools.partial(np.nanstd, ddof=1)),
-        ):
-            found[name] = np.full(len(estimate), np.nan)
-            found[name][enough] = of(defined, axis=0)
+        defined = pd.DataFrame(np.where(enough, values, np.nan), dtype=np.float64)
+        found: dict[str, Any] = {
+            "estimate": estimate,
+            "null_mean": defined.mean().to_numpy(),
+            "null_sd": defined.std().to_numpy(),
+        }
         for kind in KINDS:
             found |= bound_columns("null", kind, prob, interval(values, prob, kind))
         about = "no p-value: independent observers have no one value"

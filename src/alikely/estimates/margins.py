@@ -20,7 +20,6 @@ from alikely.estimates.analysis import Design, Groups, Kind, sampling_unit
 from alikely.estimates.kinds import of_pairs
 from alikely.estimates.result import Result
 from alikely.inference.influence import covariance_of, estimate, of_items, of_sums
-from alikely.inference.intervals import interval
 from alikely.inference.process import four_chains
 from alikely.inference.weighting import student_deviate
 from alikely.margins.checks import entry_notes
@@ -149,18 +148,22 @@ def _ceilings(table: xr.Dataset, design: Design, seed: np.random.SeedSequence) -
     return xr.Dataset.from_dataframe(frame.rename_axis("ceiling"))
 
 
+def _reliabilities(table: xr.Dataset, ceilings: xr.Dataset) -> NDArray[np.float64]:
+    """Reliability and its limits of both systems of each entry, (system, entry, 3)."""
+    frame = ceilings.to_dataframe().set_index(["system", "trial_group"])[[*RELIABILITY[1:]]]
+    ends = np.stack([table["first"].values, table["second"].values])
+    group = table["pair_group"].values
+    keys = [pd.MultiIndex.from_arrays([table["observer"].values[end], group]) for end in ends]
+    # Responses of a model are deterministic.
+    model = table["is_model"].values[ends][..., None]
+    return np.where(model, 1.0, [frame.reindex(key).to_numpy(float) for key in keys])
+
+
 def _corrected(
     table: xr.Dataset, ceilings: xr.Dataset, estimates: NDArray[np.float64]
 ) -> dict[str, Any]:
     """Product of both reliabilities, and the estimate divided by its square root."""
-    keys = ["system", "trial_group"]
-    of = ceilings.to_dataframe().set_index(keys)["reliability"].to_dict()
-    names, g = table["observer"].values, table["pair_group"].values
-    ends = [names[table[end].values] for end in ("first", "second")]
-    # Responses of a model are deterministic.
-    reliability = np.prod(
-        [[of.get(key, 1.0) for key in zip(end, g, strict=True)] for end in ends], axis=0
-    )
+    reliability = _reliabilities(table, ceilings)[..., 0].prod(axis=0)
     root = np.sqrt(np.where(reliability > 0, reliability, np.nan))
     return {"reliability": reliability, "ceiling": root, "disattenuated": estimates / root}
 
@@ -250,55 +253,59 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
             f"expected a result of decision_margin_consistency, got {result.metric.name}"
         )
     table, ci_prob = result.table, float(result.data.attrs["ci_prob"])
-    summary = result.summary(intervals=["analytic"])
-    lower, upper = (name for name in summary if str(name).startswith("analytic_"))
+    stems = {"margin_consistency": "analytic"}
+    if "posterior" in result.data.children:
+        stems["noise_corrected"] = "posterior"
+    summary = result.summary(intervals=[*stems.values()])
     frame = summary[
         ["dataset", "condition", "observer_a", "observer_b", "n_trials", "accuracy_a", "accuracy_b"]
-    ].assign(
-        margin_consistency=summary["estimate"],
-        margin_consistency_lb=summary[lower],
-        margin_consistency_ub=summary[upper],
-    )
-    bounds = np.full((len(frame), 3), np.nan)
-    if "posterior" in result.data.children:
-        draws = result.draws("posterior")
-        bounds[:, 0] = np.median(draws, axis=0)
-        bounds[:, 1:] = interval(draws, ci_prob, result.data.attrs["ci_kind"])
-    frame[["noise_corrected", "noise_corrected_lb", "noise_corrected_ub"]] = bounds
+    ].copy()
+    for stem in ("margin_consistency", "noise_corrected"):
+        bounds = summary.filter(regex=f"^{stems.get(stem)}_.*_[lu]b$").to_numpy()
+        middle = "estimate" if stem == "margin_consistency" else "posterior_median"
+        frame[stem] = summary.get(middle, np.nan)
+        frame[[f"{stem}_lb", f"{stem}_ub"]] = bounds if stem in stems else np.nan
     names, model = table["observer"].values, table["is_model"].values
-    ends = list(zip(table["first"].values, table["second"].values, strict=True))
-    groups = np.array([next((s for s in pair if not model[s]), -1) for pair in ends])
-    nets = np.array([next((s for s in pair[::-1] if model[s]), -1) for pair in ends])
+    first, second = table["first"].values, table["second"].values
     # A model may be the first of a pair.
-    is_first = nets == table["first"].values
-    frame["n_models"] = [int(model[list(pair)].sum()) for pair in ends]
-    frame["group"] = [str(names[s]) if s >= 0 else "" for s in groups]
-    frame["model"] = [str(names[s]) if s >= 0 else "" for s in nets]
-    frame["accuracy_model"] = np.where(is_first, frame["accuracy_a"], frame["accuracy_b"])
-    frame = frame.assign(**_of_groups(result, ends))
+    groups = np.where(~model[first], first, np.where(~model[second], second, -1))
+    nets = np.where(model[second], second, np.where(model[first], first, -1))
+    frame["n_models"] = model[first].astype(np.int64) + model[second]
+    frame["group"] = np.where(groups >= 0, names[groups], "").astype(object)
+    frame["model"] = np.where(nets >= 0, names[nets], "").astype(object)
+    frame["accuracy_model"] = np.where(nets == first, frame["accuracy_a"], frame["accuracy_b"])
+    known = _reliabilities(table, result.data["ceilings"].to_dataset())
+    own = np.where((groups == first)[:, None], known[0], known[1])
+    # A ceiling is at least 0; limits of a reliability may be negative.
+    roots = np.sqrt(np.maximum(known, 0)).prod(axis=0)
+    for stem, values in (("group_margin_consistency", own), ("margin_ceiling", roots)):
+        columns = [stem, f"{stem}_lb", f"{stem}_ub"]
+        frame[columns] = np.where((groups >= 0)[:, None], values, np.nan)
     every = _with_models(trials, table)
-    across, within = {}, {}
-    for entry, ((a, b), group) in enumerate(zip(ends, groups, strict=True)):
-        across[entry] = list(itertools.product(_members(table, a), _members(table, b)))
-        if group >= 0:
-            within[entry] = list(itertools.combinations(_members(table, group), 2))
+    members = [_members(table, system) for system in range(len(names))]
+    across = {
+        entry: [*itertools.product(members[a], members[b])]
+        for entry, (a, b) in enumerate(zip(first, second, strict=True))
+    }
+    within = {
+        entry: [*itertools.combinations(members[group], 2)]
+        for entry, group in enumerate(groups)
+        if group >= 0
+    }
     alike = frame.groupby(["dataset", "condition", "n_models"], sort=False).ngroup().to_numpy()
-    first = {kind: int(np.argmax(alike == kind)) for kind in np.unique(alike).tolist()}
+    kinds, start, alike = np.unique(alike, return_index=True, return_inverse=True)
     pooled = {
-        entry: [pair for other in np.flatnonzero(alike == kind) for pair in across[int(other)]]
-        for kind, entry in first.items()
+        int(start[kind]): [*itertools.chain(*(across[k] for k in np.flatnonzero(alike == kind)))]
+        for kind in kinds
     }
     cluster = str(result.data.attrs["cluster"])
     unit = cluster if of_items(table, cluster) else None
-    of_margins = np.array([
-        _mean(table.isel(pair=alike == kind), result.metric, unit) for kind in first
-    ])[alike]  # fmt: skip
-    of_kinds = _mean_of_pairs(every, table, pooled, unit)
+    of_margins = [_mean(table.isel(pair=alike == kind), result.metric, unit) for kind in kinds]
     for name, found in {
         "error_consistency": _mean_of_pairs(every, table, across, unit),
         "group_error_consistency": _mean_of_pairs(every, table, within, unit),
-        "mean_error_consistency": of_kinds[[first[kind] for kind in alike.tolist()]],
-        "mean_margin_consistency": of_margins,
+        "mean_error_consistency": _mean_of_pairs(every, table, pooled, unit)[start[alike]],
+        "mean_margin_consistency": np.array(of_margins)[alike],
     }.items():
         value, se, df = found.T
         half = student_deviate(df, ci_prob) * se
@@ -315,25 +322,6 @@ def _mean(table: xr.Dataset, metric: Metric, unit: str | None) -> tuple[float, f
         square, df, _ = of_sums(table, metric, unit, weights[None])[:, 0].tolist()
         return value, float(np.sqrt(square)), df
     return value, float(np.sqrt(covariance_of(table, metric, unit, weights[None])[0, 0])), np.inf
-
-
-def _of_groups(result: Result, ends: list[tuple[int, int]]) -> dict[str, NDArray[np.float64]]:
-    """Reliability of each entry's group, and the ceiling from those of both systems."""
-    table = result.table
-    names, model = table["observer"].values, table["is_model"].values
-    ceilings = result.data["ceilings"].to_dataset().to_dataframe()
-    ceilings = ceilings.set_index(["system", "trial_group"])[["reliability", "lower", "upper"]]
-    own, roots = np.full((2, len(ends), 3), np.nan)
-    for entry, (pair, g) in enumerate(zip(ends, table["pair_group"].values, strict=True)):
-        both = [ceilings.loc[(names[s], int(g))].to_numpy(float) for s in pair if not model[s]]
-        if both:
-            # A ceiling is at least 0; limits of a reliability may be negative.
-            own[entry], roots[entry] = both[0], np.sqrt(np.maximum(both, 0)).prod(axis=0)
-    return {
-        f"{name}{end}": values[:, k]
-        for name, values in (("group_margin_consistency", own), ("margin_ceiling", roots))
-        for k, end in enumerate(("", "_lb", "_ub"))
-    }
 
 
 def _with_models(trials: Trials, table: xr.Dataset) -> Trials:
