@@ -51,11 +51,6 @@ def test_everything_takes_them(metric: str, tmp_path: Path) -> None:
     assert again.metric.name == metric
 
 
-def example() -> al.Trials:
-    """Answers without options."""
-    return al.Trials.from_arrays([["A", "B"], ["A", "A"]], ["A", "B"])
-
-
 def twice() -> al.Trials:
     """Items that come back."""
     return al.Trials.from_arrays(
@@ -69,21 +64,10 @@ def silent() -> al.Trials:
     return al.Trials.from_arrays([["A", "B", None], ["A", "A", "B"]], list("ABB")).with_options(2)
 
 
-@pytest.mark.parametrize(
-    ("trials", "metric", "options", "message"),
-    [
-        (example, "kappa_p", {}, "have no probabilities of options; add them"),
-        (example, "kappa_p_discrete", {}, "number of options of each question is unknown"),
-        (twice, "kappa_p_discrete", {}, "items are repeated, and"),
-        (silent, "kappa_p_discrete", {}, "some trials have no response; leave them out"),
-    ],
-)
-def test_refusals(trials: Any, metric: str, options: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        al.compare(trials(), metric, **options)
-
-
-def test_ways_out_of_refusals() -> None:
+def test_repeated_or_missing_answers_need_a_choice() -> None:
+    for trials, message in ((twice(), "items are repeated"), (silent(), "have no response; leave")):
+        with pytest.raises(ValueError, match=message):
+            al.compare(trials, "kappa_p_discrete")
     few = {"n_resamples": 0, "n_draws": 0}
     apart = al.compare(twice(), "kappa_p_discrete", cluster="trial", **few).summary()
     assert apart["n_trials"].tolist() == [4]

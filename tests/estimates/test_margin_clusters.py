@@ -199,22 +199,6 @@ def test_what_follows_has_the_clusters(result: al.Result) -> None:
     assert al.benchmark.scores_from_result(both).summary()["n_entries"].tolist() == [1, 1]
 
 
-def test_items_that_only_margins_have() -> None:
-    right, margins, label = experiment(np.random.default_rng(9), [10] * 6, 0.3)
-    trials, model = tables(right[:, :50], margins[:50], label[:50])
-    more = pd.DataFrame({"observer": "net", "item": ["x", "y"], "margin": [0.1, 0.2]})
-    model = pd.concat([model, more])
-    options = {"cluster": "template", "n_resamples": 0, "rng": 1}
-    # Of a group no one answered them: they take no part.
-    found = al.decision_margin_consistency(trials, model, **options)
-    assert found.estimates["n_clusters"].item() == 5
-    both = pd.concat([model, model.assign(observer="other")])
-    message = "must be known for all items, got none for 2 of 52 that only have margins, the first"
-    with pytest.raises(ValueError, match=message):
-        al.decision_margin_consistency(trials, both, **options)
-    assert al.decision_margin_consistency(trials, both, [("human", "net")], **options)
-
-
 def true_correlation(rho: float) -> float:
     """Of margins with shares of ten alike observers, over all items."""
     x, w = np.polynomial.hermite_e.hermegauss(120)

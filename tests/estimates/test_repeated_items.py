@@ -212,15 +212,6 @@ def test_labels_of_repeated_items_against_all_meetings_written_out(name: str) ->
     assert se == pytest.approx(np.linalg.norm(ready.slopes()[0]))
 
 
-def test_agreement_of_repeated_labels_has_a_posterior_of_all_answers() -> None:
-    trials = labeled(np.random.default_rng(2), 150, 3)
-    agreement = al.misclassification_agreement(trials, n_resamples=0, n_draws=4000, rng=1)
-    se, n_joint = (agreement.estimates[k].values[0] for k in ("se", "n_joint_errors"))
-    spread, noise = agreement.draws("posterior").std(), 4 / np.sqrt(2 * 4000)
-    # A prior of mass 1 alongside so many joint errors moves agreement by less than its share.
-    assert se * (1 - noise) < spread < np.hypot(se, 1 / (1 + n_joint)) * (1 + noise)
-
-
 def counterbalanced() -> al.Trials:
     """Two lists of 20 items, each seen by two observers; a fifth saw both."""
     right = np.ma.masked_array(np.random.default_rng(1).random((5, 40)) < 0.7)
@@ -253,7 +244,6 @@ def test_one_odd_truth_is_refused_and_many_are_numbers() -> None:
     trials = al.Trials.from_arrays([both, both[::-1]], both, **rows)
     with pytest.raises(ValueError, match=r"item '7' of data set 'all' has several truths"):
         al.error_consistency(trials, **QUICK)
-    al.error_consistency(trials, cluster="trial", **QUICK)
     repeat = {"item": [*range(50)] * 2, "repeat": np.repeat([0, 1], 50).tolist()}
     trials = al.Trials.from_arrays([both, both[::-1]], both, **repeat)
     with pytest.raises(ValueError, match=r"item '7' .* several truths in its repeats"):

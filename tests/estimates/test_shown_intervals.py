@@ -76,20 +76,6 @@ def test_bounds_of_matrices_stay_within_the_range(name: str) -> None:
         assert not (upper > 1).any()
 
 
-def test_bounds_of_conditions_stay_within_the_range() -> None:
-    """Three humans with one to three errors: bounds of MA reached 2.2."""
-    trials = _near_ceiling(2)
-    kinds = np.array(["human", "human", "human", "model"], dtype=object)
-    trials = al.Trials(trials.data.assign_coords(kind=("observer", kinds)))
-    alignment = al.condition_alignment(trials, n_resamples=0)
-    # The order of metrics changes nothing.
-    for chosen in (alignment, alignment.isel(metric=[1, 0])):
-        frame = al.spectrum.alignment_table(chosen, ci_prob=0.999)
-        lower, upper = (frame[f"analytic_ci99.9_{end}"] for end in ("lb", "ub"))
-        assert lower.min() == -1
-        assert upper.max() == 1
-
-
 @pytest.mark.parametrize("name", ["error_consistency", "MA", "gwet_ac1"])
 def test_notes_on_intervals_that_are_not_shown(name: str) -> None:
     """Tables with the posterior interval alone do not advise to report it."""
@@ -101,18 +87,6 @@ def test_notes_on_intervals_that_are_not_shown(name: str) -> None:
     ):  # fmt: skip
         notes = result.summary(intervals=shown)["note"]
         assert notes.str.contains("Report the posterior interval").any() == noted, shown
-
-
-def test_margins_have_an_interval_for_each_quantity() -> None:
-    """The bootstrap for the correlation, the posterior for that corrected for noise."""
-    trials, margins = al.simulate.detection_experiment(8, 60, rho={"a": 0.99}, rng=1)
-    result = al.decision_margin_consistency(trials, margins, n_resamples=50, n_draws=50, rng=1)
-    frame = result.summary()
-    shown = [str(name) for name in frame if str(name).endswith("95_lb")]
-    assert shown == ["bootstrap_eti95_lb", "posterior_eti95_lb"]
-    lower, upper = _bounds(result.summary(ci_prob=0.999, intervals=METHODS))
-    assert np.nanmin(lower) >= -1
-    assert np.nanmax(upper) <= 1
 
 
 @pytest.fixture(scope="module")
@@ -139,17 +113,6 @@ def test_intervals_that_do_not_cover_are_neither_computed_nor_shown(similarity: 
     assert al.mean(similarity, intervals="all").index.tolist() == ["posterior"]
     row = al.mean(similarity, intervals=["analytic"]).loc["analytic"]
     assert "Report the posterior interval" in row["note"]
-
-
-def test_without_a_valid_interval_there_is_none(similarity: al.Result) -> None:
-    trials = al.load_example().select(condition="noise")
-    bare = al.error_similarity(trials, "human-human", n_draws=0, rng=1)
-    assert not [name for name in bare.summary() if name.endswith("_lb")]
-    assert "No 95% CI is valid here." in bare.sentence()
-    assert "CI" not in bare.to_latex()
-    assert bare._repr_html_()
-    with pytest.raises(ValueError, match="no valid interval of a mean"):
-        bare.sentence(mean={})
 
 
 def test_sums_of_entries_with_few_errors_leave_out_what_is_wrong() -> None:

@@ -102,19 +102,6 @@ def test_bounds_from_expected_agreement_hold_for_every_pair_of_accuracies(
     assert k_upper <= k_most + 1e-6
 
 
-def test_bounds_from_expected_agreement_are_reached() -> None:
-    # Equal accuracies reach the upper one, equal and opposite ones the lower one.
-    for p in (0.6, 0.75, 0.9):
-        expected = consistency.expected_agreement(p, p)
-        least, most = bounds.agreement_bounds_from_expected(expected)
-        assert most == 1
-        assert least == pytest.approx(bounds.agreement_bounds(p, p)[0])
-        below = consistency.expected_agreement(p, 1 - p)
-        assert bounds.agreement_bounds_from_expected(below)[1] == pytest.approx(
-            bounds.agreement_bounds(p, 1 - p)[1]
-        )
-
-
 @given(st.floats(0.05, 0.95), st.floats(0.0, 0.95))
 def test_accuracy_bounds_are_where_kappa_max_equals_kappa(accuracy: float, kappa: float) -> None:
     for other in bounds.accuracy_bounds(accuracy, kappa):
