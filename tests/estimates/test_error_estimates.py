@@ -112,23 +112,6 @@ def test_analytic_and_bootstrap_errors_agree() -> None:
         assert ((bounds[:, 0] < value) & (value < bounds[:, 1])).all()
 
 
-def test_clusters_widen_the_error_of_repeated_items() -> None:
-    rng = np.random.default_rng(4)
-    once = trials_of(rng, n=200).data
-    response = np.where(once["response"].values < 0, -1, once["response"].values)
-    twice = np.concatenate([response, response], axis=1).astype(object)
-    twice[twice == -1] = None
-    item, repeat = np.tile(np.arange(200), 2), np.repeat([0, 1], 200)
-    truth = np.tile(once["truth"].values, 2)
-    trials = al.Trials.from_arrays(twice, truth, item=item, repeat=repeat)
-    # Half as many items as trials: with smoothing their rows would be smoothed twice.
-    for metric in ("MA", al.metrics.get_metric("CLES", alpha=1e-9)):
-        options: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
-        plain = al.compare(trials, metric, cluster="trial", **options).estimates["se"]
-        clustered = al.compare(trials, metric, cluster="item", **options).estimates["se"]
-        np.testing.assert_allclose(clustered / plain, np.sqrt(2))
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
 def test_results_say_what_they_rest_on(tmp_path: Path) -> None:

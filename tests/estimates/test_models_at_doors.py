@@ -66,7 +66,6 @@ def likelihoods_of(cells: np.ndarray, right: np.ndarray) -> dict[str, Callable[[
             "y", trials, quarters, observed=cells[:, ::-1]
         ),
         "cells by cell": lambda: pm.Poisson("y", 1, observed=cells.T),
-        "two by two": lambda: pm.Poisson("y", 1, observed=cells.reshape(-1, 2, 2)),
         "cells in a row": lambda: pm.Poisson("y", 1, observed=cells.ravel()),
         "data": lambda: (
             pm.Data("cells", cells),
@@ -77,8 +76,6 @@ def likelihoods_of(cells: np.ndarray, right: np.ndarray) -> dict[str, Callable[[
             pm.Binomial("x", trials - n11 - n10, half, observed=n01),
         ),
         "correctness": lambda: pm.Bernoulli("y", 0.5, observed=right),
-        "correctness by trial": lambda: pm.Bernoulli("y", 0.5, observed=right.T),
-        "correctness in a row": lambda: pm.Bernoulli("y", 0.5, observed=right.ravel()),
         "correctness of each": lambda: [
             pm.Bernoulli(f"y{k}", 0.5, observed=row) for k, row in enumerate(right)
         ],

@@ -177,21 +177,6 @@ def test_what_needs_one_answer_says_so(door: str) -> None:
     assert any(way in str(told.value) for way in ("select(repeat", "cluster='trial'", "repeats="))
 
 
-@pytest.mark.slow
-def test_posterior_of_error_similarity_is_of_one_answer_to_each_item() -> None:
-    """Identical answers: as wide as that of one answer to each, and not by the root of three."""
-    few = {"n_resamples": 0, "n_draws": 400, "rng": 1}
-    many, one = (
-        al.error_similarity(world(n).select(condition="hard"), [("m0", "m1")], **few).summary()
-        for n in (REPEATS, 1)
-    )
-    width = [t["posterior_eti95_ub"] - t["posterior_eti95_lb"] for t in (many, one)]
-    # Ends of 95 % of four times 100 draws, and chains of 250 sweeps each.
-    np.testing.assert_allclose(*width, rtol=0.35)
-    assert many["note"].str.contains("posterior of one answer to each").all()
-    assert not one["note"].str.contains("answers").any()
-
-
 def test_tests_of_independence_stand_where_each_answered_once() -> None:
     """Two data sets, one with repeats of one observer: the tests of other pairs are as alone."""
     rng = np.random.default_rng(2)

@@ -115,14 +115,6 @@ def test_the_package_of_its_authors_finds_the_same() -> None:
         np.testing.assert_allclose(own[lower], other[lower], rtol=0, atol=1e-6)
 
 
-def test_the_same_answers_have_1_and_no_error() -> None:
-    _, answers, truth, n_options = leaderboard(2, 2, 30, 4, True)
-    found = capa_matrices(answers[[0, 0]], truth, n_options)
-    assert (found.estimate == 1).all()
-    assert (found.se == 0).all()
-    np.testing.assert_allclose(found.r_p, 1, atol=1e-14)
-
-
 def test_two_options_are_error_consistency() -> None:
     """With one wrong option a joint error is the same answer."""
     from alikely.metrics import error_consistency
