@@ -176,7 +176,7 @@ def spearman_brown(r: ArrayLike, factor: ArrayLike = 2) -> Floats:
     """
     value, times = np.asarray(r, dtype=np.float64), np.asarray(factor, dtype=np.float64)
     if not (times > 0).all():
-        raise ValueError(f"factor must be above 0, got {factor}")
+        raise ValueError(f"factor must be above 0, got {times.min():g}")
     return np.asarray(times * value / (1 + (times - 1) * value))
 
 

@@ -14,7 +14,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats, within
-from alikely._base.checks import of_type, one_of
+from alikely._base.checks import of_type
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_memory
@@ -259,16 +259,15 @@ def reconstruct_score(
     human_accuracy: ArrayLike,
     n_trials: ArrayLike,
     *,
-    assumption: Literal["middle", "optimistic"] = "middle",
-    simulation: Literal["shared", "pairs"] = "shared",
     n_samples: int = 2_000,
     rng: RandomState = None,
 ) -> Reconstruction:
     """Reconstruct the interval for a model's mean error consistency from published scores [K25]_.
 
     Leaderboards report one score per condition, without trials. The scores and the human accuracies
-    limit the possible accuracies of the model. Given an assumed accuracy, trials can be simulated
-    and scored.
+    limit the possible accuracies of the model. We assume the middle of this range, and simulate the
+    model and the humans on the same images with the cohort copy model, as in the scheme ``"shared
+    trials"`` of `reconstruct_leaderboard`.
 
     Parameters
     ----------
@@ -281,14 +280,6 @@ def reconstruct_score(
         Accuracy of each human, in (0, 1). NaN if a human has no trials in a condition.
     n_trials : array_like of int, scalar or shape (condition,)
         Number of trials in each condition.
-    assumption : {"middle", "optimistic"}
-        Assumed accuracy of the model, within the range that scores and human accuracies allow: the
-        middle of this range, or the lowest value. The lowest value gives the most errors and the
-        narrowest interval.
-    simulation : {"shared", "pairs"}
-        Whether to simulate the humans and the model on the same images, with the cohort copy model,
-        or each human-model pair on separate trials [K25]_. ``"pairs"`` gives an interval that is
-        too narrow, because it ignores that all humans are compared with the same model responses.
     n_samples : int
         Number of simulated experiments, at least 100.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -330,8 +321,6 @@ def reconstruct_score(
         strict=True,
     )
     check_whole(trials, "n_trials", 1)
-    one_of("assumption", assumption, ("middle", "optimistic"))
-    one_of("simulation", simulation, ("shared", "pairs"))
     if (lacks := np.isnan(people).all(axis=1)).any():
         raise ValueError(f"human_accuracy has no human in condition {np.argmax(lacks)}")
     places = [
@@ -340,7 +329,7 @@ def reconstruct_score(
     ]
     generator, weights = np.random.default_rng(seed_sequence(rng)), np.full(len(top), 1 / len(top))
     mean, accuracy, infeasible = _mean_draws(
-        generator, score * top, places, weights, assumption, simulation, n_samples
+        generator, score * top, places, weights, *SCHEMES["shared trials"], n_samples
     )
     lower, upper = map(float, np.nanquantile(mean, [0.025, 0.975]))
     return Reconstruction(float((score * top).mean()), lower, upper, accuracy, infeasible)

@@ -46,7 +46,6 @@ from alikely.data.columns import NOT_SHOWN
 from alikely.data.repeats import refuse_repeats
 from alikely.data.tables import correctness
 from alikely.data.trials import Trials
-from alikely.estimates.analysis import check_numbers
 from alikely.inference.evaluation import evaluator
 from alikely.inference.intervals import interval, mean_of_defined
 from alikely.inference.process import cells_of_strata
@@ -968,23 +967,16 @@ class StimulusPlan:
             - ``right``: proportion of models that respond correctly to the image
             - ``stratum``: number of the image's stratum, in plans that use strata
         """
-        parts = []
+        parts, keys = [], ["dataset", "condition", "item"]
+        chosen = pd.MultiIndex.from_frame(self.table[keys])
         for pool, drawing in zip(self._pools, self._drawings, strict=True):
-            frame = pd.DataFrame(
-                {
-                    "dataset": pool.dataset,
-                    "condition": pool.condition,
-                    "item": pool.items,
-                    "size": drawing.size,
-                    "inclusion": drawing.inclusion,
-                }
-            )
-            own = self.table[
-                (self.table["dataset"] == pool.dataset)
-                & (self.table["condition"] == pool.condition)
-            ]
-            frame["shown"] = frame["item"].isin(own["item"])
-            frame["right"] = pool.correct.mean(axis=0)
+            frame = pd.DataFrame({"dataset": pool.dataset, "condition": pool.condition}, pool.items)
+            frame = frame.rename_axis("item").reset_index()[keys]
+            shown = pd.MultiIndex.from_frame(frame).isin(chosen)
+            frame = frame.assign(
+                size=drawing.size, inclusion=drawing.inclusion, shown=shown,
+                right=pool.correct.mean(axis=0),
+            )  # fmt: skip
             if drawing.stratum is not None:
                 frame["stratum"] = drawing.stratum
             parts.append(frame)
@@ -1087,7 +1079,6 @@ type Part = tuple[Floats, Floats]
 
 def choose_conditions(
     trials: Trials,
-    n_conditions: int | None = None,
     *,
     models: str = "model",
     humans: str = "human",
@@ -1104,8 +1095,6 @@ def choose_conditions(
     ----------
     trials : Trials
         Responses of models to all conditions, and of at least two humans to each condition.
-    n_conditions : int, optional
-        Number of conditions to choose. Default: all.
     models, humans : str
         Observer kinds to treat as models and as humans.
     n_splits : int
@@ -1158,27 +1147,22 @@ def choose_conditions(
     check_whole(n_splits, "n_splits")
     refuse_repeats(trials.data, "the choice of conditions")
     places = _places(trials, models, humans)
-    names = list(places)
-    most = len(names) if n_conditions is None else n_conditions
-    check_numbers(n_conditions=most)
-    if not 1 <= most <= len(names):
-        raise ValueError(f"n_conditions must be 1 to {len(names)}, got {n_conditions}")
-    order, values = _greedy([_part(*place) for place in places.values()], most)
+    names, n = list(places), len(places)
+    order, values = _greedy([_part(*place) for place in places.values()])
     generator = np.random.default_rng(seed_sequence(rng))
-    early = np.zeros(most)
-    own, held, chance = (np.full((n_splits, most), np.nan) for _ in range(3))
+    early, (own, held, chance) = np.zeros(n), np.full((3, n_splits, n), np.nan)
     for split in range(n_splits):
         halves = [_halves(place, generator) for place in places.values()]
         first, second = ([_part(*half[k]) for half in halves] for k in (0, 1))
-        chosen, own[split] = _greedy(first, most)
-        early += [c in chosen[: n + 1] for n, c in enumerate(order)]
+        chosen, own[split] = _greedy(first)
+        early += [c in chosen[: k + 1] for k, c in enumerate(order)]
         held[split] = _separations(second, chosen)
-        shuffled = [generator.permutation(len(names))[:most].tolist() for _ in range(N_RANDOM)]
+        shuffled = [generator.permutation(n).tolist() for _ in range(N_RANDOM)]
         chance[split] = mean_of_defined(np.array([_separations(second, s) for s in shuffled]))
     found = {"in_sample": own, "held_out": held, "random": chance, "gain": held - chance}
     table = pd.DataFrame(
         {
-            "n": np.arange(1, most + 1),
+            "n": np.arange(1, n + 1),
             "condition": [names[c] for c in order],
             "separation": values,
             "as_early": early / n_splits,
@@ -1253,10 +1237,10 @@ def _separations(parts: Sequence[Part], order: Sequence[int]) -> list[float]:
     return [_separation([parts[c] for c in order[: n + 1]]) for n in range(len(order))]
 
 
-def _greedy(parts: Sequence[Part], most: int) -> tuple[list[int], list[float]]:
+def _greedy(parts: Sequence[Part]) -> tuple[list[int], list[float]]:
     """Conditions in the order of choice, and the separation by the first n of them."""
     chosen: list[int] = []
-    for _ in range(most):
+    for _ in parts:
         left = [c for c in range(len(parts)) if c not in chosen]
         gains = [_separation([parts[k] for k in (*chosen, c)]) for c in left]
         chosen.append(left[int(np.argmax(np.nan_to_num(gains, nan=-1.0)))])

@@ -138,14 +138,13 @@ def items_for_margins(
                 "dmc and against must differ, got the same value "
                 f"{same[0]:g}; use the smallest difference that matters"
             )
-        found = [
-            smallest_with(
-                lambda n, away=away: float(_power(away * np.sqrt(n - 3), alpha)),
-                power - SLACK, FEWEST_ITEMS,
+
+        def number(away: float) -> float:
+            return smallest_with(
+                lambda n: float(_power(away * np.sqrt(n - 3), alpha)), power - SLACK, FEWEST_ITEMS
             )
-            for away in z - null
-        ]  # fmt: skip
-        rows["n_items"] = np.array(found, dtype=np.float64)
+
+        rows["n_items"] = np.array([number(away) for away in z - null], dtype=np.float64)
     steps = np.sqrt(rows["n_items"] - 3)
     half = -special.ndtri(alpha / 2) / steps
     rows |= {"observed": np.tanh(z), "lower": np.tanh(z - half), "upper": np.tanh(z + half)}
