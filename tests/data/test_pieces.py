@@ -96,27 +96,17 @@ def _without(*names: str) -> Change:
     return change
 
 
-def _halves(tables: list[pd.DataFrame], rng: np.random.Generator) -> None:
-    for table in tables:
-        code = table["response"].map({"cat": 0.5, "dog": 1.0, "cow": 2.0})
-        table["response"] = code
-        table["truth"] = table["truth"].map({"cat": 0.5, "dog": 1.0, "cow": 2.0})
-
-
 # What is changed, how it is read, and what the refusal says; "" if the tables are read.
 CHANGES: dict[str, tuple[Change | None, dict[str, Any], str]] = {
-    "nothing": (None, {}, ""),
     "labels": (None, {"labels": ["lab"]}, ""),
     "missing answer": (_set("response", None), {}, ""),
     "missing truth": (_set("truth", None), {}, "column 'truth' has no value in row"),
-    "missing observer": (_set("observer", None), {}, "column 'observer' has no value in row"),
     "text that means missing, listed": (
         _set("response", "NA"), {"classes": ["cat", "dog", "cow", "NA"]}, ""),
     "unknown class": (
         _set("response", "horse"), {"classes": ["cat", "dog", "cow"]},
         r"'horse' \(column 'response', row \d+ of .*\) is not among the 3 classes cat, dog, cow"),
     "never true": (_set("response", "horse"), {"classes": "seen"}, ""),
-    "never true, not asked for": (_set("response", "horse"), {}, ""),
     "two truths": (
         _set("truth", "horse"), {"classes": "seen"},
         r"item 'i\d' has truth '\w+' for observer 'o\d' \(row \d+ of .*\) but .* has one truth"),
@@ -128,25 +118,17 @@ CHANGES: dict[str, tuple[Change | None, dict[str, Any], str]] = {
     "no repeat": (_odd_repeat, {}, r"'repeat' must contain whole numbers from 0.* 'x' in row 3 of"),
     "repeats without a column": (
         _without("repeat"), {}, r"two rows for item .*repeat 0\): row \d+ of .* and row \d+ of"),
-    "no kind": (_without("kind"), {}, ""),
-    "no item": (_without("item"), {}, "no column 'item'; the columns are observer, condition"),
     "an answer twice": (_twice, {}, r"two rows for item 'i\d' .*: row \d+ of .* and row \d+ of"),
-    "numbers": (_numbers("truth", "response"), {}, ""),
     "numbers and texts": (
         _numbers("response"), {}, r"'truth' contains texts but .* 'response' contains numbers"),
-    "halves": (_halves, {}, ""),
-    "correctness": (_correct(), {}, ""),
     "correctness, missing": (_correct(None), {}, ""),
     "correctness, two": (_correct(2), {}, r"must contain 0, 1 or nothing, got '2' in row \d+ of"),
-    "a column elsewhere": (None, {"observer": "lab"}, ""),
 }  # fmt: skip
 
 
-def _read(tables: list[Any], options: dict[str, Any], folder: Path | None) -> xr.Dataset | str:
-    """The data of some tables, or what they are refused with."""
+def _read(tables: list[Any], options: dict[str, Any], folder: Path) -> xr.Dataset | str:
+    """The data of some tables in files, or what they are refused with."""
     try:
-        if folder is None:
-            return al.Trials.from_table(*tables, **options).data
         files = [folder / f"{k}.parquet" for k in range(len(tables))]
         for file, table in zip(files, tables, strict=True):
             pq.write_table(pa.Table.from_pandas(table, preserve_index=False), file)
@@ -155,12 +137,9 @@ def _read(tables: list[Any], options: dict[str, Any], folder: Path | None) -> xr
         return str(error)
 
 
-@pytest.mark.parametrize(
-    "files", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["frames", "files"]
-)
 @pytest.mark.parametrize("name", CHANGES)
 def test_pieces_of_any_size_say_the_same(
-    name: str, files: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change, options, message = CHANGES[name]
     found = []
@@ -170,7 +149,7 @@ def test_pieces_of_any_size_say_the_same(
         if change is not None:
             change(tables, rng)
         monkeypatch.setattr(ingest, "PIECE", piece)
-        found.append(_read(tables, options, tmp_path if files else None))
+        found.append(_read(tables, options, tmp_path))
     small, whole = found
     if not message:
         assert isinstance(small, xr.Dataset), small

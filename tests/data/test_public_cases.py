@@ -113,11 +113,6 @@ def lm_eval_mc2(folder: Path) -> None:
     _generated(folder, "letter", lambda r, _: r, metrics=["mc2"], mc2=0.134)
 
 
-@case("05", "bypass of .* is 999.*the log has no other")
-def lm_eval_bypass(folder: Path) -> None:
-    _generated(folder, "letter", lambda r, _: r, metrics=["bypass"], bypass=999)
-
-
 @case("06", EC, noted="divided at the first single underscore")
 def lm_eval_old_names(folder: Path) -> None:
     w.lm_eval(folder)
@@ -149,14 +144,6 @@ def inspect_scored_errors_are_told(folder: Path) -> None:
     def change(name: str, log: dict[str, Any]) -> None:
         if name == "anna":
             log["samples"][4]["error"] = {"message": "too long"}
-
-    _logs(folder, change)
-
-
-@case("10", "the score of .* is 'P', partly right")
-def inspect_partial(folder: Path) -> None:
-    def change(_: str, log: dict[str, Any]) -> None:
-        log["samples"][4]["scores"]["choice"]["value"] = "P"
 
     _logs(folder, change)
 
@@ -194,23 +181,8 @@ def inspect_without_answers(folder: Path) -> None:
     _logs(folder, change)
 
 
-@case("13", EC, score="exact_match")
-def helm_entries_of_each_metric(folder: Path) -> None:
-    w.helm(folder)
-
-
-@case("15", EC)
-def swe_bench(folder: Path) -> None:
-    w.swe_bench(folder)
-
-
 @case("68", "has 2 scores, base, plus; choose one with score='base'")
 def evalplus_of_two(folder: Path) -> None:
-    w.evalplus(folder)
-
-
-@case("68", EC, score="base")
-def evalplus(folder: Path) -> None:
     w.evalplus(folder)
 
 
@@ -269,23 +241,12 @@ def jspsych_v6(folder: Path) -> None:
         _table(folder / f"{name}.csv", [*own, own[0] | {"trial_type": "text"}])
 
 
-@case("26", EC)
-def jspsych_subject_id(folder: Path) -> None:
-    w.jspsych(folder)
-
-
 @case("26", r"'all' has two rows for item .*\(or give observer=\)")
 def jspsych_unknown_people(folder: Path) -> None:
     """What was guessed is told where it is refused."""
     w.jspsych(folder)
     path = folder / "all.json"
     path.write_text(path.read_text().replace("subject_id", "who"))
-
-
-@case("28", 0.5, metric="fleiss_kappa", readers="all", wide="rows")
-def qualtrics(folder: Path) -> None:
-    """They agree on 6 of 8, and say A 8 times in 16."""
-    w.qualtrics(folder)
 
 
 @case("28", 0.5, metric="fleiss_kappa", readers="all", wide="rows", noted="each row is a rater")
@@ -297,12 +258,6 @@ def raters_as_rows(folder: Path) -> Path:
 @case("29", EC, kind={"anna": "human"}, pairs="human-model")
 def own_people(folder: Path) -> None:
     w.model_vs_human(folder)
-
-
-@case("30", "have no trial in common")
-def other_images(folder: Path) -> Path:
-    rows = [row | {"item": row["observer"] + row["item"]} for row in w.rows()]
-    return _table(folder / "t.csv", rows)
 
 
 def _renamed(folder: Path) -> Path:
@@ -336,17 +291,6 @@ def no_truth(folder: Path) -> Path:
     return _table(folder / "t.csv", rows)
 
 
-@case("40", 1.0, no_response="drop", wide=True, **ALPHA)
-def no_truth_wide(folder: Path) -> Path:
-    rows = [{"item": k, "r1": a, "r2": b} for k, (a, b) in enumerate(["11", "22", "22"])]
-    return _table(folder / "t.csv", rows)
-
-
-@case("40", "no true classes, so no response is correct or an error")
-def no_truth_no_errors(folder: Path) -> Path:
-    return no_truth(folder)
-
-
 def _coders(folder: Path, *readings: str) -> Path:
     rows = [
         {"observer": f"c{i}", "item": k, "truth": "1", "response": None if r == "-" else r}
@@ -355,17 +299,6 @@ def _coders(folder: Path, *readings: str) -> Path:
         if r != "."
     ]
     return _table(folder / "t.csv", rows)
-
-
-# Krippendorff (2011), Computing Krippendorff's alpha-reliability: four coders, twelve units.
-@case("41", 0.743421, no_response="drop", classes=list("12345"), **ALPHA)
-def alpha_with_gaps(folder: Path) -> Path:
-    return _coders(folder, "123321412---", "1233224125-3", "-3332342251-", "12332441251-")
-
-
-@case("42", 0.0, classes=list("12"), **ALPHA)
-def one_disagreement(folder: Path) -> Path:
-    return _coders(folder, "11", "12")
 
 
 @case("42", -0.5, classes=list("12"), **ALPHA)
@@ -382,11 +315,6 @@ def one_shared_unit(folder: Path) -> Path:
 @case("45", 1 - (7 - 1) * (2 / 7) / ((49 - 16 - 9) / 7), classes=list("12"), **ALPHA)
 def unequal_raters(folder: Path) -> Path:
     return _coders(folder, "121", "121", "2..")
-
-
-@case("48", "got 'weighted_kappa'.*none is weighted", metric="weighted_kappa", classes=["1", "2"])
-def ordinal(folder: Path) -> Path:
-    return _coders(folder, "12", "11")
 
 
 @case("49", KAPPA, metric="cohen_kappa", wide=True)
@@ -439,11 +367,6 @@ def truth_in_a_file(folder: Path) -> Path:
     return folder / "labels.csv"
 
 
-@case("55", EC, observer="worker", item="task", response="label")
-def truth_beside(folder: Path) -> None:
-    w.crowd_kit(folder)
-
-
 @case("55", "1 of 8 items have no truth in the table of truths, such as 'i7'",
       truth=lambda _: pd.DataFrame({"item": [f"i{k}" for k in range(7)], "truth": TRUE[:7]}),
       unmatched="accept", format="table")  # fmt: skip
@@ -451,11 +374,6 @@ def truth_that_lacks_an_item(folder: Path) -> Path:
     frame = pd.DataFrame(w.rows()).drop(columns="truth")
     frame.to_csv(folder / "t.csv", index=False)
     return folder / "t.csv"
-
-
-@case("56", KAPPA, metric="cohen_kappa")
-def label_studio(folder: Path) -> None:
-    w.label_studio(folder)
 
 
 @case("56", KAPPA, metric="cohen_kappa", observer="annotator", item="id", response="mood")
@@ -466,22 +384,6 @@ def label_studio_rows(folder: Path) -> Path:
         for k, r in enumerate(w.rows())
     ]  # fmt: skip
     return _table(folder / "export.csv", rows)
-
-
-@case("59", EC)
-def names_of_rows(folder: Path) -> Path:
-    pd.DataFrame(w.rows()).to_csv(folder / "t.csv")
-    return folder / "t.csv"
-
-
-@case("61", KAPPA, metric="cohen_kappa", observer="judge", item="question", response="winner")
-def judges(folder: Path) -> Path:
-    votes = [
-        {"question": r["item"], "model_a": "m1", "winner": r["response"], "judge": r["observer"]}
-        for r in w.rows()
-    ]
-    (folder / "votes.jsonl").write_text(lines(votes))
-    return folder / "votes.jsonl"
 
 
 def _retried(folder: Path) -> None:

@@ -1,8 +1,10 @@
-"""The loader of the model-vs-human release: layouts, checksums, downloads from a local server."""
+"""Loaders of public data: layouts, files, downloads from a local server."""
 
 from __future__ import annotations
 
+import http.server
 import io
+import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +14,47 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from served import Server
 
+import alikely as al
 from alikely.data.readers import model_vs_human
 from alikely.data.trials import NOT_SHOWN
 from alikely.datasets import loaders as datasets
+
+
+class Server:
+    """Answers with other contents under their paths, not at all with None, else with one."""
+
+    def __init__(self, content: bytes, others: dict[str, bytes | None]) -> None:
+        self.requests = 0
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.requests += 1
+                body = others.get(self.path, content)
+                if body is None:
+                    self.send_error(404)
+                    return
+                self.send_response(200)
+                # What is cut has the length of the whole.
+                length = len(content) if self.path.startswith("/cut") else len(body)
+                self.send_header("Content-Length", str(length))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                """Keep the test output clean."""
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
 
 HEADER = "subj,Session,trial,rt,object_response,category,condition,imagename\n"
 
@@ -64,7 +102,9 @@ def server() -> Iterator[Server]:
     whole = archive()
     page = b"<html>".ljust(len(whole))
     cut = whole[: len(whole) // 2]
-    running = Server(whole, {"/missing.zip": None, "/page.zip": page, "/cut.zip": cut})
+    text = TEXT.encode()
+    others = {"/missing.zip": None, "/page.zip": page, "/cut.zip": cut, "/categories.txt": text}
+    running = Server(whole, others)
     yield running
     running.close()
 
@@ -169,3 +209,37 @@ def test_image_names(name: str, image: str) -> None:
 def test_the_shared_copy_has_all_responses(shared_data: Path) -> None:
     trials = datasets.model_vs_human(shared_data / "model_vs_human")
     assert (trials.data["correct"].values != NOT_SHOWN).sum() == 447_680
+
+
+TEXT = """# Remarks, such as 'knife' is n03041632
+    knife =    [n03041632]
+
+    keyboard = [n03085013, n04505470]
+"""
+EXPECTED = {"n03041632": "knife", "n03085013": "keyboard", "n04505470": "keyboard"}
+# As code has it, with positions of the classes besides.
+CODE = "knife = ['n03041632']\nkeyboard = [\"n03085013\",\n  'n04505470']\nknife_indices = [499]\n"
+
+
+@pytest.mark.parametrize("text", [TEXT, CODE, TEXT.replace("\n", "\r\n")])
+def test_both_ways_of_writing_them(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "any.txt"
+    file.write_bytes(text.encode())
+    assert al.datasets.sixteen_categories(file) == EXPECTED
+
+
+@pytest.mark.parametrize("place", datasets.PLACES)
+def test_a_copy_of_the_public_code(place: str, tmp_path: Path) -> None:
+    file = tmp_path / place
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(CODE)
+    assert al.datasets.sixteen_categories(tmp_path) == EXPECTED
+
+
+def test_categories_are_downloaded_once(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(datasets, "MAPPING", f"{server.url}/categories.txt")
+    for _ in range(2):
+        assert al.datasets.sixteen_categories(cache=tmp_path) == EXPECTED
+    assert server.requests == 1

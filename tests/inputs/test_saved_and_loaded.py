@@ -69,7 +69,6 @@ odd, perfect = w.odd, w.all_right
 
 CASES = table(
     r"""
-WORKS => al.Result.load(saved())
 '\.' is not a file; give the path of a => w.result().save('.')
 \[Errno 2\] No such file or => w.result().save('a/b/c.nc')
 path must be that of a file, such as => w.result().save(None)
@@ -80,30 +79,21 @@ no file '\.'; give the path that save wrote => al.Result.load('.')
 'x\.nc' is not a Result of alikely: it has no format_version; write => (h5py.File('x.nc',
     'w').close(), al.Result.load('x.nc'))
 'r\.nc' is damaged \(its digest does not => changed(flip(5000))
-WORKS => changed(lambda b: b + b'more')
 'r\.nc' is not a Result of alikely: it => h5(delete('estimates'))
 WORKS => h5(delete('bootstrap'))
-WORKS => h5(delete('estimates/observer_a'))
 'r\.nc' has format_version 99 => h5(attr('format_version', 99))
 'r\.nc' has the metric 'kapa' => h5(attr('metric', 'kapa'))
-WORKS => h5(attr('metric_module', 'nowhere'))
 WORKS => h5(attr('metric_module', 'os; print(1)'))
 WORKS => h5(attr('priors', "__import__('os').system('true')"))
 WORKS => al.Result.load(bench()).summary()
 WORKS => al.Result.load(mat()).summary(top=3)
 'b\.nc' is not a Result of alikely => h5(delete('estimates'), bench, al.Result.load)
 its group .estimates. has no => h5(delete('estimates/estimate'), bench, al.Result.load)
-'b\.nc' has format_version 99, this alikely reads 3; use a newer =>
-    h5(attr('format_version', 99), bench, al.Result.load)
 'm\.nc' is not a => h5(delete('estimates'), mat, al.Result.load)
-'m\.nc' has format_version 99, this alikely reads 2; use a newer =>
-    h5(attr('format_version', 99), mat, al.Result.load)
 WORKS => (odd(anna='a/b', ben='a\nb', carl='安娜', net_a='$x', net_b='\x1b[31m').save('o.nc'),
     al.Result.load('o.nc').summary())
-WORKS => (perfect().save('o.nc'), al.Result.load('o.nc').summary())
 a label must be text that a file can hold, got 'a\\x00b' \(column =>
     (odd(anna='a\x00b').save('o.nc'), al.Result.load('o.nc').summary()['observer_a'].tolist())
-WORKS => w.result().to_latex()
 """,
     globals(),
 )
