@@ -52,7 +52,7 @@ NOTES = {
     "all-joint-errors": Note(
         "Fewer than {least} trials, all of them joint errors: the coverage of 95% intervals may be"
         " only 0.87. Collect more trials",
-        "all trials of a pair, fewer than 40, are joint errors",
+        "a pair has fewer than 40 trials, and all of them are joint errors",
         "Report the interval as approximate, or collect more trials",
     ),
     "joint-errors-of-means": Note(
@@ -79,7 +79,7 @@ NOTES = {
     ),
     "few-questions": Note(
         "Fewer than {least} questions: intervals may be too narrow. Collect more questions",
-        "a metric of option probabilities is based on fewer than 40 questions",
+        "a metric for option probabilities is based on fewer than 40 questions",
     ),
     "few-trials": Note(
         "Fewer than {least} trials: intervals may be too narrow. Collect more trials",
@@ -291,8 +291,7 @@ NOTES = {
     "posterior-images": Note(
         "The posterior treats an image shown in several conditions as different images. Report the"
         " analytic interval",
-        "images are repeated, and the posterior of this metric is drawn separately for each "
-        "condition",
+        "images are repeated, and the posterior is drawn separately for each condition",
     ),
     "no-posterior": Note(
         "No posterior: {why}",
@@ -354,7 +353,7 @@ NOTES = {
     "only-noise": Note(
         "Noise explains all of the variance in the scores: no latent correlation is available. "
         "Report the raw correlation",
-        "the variance of scores over models is not larger than the variance of their noise",
+        "the variance of scores across models does not exceed the variance due to noise",
         "Report the raw correlation, or collect more trials",
     ),
     "noise-unknown": Note(

@@ -123,8 +123,8 @@ def benchmark_scores(
         Whether to count a missing response as an error, or to exclude the trial from that
         observer's pairs.
     cluster : str, optional
-        Column that defines clusters of dependent items, such as ``"template"``. Clusters are then
-        the sampling units instead of items.
+        Column that defines clusters of dependent items, such as ``"template"``. If given, clusters
+        are the sampling units instead of items.
     n_resamples : int
         Number of bootstrap replicates, which are used for the stability of ranks and for
         correlations between data sets. Default 0 (none).

@@ -502,7 +502,7 @@ class Trials:
     def with_inclusion(
         self, plan: Any, *, generalize_to: Literal["pool", "images"], humans: str = "human"
     ) -> Trials:
-        """Set the plan that was used to choose the images, to weight estimates accordingly.
+        """Set the plan that was used to choose the images, so that estimates are weighted.
 
         Parameters
         ----------

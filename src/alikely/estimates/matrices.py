@@ -90,9 +90,9 @@ def pairwise_matrix(
     no_response : {"error", "drop"}
         Count a missing response as an error, or drop the trial from that observer's pairs.
     cluster : str, optional
-        Item column that defines clusters, such as ``"template"``. Standard errors are then computed
-        over clusters, and limits use quantiles of Student's t distribution. ``"trial"`` treats
-        responses to repeated items as independent trials.
+        Item column that defines clusters, such as ``"template"``. If given, standard errors are
+        computed over clusters, and limits use quantiles of Student's t distribution. ``"trial"``
+        treats responses to repeated items as independent trials.
     ci_prob : float
         Probability level of the posterior limits, which is also the default for other limits; in
         (0, 1).

@@ -89,7 +89,7 @@ TRUST: Mapping[str, Trust] = {
         lambda known: known["cells"][:, 3],
         40,
         note("few-joint-errors", least=40),
-        note("no-variation", why="Fewer than 2 joint errors, or all alike"),
+        note("no-variation", why="Fewer than 2 joint errors, or only identical ones"),
     ),
     "rows": Trust(
         lambda known: np.minimum(known["n_errors_a"], known["n_errors_b"]),

@@ -68,7 +68,7 @@ def items_for_agreement(
     width : array_like, optional
         Width of the interval, in (0, 2]. `value` and `width` are broadcast.
     n_items : array_like of int, optional
-        Number of items, at least 2. Use this instead of `width`.
+        Number of items, at least 2. An alternative to `width`.
     coefficient : str
         Coefficient of `alikely.agreement`: ``"cohen_kappa"``, ``"fleiss_kappa"``, ``"gwet_ac1"``,
         ``"krippendorff_alpha"``, ``"brennan_prediger"`` or ``"raw_agreement"``.

@@ -382,8 +382,7 @@ def trials_for_width(
         Target width, in (0, 2]. Array arguments are broadcast. To cross two arguments, pass one of
         them as a column.
     n_trials : array_like of int, optional
-        Numbers of trials, at least 2, whose interval width is computed. Use this instead of
-        `width`.
+        Numbers of trials, at least 2, whose interval width is computed. An alternative to `width`.
     assurance : float, optional
         Proportion of experiments in which the interval should not be wider than `width`, in (0, 1).
     interval : {"posterior", "bootstrap", "analytic"}
