@@ -192,12 +192,10 @@ def refuse_repeats_for(trials: Trials, *metrics: Metric) -> None:
 
 def require_trials(trials: object) -> None:
     """Raise an error if this is not `Trials`."""
-    if isinstance(trials, Trials):
-        return
     way_out = "make them with Trials.from_table"
     if hasattr(trials, "pairs"):
         way_out = "score a result with alikely.benchmark.scores_from_result"
-    raise TypeError(f"expected Trials, got {type(trials).__name__}; {way_out}")
+    of_type(trials, Trials, way_out)
 
 
 def kinds_of_observers(trials: Trials) -> dict[str, str]:
@@ -261,12 +259,10 @@ def layout_of(
 
 def _grouped(names: Sequence[str], groups: Groups | None) -> dict[str, list[int]]:
     """Parts of each level, in order of first appearance."""
-    label = dict(zip(names, names, strict=True))
-    if groups is not None:
-        label = dict(zip(names, groups_of(list(names), groups, "level"), strict=True))
+    labels = names if groups is None else groups_of(list(names), groups, "level")
     levels: dict[str, list[int]] = {}
-    for number, name in enumerate(names):
-        levels.setdefault(str(label[name]), []).append(number)
+    for number, label in enumerate(labels):
+        levels.setdefault(str(label), []).append(number)
     return levels
 
 
@@ -414,21 +410,20 @@ def _check_truths(trials: Trials, item_scope: Items) -> None:
     frame = pd.DataFrame(
         {name: data[name].values for name in ("dataset", "condition", "item", "truth")}
     )
-    first = frame.groupby(keys, sort=False)["truth"].transform("first")
-    odd = frame[frame["truth"] != first]
+    several = frame.drop_duplicates([*keys, "truth"])
+    odd = several[several.duplicated(keys, keep=False)]
     if odd.empty:
         return
-    here = odd.iloc[0]
-    other = frame[(frame[keys] == here[keys]).all(axis=1)].iloc[0]
+    odd = odd[(odd[keys] == odd.iloc[0][keys]).all(axis=1)].head(2)
     said = [
-        f"{data['class'].values[row['truth']]!r} in condition {row['condition']!r} of data set "
-        f"{row['dataset']!r}"
-        for row in (other, here)
+        f"{data['class'].values[row.truth]!r} in condition {row.condition!r} of data set "
+        f"{row.dataset!r}"
+        for row in odd.itertuples()
     ]
     finer = "set item_scope='condition' if labels are reused, or "
     raise ValueError(
-        f"item {here['item']!r} has the true class {said[0]}, and {said[1]}, but an image has one: "
-        f"{finer * (item_scope != 'condition')}give each image a unique label"
+        f"item {odd['item'].iloc[0]!r} has the true class {', and '.join(said)}, but an image has "
+        f"one: {finer * (item_scope != 'condition')}give each image a unique label"
     )
 
 

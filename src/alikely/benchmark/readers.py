@@ -18,7 +18,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import ArrayLike
 from scipy import special
 
 from alikely._base.arrays import Floats
@@ -181,8 +180,7 @@ def summary(
 ) -> pd.DataFrame:
     """Tabulate the mean of each modality."""
     names = result.estimates["modality"].values
-    frame = _table(result, np.eye(len(names)), ci_prob, intervals)
-    frame.insert(0, "modality", names)
+    frame = _table(result, np.eye(len(names)), ci_prob, intervals, modality=names)
     return with_columns(frame, list(frame), columns)
 
 
@@ -191,10 +189,9 @@ def differences(
 ) -> pd.DataFrame:
     """Tabulate the differences between all pairs of modalities."""
     names = result.estimates["modality"].values
-    one, other = np.triu_indices(len(names), 1)
-    frame = _table(result, pair_contrasts(len(names)), ci_prob, intervals)
-    frame.insert(0, "modality", names[one])
-    frame.insert(1, "modality_b", names[other])
+    one, other = names[np.stack(np.triu_indices(len(names), 1))]
+    labels = {"modality": one, "modality_b": other}
+    frame = _table(result, pair_contrasts(len(names)), ci_prob, intervals, **labels)
     t = frame["estimate"] / frame["se"].where(frame["se"] > 0)
     frame["p_value"] = 2 * special.stdtr(frame["df"], -t.abs())
     return with_columns(frame, list(frame), columns)
@@ -255,8 +252,6 @@ def _means(table: xr.Dataset, metric: Metric, cluster: str | None, ai: str | Non
     n_cases, n_units = (int(each.max(initial=-1)) + 1 for each in (cases, units))
     first, second = table["first"].values, table["second"].values
     readers = np.unique(first if ai else [first, second])
-    names = dict(zip(first.tolist(), table["observer_a"].values.tolist(), strict=True))
-    names |= dict(zip(second.tolist(), table["observer_b"].values.tolist(), strict=True))
     member = (readers[:, None] == first) | (readers[:, None] == second)
     parts = []
     for block in blocks(table):
@@ -292,7 +287,6 @@ def _means(table: xr.Dataset, metric: Metric, cluster: str | None, ai: str | Non
             "estimate": ((), value.mean()),
             "n_readers": ((), n),
             "n_undefined": ((), int((~known).sum())),
-            "there": ("reader", there),
             "reader_mean": ("reader", of_reader),
             "reader_cases": ("reader", (shown > 0).sum(axis=1)),
             "of_reader": ("reader", shift @ (value - value.mean())),
@@ -305,23 +299,17 @@ def _means(table: xr.Dataset, metric: Metric, cluster: str | None, ai: str | Non
         }
         parts.append(xr.Dataset(found, coords={"modality": name}))
     means = xr.concat(parts, "modality")
-    return means.assign_coords(reader=[names[reader] for reader in readers.tolist()])
+    return means.assign_coords(reader=table["observer"].values[readers])
 
 
 def study_variance(
-    by_readers: ArrayLike,
-    by_cases: ArrayLike,
-    by_both: ArrayLike,
-    n_readers: ArrayLike,
-    df_cases: ArrayLike,
+    readers: Any, cases: Any, both: Any, n_readers: Any, df_cases: Any
 ) -> tuple[Floats, Floats]:
     """Combine variances over readers and over cases into that for new readers and new cases."""
-    readers, cases = np.asarray(by_readers, float), np.asarray(by_cases, float)
-    beyond = np.maximum(cases - by_both, 0.0)
-    variance = np.maximum(readers + beyond, cases)
-    known = np.nan_to_num(df_cases, nan=np.inf)
+    beyond = np.maximum(cases - both, 0.0)
+    variance, known = np.maximum(readers + beyond, cases), np.nan_to_num(df_cases, nan=np.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = variance**2 / (readers**2 / (np.asarray(n_readers) - 1) + beyond**2 / known)
+        df = variance**2 / (readers**2 / (n_readers - 1) + beyond**2 / known)
     return variance, np.fmin(df, known)
 
 
@@ -339,7 +327,9 @@ def _group_notes(of_reader: Floats) -> list[str]:
     return [note("reader-groups", most=max(size, n - size), least=min(size, n - size))]
 
 
-def _table(result: Result, weights: Floats, ci_prob: float, intervals: Intervals) -> pd.DataFrame:
+def _table(
+    result: Result, weights: Floats, ci_prob: float, intervals: Intervals, **labels: Any
+) -> pd.DataFrame:
     """Tabulate weighted sums of means of modalities, for new readers and new cases."""
     chosen_methods(intervals, ("analytic",), ("analytic",), "analytic")
     means, cluster, used = result.estimates, result.data.attrs["cluster"], weights != 0
@@ -360,6 +350,7 @@ def _table(result: Result, weights: Floats, ci_prob: float, intervals: Intervals
     bounds = student_bounds(estimate, variance, df, ci_prob)
     frame = pd.DataFrame(
         {
+            **labels,
             "estimate": estimate,
             "se": se,
             "df": df,
@@ -380,7 +371,7 @@ def _table(result: Result, weights: Floats, ci_prob: float, intervals: Intervals
         effect = np.divide(by_cases, independent, where=independent > 0, out=independent * np.nan)
         frame = frame.assign(n_clusters=n_units, design_effect=effect)
         clusters = few_clusters(cluster, n_units).tolist()
-    there, lost = total("there", used) > 0, total("n_undefined", used)
+    lost, there = total("n_undefined", used), used @ np.isfinite(means["reader_mean"].values) > 0
     strong = (by_both > 0) & (STRONG * by_both <= by_readers)
     notes = []
     for k, n in enumerate(n_readers.tolist()):
