@@ -35,13 +35,13 @@ from alikely.benchmark import ranking
 from alikely.benchmark.decomposition import (
     COMPONENTS,
     ROUNDING,
+    compared_pairs,
+    deviates_of_pairs,
     joint_covariance,
     largest_difference,
     largest_of_differences,
-    normal_deviates,
     normal_draws,
     pair_contrasts,
-    pooled_df,
     shares_of_ceiling,
     spread,
     student_bounds,
@@ -479,22 +479,18 @@ def ranks(
         return ranking.rank_sets(
             center, np.cov(drawn.T), names, ci_prob=prob, deviations=drawn - center
         )
-    own, target = list(range(len(models))), at.population
-    alike = spread(at.parts, pair_contrasts(len(names)) @ weights, target)["alike"].to_numpy()
-    if alike.any():
-        j, k = (side[alike][0] for side in np.triu_indices(len(names), 1))
+    own = np.arange(len(models))
+    apart = compared_pairs(at.parts, at.population, np.eye(len(at.systems))[own])
+    if (alike := apart["alike"] & apart["interval_center"].notna()).any():
+        j, k = (side[alike][0] for side in np.triu_indices(len(models), 1))
         raise ValueError(
-            f"{names[j]!r} and {names[k]!r} have a difference without variance: their "
+            f"{models[j]!r} and {models[k]!r} have a difference without variance: their "
             "responses are identical; leave one of them out"
         )
     found = ranking.rank_sets(
-        at.estimate[own],
-        joint_covariance(at.parts, target, own),
-        models,
-        ci_prob=prob,
-        rng=rng,
-        deviates=normal_deviates(at.parts, own, target),
-    )
+        at.estimate[own], joint_covariance(at.parts, at.population, own), models, ci_prob=prob,
+        rng=rng, deviates=deviates_of_pairs(apart["t"], apart["pooled"], len(models)),
+    )  # fmt: skip
     reason = not_valid(scores.metric)
     return found.assign(note=reason) if reason else found
 
@@ -1005,17 +1001,11 @@ def difference_table(
 ) -> pd.DataFrame:
     """Tabulate all differences of scores, with pointwise and simultaneous intervals."""
     n = len(names)
-    weights = np.eye(n) if weights is None else weights
-    contrasts = pair_contrasts(n) @ weights
-    found = spread(parts, contrasts, generalize_to)
-    alike, df = (found[name].to_numpy() for name in ("alike", "df"))
-    # Identical responses have no standard error, although their pseudocounts have one.
-    se = np.where(alike, np.nan, np.sqrt(found["variance"]))
-    center = weighted_sums(parts["interval_center"].values, contrasts)
-    used = parts["df_humans"].values[(weights != 0).any(axis=0)]
-    pooled = pooled_df(found.assign(variance=se**2), used, generalize_to)
-    wide = largest_of_differences(pooled, n, ci_prob) * se
-    t = np.abs(center / se)
+    found = compared_pairs(parts, generalize_to, np.eye(n) if weights is None else weights)
+    center, se, df, pooled, t = (
+        found[name].to_numpy() for name in ("interval_center", "se", "df", "pooled", "t")
+    )
+    wide, t = largest_of_differences(pooled, n, ci_prob) * se, np.abs(t)
     p = 2 * stats.t.sf(t, df)
     deviate = -special.ndtri(stats.t.sf(t, pooled))
     together = stats.studentized_range.sf(np.sqrt(2) * deviate, n, np.inf)
@@ -1024,7 +1014,7 @@ def difference_table(
     prob_positive = probability_positive(center, se**2, df, *scales)
     level, certain = 1 - ci_prob, np.maximum(prob_positive, 1 - prob_positive) >= CLAIMED
     marks = {
-        note("identical-responses"): alike,
+        note("identical-responses"): found["alike"],
         note("significant-alone", n=len(p)): (p <= level) & (level < together),
         note("prior-dominated"): certain & ~(together <= level).any(),
     }

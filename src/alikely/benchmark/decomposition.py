@@ -490,16 +490,19 @@ def pair_contrasts(n_systems: int) -> Floats:
     return np.eye(n_systems)[j] - np.eye(n_systems)[k]
 
 
-def normal_deviates(parts: xr.Dataset, systems: Sequence[int], generalize_to: Population) -> Floats:
-    """Normal deviates with the same tail probabilities as the differences of all systems."""
-    n = len(systems)
-    contrasts = pair_contrasts(n) @ np.eye(parts.sizes["system"])[systems]
+def compared_pairs(parts: xr.Dataset, generalize_to: Population, weights: Floats) -> pd.DataFrame:
+    """Compare all pairs of weighted sums of scores: as `spread`, with tests.
+
+    Columns also include ``interval_center``, ``se``, pooled degrees of freedom and ``t``.
+    """
+    contrasts = pair_contrasts(len(weights)) @ weights
     found = spread(parts, contrasts, generalize_to)
-    t = weighted_sums(parts["interval_center"].values, contrasts) / np.sqrt(
-        found["variance"].to_numpy()
-    )
-    df_humans = parts["df_humans"].values[systems]
-    return deviates_of_pairs(t, pooled_df(found, df_humans, generalize_to), n)
+    # Identical responses have no standard error, although their pseudocounts have one.
+    found["variance"] = found["variance"].where(~found["alike"])
+    center, se = weighted_sums(parts["interval_center"].values, contrasts), found["variance"] ** 0.5
+    used = parts["df_humans"].values[(weights != 0).any(axis=0)]
+    pooled = pooled_df(found, used, generalize_to)
+    return found.assign(interval_center=center, se=se, pooled=pooled, t=center / se)
 
 
 def deviates_of_pairs(t: Floats, df: Floats, n_systems: int) -> Floats:
