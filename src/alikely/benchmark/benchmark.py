@@ -239,8 +239,29 @@ def contrast(
     intervals: Intervals,
 ) -> pd.DataFrame:
     """Tabulate the difference of two scores, or the mean of several, one row per method."""
-    weights, at = (contrast_weights(scores, first, second), Level(scores, generalize_to, level))
-    return contrast_table(at, weights, rope, ci_prob, ci_kind, intervals)
+    if rope is not None and not (len(rope) == 2 and rope[0] < rope[1]):
+        raise ValueError(f"rope must be (lower, upper) with lower below upper, got {rope!r}")
+    weights, at = contrast_weights(scores, first, second), Level(scores, generalize_to, level)
+    methods, named = methods_shown(at, intervals), intervals not in (None, "all")
+    found: dict[str, dict[str, Any]] = {}
+    if at.analytic and (not methods or "analytic" in methods):
+        row = at.sums(weights).iloc[0]
+        found = {"estimate": {"estimate": row["estimate"], "note": NO_METHOD}}
+        if methods:
+            found = {"analytic": _student_row(at, weights[0], row, ci_prob, ci_kind)}
+    if "posterior" in methods:
+        why = _moved_note(at.prior_shift()[weights[0] != 0], shown=named)
+        own = describe_draws(at.draws(weights)[:, 0], ci_prob, ci_kind, rope)
+        found["posterior"] = (own if named or not why else {}) | ({"note": why} if why else {})
+    frame = pd.DataFrame.from_dict(found, orient="index")
+    columns = ["estimate", "se", *bound_names("", ci_kind, ci_prob), "p_value", "prob_positive"]
+    frame = frame.reindex(columns=[*columns, "rope_mass", "frac_undefined", "note"])
+    shared = at.human_notes() if at.analytic else []
+    notes = [
+        "; ".join(filter(None, [*shared, own])) for own in frame["note"].astype(object).fillna("")
+    ]
+    frame["note"] = [in_kinds(told(text), human_kind(scores)) for text in notes]
+    return with_notes(frame, scores.missing_note)
 
 
 # Functions of scores
@@ -636,15 +657,7 @@ class Level:
     def sums(self, weights: Floats) -> pd.DataFrame:
         """Estimates, centers and standard errors of weighted sums, with degrees of freedom."""
         found = spread(self.parts, weights, self.population)
-        return pd.DataFrame(
-            {
-                "estimate": weighted_sums(self.estimate, weights),
-                "interval_center": weighted_sums(self.parts["interval_center"].values, weights),
-                "se": np.sqrt(found["variance"]),
-                "df": found["df"],
-                "alike": found["alike"],
-            }
-        )
+        return found.assign(estimate=weighted_sums(self.estimate, weights))
 
     def draws(self, weights: Floats) -> Floats:
         """Weighted sums of scores in each posterior draw: (draw, sum)."""
@@ -858,40 +871,6 @@ def _require_joint(scores: Result) -> None:
         )
 
 
-def contrast_table(
-    at: Level,
-    weights: Floats,
-    rope: tuple[float, float] | None,
-    ci_prob: float,
-    ci_kind: CiKind,
-    intervals: Intervals,
-) -> pd.DataFrame:
-    """Tabulate a weighted sum of scores, one row per method."""
-    if rope is not None and not (len(rope) == 2 and rope[0] < rope[1]):
-        raise ValueError(f"rope must be (lower, upper) with lower below upper, got {rope!r}")
-    scores, methods = at.scores, methods_shown(at, intervals)
-    named = intervals not in (None, "all")
-    found: dict[str, dict[str, Any]] = {}
-    if at.analytic and (not methods or "analytic" in methods):
-        row = at.sums(weights).iloc[0]
-        found = {"estimate": {"estimate": row["estimate"], "note": NO_METHOD}}
-        if methods:
-            found = {"analytic": _student_row(at, weights[0], row, ci_prob, ci_kind)}
-    if "posterior" in methods:
-        why = _moved_note(at.prior_shift()[weights[0] != 0], shown=named)
-        own = describe_draws(at.draws(weights)[:, 0], ci_prob, ci_kind, rope)
-        found["posterior"] = (own if named or not why else {}) | ({"note": why} if why else {})
-    frame = pd.DataFrame.from_dict(found, orient="index")
-    columns = ["estimate", "se", *bound_names("", ci_kind, ci_prob), "p_value", "prob_positive"]
-    frame = frame.reindex(columns=[*columns, "rope_mass", "frac_undefined", "note"])
-    shared = at.human_notes() if at.analytic else []
-    notes = [
-        "; ".join(filter(None, [*shared, own])) for own in frame["note"].astype(object).fillna("")
-    ]
-    frame["note"] = [in_kinds(told(text), human_kind(scores)) for text in notes]
-    return with_notes(frame, scores.missing_note)
-
-
 def _student_row(
     at: Level, w: Floats, row: pd.Series, ci_prob: float, ci_kind: CiKind
 ) -> dict[str, Any]:
@@ -925,9 +904,7 @@ def _p_positive(at: Level, one: pd.DataFrame, w: Floats) -> float:
     every, n = one, 2
     if not w[len(at.models) :].any():
         names, own = compared(at)
-        every = at.sums(pair_contrasts(len(names)) @ own)
-        every.loc[every["alike"], "se"] = np.nan
-        n = len(names)
+        every, n = compared_pairs(at.parts, at.population, own), len(names)
     scales = scales_of_differences(*_student(every), n, at.scores.metric.differences)
     return float(probability_positive(center, variance, df, *scales)[0])
 

@@ -27,9 +27,9 @@ from alikely.benchmark.layout import (
     HUMANS,
     Exclusions,
     Population,
+    by_level,
     exclude_conditions,
     laid_out,
-    level_scores,
     refuse_own_names,
     require_balance,
 )
@@ -137,7 +137,7 @@ def multiverse_analysis(
         for metric, both_perfect in itertools.product(chosen, ("undefined", "one")):
             value = metric.value(cells)
             value = np.where(perfect, 1.0, value) if both_perfect == "one" else value
-            scores = level_scores(layout, value[None])[0, -1]
+            scores = by_level(layout, value[None])[0, -1]
             ranks = pd.Series(scores[: len(layout.models)]).rank(ascending=False, method="min")
             columns = {
                 "no_response": no_response,

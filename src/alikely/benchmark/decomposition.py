@@ -311,8 +311,8 @@ def _pairs(a: NDArray[np.intp], b: NDArray[np.intp], n_observers: int) -> Floats
 def spread(parts: xr.Dataset, contrasts: Floats, generalize_to: Population) -> pd.DataFrame:
     """Compute the variance of contrasts of scores for new images, new humans, or both.
 
-    Columns: ``variance``, its ``df``, ``humans`` (variance that humans add), and ``alike`` (whether
-    responses are identical).
+    Columns: ``interval_center``, ``variance``, ``se``, ``df``, ``humans`` (variance that humans
+    add), and ``alike`` (whether responses are identical).
     """
     score, images, people = (
         parts[name].values for name in ("interval_center", "influence", "humans")
@@ -348,7 +348,9 @@ def spread(parts: xr.Dataset, contrasts: Floats, generalize_to: Population) -> p
         variance = v_images + np.maximum(v_humans - v_both, 0.0)
         df = crossed_degrees(v_images, v_humans, v_both, df_images, df_humans)
         beyond = np.maximum(v_humans - NOISE * v_both, 0.0)
-    return pd.DataFrame({"variance": variance, "df": df, "humans": beyond, "alike": alike})
+    columns = {"interval_center": weighted_sums(score, contrasts), "variance": variance}
+    columns |= {"se": np.sqrt(variance), "df": df, "humans": beyond, "alike": alike}
+    return pd.DataFrame(columns)
 
 
 def _form(contrasts: Floats, matrix: Floats) -> Floats:
@@ -491,18 +493,13 @@ def pair_contrasts(n_systems: int) -> Floats:
 
 
 def compared_pairs(parts: xr.Dataset, generalize_to: Population, weights: Floats) -> pd.DataFrame:
-    """Compare all pairs of weighted sums of scores: as `spread`, with tests.
-
-    Columns also include ``interval_center``, ``se``, pooled degrees of freedom and ``t``.
-    """
-    contrasts = pair_contrasts(len(weights)) @ weights
-    found = spread(parts, contrasts, generalize_to)
+    """Compare all pairs of weighted sums of scores: `spread`, ``t`` and pooled df."""
+    found = spread(parts, pair_contrasts(len(weights)) @ weights, generalize_to)
     # Identical responses have no standard error, although their pseudocounts have one.
-    found["variance"] = found["variance"].where(~found["alike"])
-    center, se = weighted_sums(parts["interval_center"].values, contrasts), found["variance"] ** 0.5
+    found[["variance", "se"]] = found[["variance", "se"]].where(~found["alike"])
     used = parts["df_humans"].values[(weights != 0).any(axis=0)]
     pooled = pooled_df(found, used, generalize_to)
-    return found.assign(interval_center=center, se=se, pooled=pooled, t=center / se)
+    return found.assign(pooled=pooled, t=found["interval_center"] / found["se"])
 
 
 def deviates_of_pairs(t: Floats, df: Floats, n_systems: int) -> Floats:

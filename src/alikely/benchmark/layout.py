@@ -484,7 +484,7 @@ def _take(values: NDArray[np.floating], index: NDArray[np.intp]) -> NDArray[np.f
     return np.where(index >= 0, values[:, index], np.nan)
 
 
-def level_scores(
+def by_level(
     layout: Layout,
     values: NDArray[np.floating],
     people: Sequence[NDArray[np.floating]] | None = None,

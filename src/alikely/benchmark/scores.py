@@ -44,10 +44,10 @@ from alikely.benchmark.layout import (
     Layout,
     People,
     attributes,
+    by_level,
     checked_labels,
     image_numbers,
     laid_out,
-    level_scores,
     metric_of_trials,
     people_drawn,
     refuse_own_names,
@@ -271,7 +271,7 @@ def _estimates(
         return len({(homes[d], name) for d in chosen for name in parts[d].people})
 
     variables = {
-        "estimate": (BY, level_scores(layout, value[None])[0]),
+        "estimate": (BY, by_level(layout, value[None])[0]),
         "n_humans": ("level", [n_people(own) for own in every]),
         # Some parts have only humans.
         "n_humans_paired": (
@@ -299,7 +299,7 @@ def _behind(
         wrong = {"n_errors_a": cells[:, 2] + cells[:, 3], "n_errors_b": cells[:, 1] + cells[:, 3]}
         rarest = metric.trust.rarest({"cells": cells, **wrong})
         entries["rarest"] = rarest.astype(np.float64)
-    means = {name: level_scores(layout, values[None])[0] for name, values in entries.items()}
+    means = {name: by_level(layout, values[None])[0] for name, values in entries.items()}
     # In human-human pairs the order is arbitrary, so both accuracies are averaged.
     alike = (means["accuracy"] + means["accuracy_humans"])[:, HUMAN_ROWS] / 2
     means["accuracy"][:, HUMAN_ROWS] = means["accuracy_humans"][:, HUMAN_ROWS] = alike
@@ -380,7 +380,7 @@ def _replicates(
     """Scores with images, humans, or both resampled."""
     samples: dict[str, Any] = {"images": (images,), "observers": (value[None], people)}
     samples["both"] = images, people
-    drawn = {name: level_scores(layout, *own).astype(np.float32) for name, own in samples.items()}
+    drawn = {name: by_level(layout, *own).astype(np.float32) for name, own in samples.items()}
     return layout.dataset({name: (("resample", *BY), values) for name, values in drawn.items()})
 
 
@@ -398,7 +398,7 @@ def _posterior(
     per_chain = -(-n_draws // N_CHAINS)
     n = N_CHAINS * per_chain
 
-    nested = functools.partial(level_scores, layout)
+    nested = functools.partial(by_level, layout)
     if metric.draws == "cells":
         scores = nested(joint_draws(table, n, [metric], seed, images, prior)[metric.name])
     elif metric.draws == "rows":
