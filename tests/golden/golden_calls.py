@@ -30,8 +30,8 @@ from alikely.inference.cell_limits import option_limits
 from alikely.margins import strengths
 from alikely.models._priors import prior_texts
 from alikely.papers.families import family_ranks, profile_tests
+from generative.item_margins import item_margins
 from studies import cards
-from studies.generative.item_margins import item_margins
 from studies.items import ITEMS
 from studies.margins import MARGINS
 from studies.simulators.margins import MarginWorld

@@ -28,9 +28,9 @@ from alikely.inference import cache, chains
 from alikely.inference.interpreter.models import Graphs
 from alikely.models.observers import FEW_ANSWERS
 from alikely.simulate import cohort as simulated_cohort
+from generative.item_margins import item_margins
+from generative.paired_errors import paired_errors
 from studies.cases import CASES
-from studies.generative.item_margins import item_margins
-from studies.generative.paired_errors import paired_errors
 
 ITEMS = 12
 SOURCE = Path(al.__file__).parent

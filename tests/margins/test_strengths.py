@@ -28,7 +28,7 @@ from alikely.margins.strengths import (
     strength_of,
 )
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
-from studies.generative.item_margins import item_margins
+from generative.item_margins import item_margins
 from studies.simulators.margins import MARGIN_WORLDS, MarginData, MarginWorld, margin_data
 
 TAILS = [0.025, 0.5, 0.975]

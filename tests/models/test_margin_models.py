@@ -17,7 +17,7 @@ import alikely as al
 from alikely.margins.strengths import strength_of
 from alikely.metrics.alternatives import m_afc_log_probability
 from alikely.models._strengths import GRID, log_odds
-from studies.generative.item_margins import Bent, item_margins
+from generative.item_margins import Bent, item_margins
 
 M = 16
 RIGHT = np.array([9, 3, 7, 1, 6, 8])

@@ -18,7 +18,7 @@ from scipy import stats
 import alikely as al
 from alikely.models._parts import Placed
 from alikely.models._priors import building, prior_texts
-from studies.generative.item_margins import item_margins
+from generative.item_margins import item_margins
 
 COUNTS = [100, 20, 20, 20]
 # Graphs that run once are not worth rewriting.

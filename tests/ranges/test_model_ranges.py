@@ -21,7 +21,7 @@ from alikely.metrics.alternatives import m_afc_log_probability
 from alikely.models import _strengths, copies
 from alikely.models._parts import tensor_within
 from alikely.models.cohorts import SURE, _joint_probability
-from studies.generative import paired_errors as pairs
+from generative import paired_errors as pairs
 
 INFINITE = float("inf")
 # Graphs that are not rewritten: they round as they are written.

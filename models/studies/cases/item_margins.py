@@ -8,6 +8,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
+from generative.item_margins import item_margins
 from studies.case import Case, named
 from studies.cases._margins import (
     ALTERNATIVES,
@@ -17,7 +18,6 @@ from studies.cases._margins import (
     right_answers,
     with_margins,
 )
-from studies.generative.item_margins import item_margins
 
 N_ITEMS = 30
 

@@ -12,8 +12,8 @@ from scipy.special import xlogy
 from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
 from alikely.metrics.rows import drop_true
+from generative.paired_errors import paired_errors
 from studies.case import Case, named
-from studies.generative.paired_errors import paired_errors
 
 N_CLASSES = 3
 # By true class: numbers of items with errors of both, of a only, of b only.

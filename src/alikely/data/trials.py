@@ -85,12 +85,14 @@ class Trials:
         item: str = "item",
         response: str = "response",
         truth: str = "truth",
+        correct: str = "correct",
         condition: str = "condition",
+        dataset: str = "dataset",
+        repeat: str = "repeat",
         kind: str = "kind",
         labels: Sequence[str] = (),
         item_columns: Sequence[str] = (),
         classes: Sequence[Any] | str | None = None,
-        **columns: str,
     ) -> Trials:
         """Align long tables with one row per observer and trial.
 
@@ -103,7 +105,10 @@ class Trials:
         response, truth : str
             Column names. A null response means that the trial was shown but not answered. A trial
             without a row for an observer was not shown to this observer.
-        condition, kind : str
+        correct : str
+            Column with values of 0 and 1 (null: no response). This column is read if ``response``
+            and ``truth`` are absent.
+        condition, dataset, repeat, kind : str
             Column names. Columns with the default names may be absent. ``kind`` contains the kind
             of each observer, such as human or model, by which other functions select pairs.
         labels : sequence of str
@@ -131,12 +136,12 @@ class Trials:
             not one of the classes, or correctness is not 0 or 1. If a label has a reserved name.
             The error message names the row.
         """
-        named = {
+        columns = {
             "observer": observer, "item": item, "response": response, "truth": truth,
-            "condition": condition, "kind": kind, "labels": labels, "item_columns": item_columns,
-            "classes": classes,
+            "correct": correct, "condition": condition, "dataset": dataset, "repeat": repeat,
+            "kind": kind, "labels": labels, "item_columns": item_columns, "classes": classes,
         }  # fmt: skip
-        return cls(of_tables(tables, named | columns))
+        return cls(of_tables(tables, columns))
 
     @classmethod
     def read(
