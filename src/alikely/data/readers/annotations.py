@@ -1,4 +1,15 @@
-"""Annotations: counts of two raters, crowd-kit, doccano, iMRMC, Label Studio, Qualtrics."""
+"""Annotations: counts of two raters, crowd-kit, doccano, iMRMC, Label Studio, Qualtrics.
+
+- counts: each count gives as many items as it counts; classes are responses.
+- crowd-kit: items are tasks; the truth is the label in the other file.
+- doccano: items are ids; the response is in ``label`` or in ``label`` of ``annotations``.
+- iMRMC: the truth is the score of reader -1; ratings of at least ``score=`` are positive.
+- Label Studio: items are the ids of tasks; the response is in ``choices``, ``rating``, ``number``
+  or ``text`` of one ``from_name`` (``filter=``), or in the label's column of a csv file.
+- Qualtrics: items are the columns whose ImportId contains ``QID``.
+
+Empty labels and tasks without a result are missing responses.
+"""
 
 from __future__ import annotations
 

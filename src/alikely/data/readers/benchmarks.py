@@ -1,4 +1,11 @@
-"""Results of benchmarks: EvalPlus, Every Eval Ever, OpenCompass, SWE-bench."""
+"""Results of benchmarks: EvalPlus, Every Eval Ever, OpenCompass, SWE-bench.
+
+- EvalPlus: a response is correct if ``base_status`` or ``plus_status`` (``score=``) is ``pass``.
+- OpenCompass: items are the keys of ``details``; the truth is in ``answer``, ``references`` or
+  ``gold``, the response in ``pred``, ``predictions`` or ``prediction`` (missing if empty).
+- SWE-bench: instances in ``error_ids``, ``empty_patch_ids`` and ``incomplete_ids`` are missing
+  responses.
+"""
 
 from __future__ import annotations
 
