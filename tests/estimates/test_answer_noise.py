@@ -22,7 +22,7 @@ def both_right(correlation: float) -> float:
 def truths() -> dict[str, float]:
     again, together = both_right(WITHIN), both_right(WITHIN * CORRELATION)
     return {
-        "noise_share": (ACCURACY - again) / (1 - ACCURACY),
+        "noise_fraction": (ACCURACY - again) / (1 - ACCURACY),
         "noise_corrected": (together - ACCURACY**2) / (again - ACCURACY**2),
     }
 
@@ -37,7 +37,7 @@ def test_by_hand() -> None:
     )
     observers, pairs = response_noise(trials)
     # 1/2 of one item in two right-and-wrong, over 5/2 wrong.
-    assert observers["noise_share"].tolist() == [0.2, 0.2]
+    assert observers["noise_fraction"].tolist() == [0.2, 0.2]
     # A tie is half right, and both have it on the same item.
     cells = al.data.joint_correctness(trials, repeats="crossed")["cells"].values[0]
     np.testing.assert_allclose(cells, [1.25, 0.25, 0.25, 2.25])
@@ -62,7 +62,7 @@ def test_intervals_cover_closed_forms(
     for seed in range(n_sets):
         trials, _ = repeated_answers(160, (4, 4), correlation=CORRELATION, within=WITHIN, rng=seed)
         observers, pairs = response_noise(trials, ci_prob=0.9)
-        for name, table in (("noise_share", observers), ("noise_corrected", pairs)):
+        for name, table in (("noise_fraction", observers), ("noise_corrected", pairs)):
             row = table.iloc[0]
             hits[name] += row[f"{name}_ci90_lb"] <= truths()[name] <= row[f"{name}_ci90_ub"]
     for name, held in hits.items():
@@ -77,7 +77,7 @@ def test_what_cannot_be_told_says_so() -> None:
     assert np.isnan(pairs["noise_corrected"].item())
     same, _ = repeated_answers(30, (3, 3), within=1.0, rng=1)
     table, _ = response_noise(same)
-    assert (table["noise_share"] == 0).all()
+    assert (table["noise_fraction"] == 0).all()
     assert (table["note"] == "all responses to an item are equal").all()
     with pytest.raises(ValueError, match="no item is repeated"):
         response_noise(al.load_example())

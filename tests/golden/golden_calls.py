@@ -1024,13 +1024,13 @@ def fit_cohort_with_covariates(rng: int) -> pd.DataFrame:
     )
 
 
-@golden("fit_observers", "margins.explained_consistency", "margins.variance_shares", slow=True)
+@golden("fit_observers", "margins.explained_consistency", "margins.variance_fractions", slow=True)
 def fit_observers(rng: int) -> pd.DataFrame:
     tree = al.fit_observers(data.noise(), n_draws=1000, rng=rng)
     explained = al.margins.explained_consistency(tree, n_replicates=400, rng=rng)
     # Of one pair the shares above are counts of few replicates, and `inside` is a step.
     return stacked(
-        shares=al.margins.variance_shares(tree),
+        shares=al.margins.variance_fractions(tree),
         explained=explained.drop(columns=["inside", "p_above"]),
         above=pd.DataFrame({"p_above": [explained["p_above"].mean()]}),
     )

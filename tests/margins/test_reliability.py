@@ -176,8 +176,8 @@ def test_self_consistency_by_hand() -> None:
         assert row["kappa"] == pytest.approx(error_consistency(cells).item())
         r = stats.pearsonr(a, b).statistic
         assert row["r"] == pytest.approx(r)
-        assert row["noise_share"] == pytest.approx(1 - r)
-        assert row["noise_share_squared"] == pytest.approx(1 - r**2)
+        assert row["noise_fraction"] == pytest.approx(1 - r)
+        assert row["noise_fraction_squared"] == pytest.approx(1 - r**2)
     three = np.concatenate([x[:1], x[:1, :, :1]], axis=2)
     again = reliability.self_consistency(three).iloc[0]
     # First and third repeat are the same: one pair of three agrees wholly.

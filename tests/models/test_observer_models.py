@@ -210,7 +210,7 @@ def test_fit_observers_from_trials(chains: bool) -> None:
     tree = al.fit_observers(trials, n_draws=2000, rng=1)
     assert tree.attrs["components"] == "all"
     assert tree["posterior"]["observer"].values.tolist() == trials.observers
-    shares = al.margins.variance_shares(tree, 0.9)
+    shares = al.margins.variance_fractions(tree, 0.9)
     assert shares["source"].tolist() == ["item", "observer x item", "trial noise"]
     assert (shares["eti90_lb"] < shares["median"]).all()
     assert (shares["median"] < shares["eti90_ub"]).all()

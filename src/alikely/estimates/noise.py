@@ -58,8 +58,8 @@ def response_noise(
 
         - ``n_items``, the number of items answered at least twice; ``n_answers``, the number of
           responses to these items; ``accuracy``
-        - ``noise_share`` with ``se`` and bounds: proportion of errors due to response noise; such
-          errors would not recur in another response to the same item
+        - ``noise_fraction`` with ``se`` and bounds: proportion of errors due to response noise;
+          such errors would not recur in another response to the same item
         - ``note``
     pairs : pandas.DataFrame
         One row per pair and group, with standard errors (``_se``):
@@ -81,19 +81,19 @@ def response_noise(
     -----
     Let ``p`` be the proportion correct among ``R`` responses. ``p (1 - p) R / (R - 1)`` is an
     unbiased estimate of the probability that one response is incorrect and another response is
-    correct. ``noise_share`` is the mean of this estimate divided by the mean of ``1 - p``. The
+    correct. ``noise_fraction`` is the mean of this estimate divided by the mean of ``1 - p``. The
     variance of ``p`` due to noise, ``p (1 - p) / (R - 1)``, is subtracted from the variances in the
     correlation. Standard errors are computed from the influence of each item [H74]_. Standard
     errors of the correlation are computed with a jackknife over items [M74]_. The interval for
-    ``noise_share`` is computed on the logit scale. The interval for the correlation uses Student's
-    t distribution.
+    ``noise_fraction`` is computed on the logit scale. The interval for the correlation uses
+    Student's t distribution.
 
     Examples
     --------
     >>> import alikely as al
     >>> trials, _ = al.simulate.repeated_answers(400, (5, 5), within=1.0, rng=1)
     >>> observers, pairs = al.estimates.response_noise(trials)
-    >>> observers["noise_share"].tolist()
+    >>> observers["noise_fraction"].tolist()
     [0.0, 0.0]
     """
     ci_prob = resolve("ci_prob", ci_prob)
@@ -133,7 +133,7 @@ def response_noise(
     of_pairs |= {**bound_columns("noise_corrected", "ci", ci_prob, bounds), "note": note}
     frame = pd.DataFrame(observers)
     ends = frame.pop("ends")
-    told = bound_columns("noise_share", "ci", ci_prob, np.stack(ends.to_list()))
+    told = bound_columns("noise_fraction", "ci", ci_prob, np.stack(ends.to_list()))
     frame = frame.assign(**told)
     missing = missing_note_of(trials.data, no_response, observers=frame["observer"].tolist())
     own, of_pair = (with_notes(part, missing) for part in (frame, pd.DataFrame(of_pairs)))
@@ -156,7 +156,7 @@ def _of_observer(
         "n_answers": int(n.sum()),
         "accuracy": float(p.mean()) if len(p) else np.nan,
     }
-    unknown = {"noise_share": np.nan, "se": np.nan, "ends": np.full(2, np.nan)}
+    unknown = {"noise_fraction": np.nan, "se": np.nan, "ends": np.full(2, np.nan)}
     if not len(p):
         return {**out, **unknown, "note": "one response to each item: response noise is unknown"}
     wrong = 1 - p
@@ -166,7 +166,7 @@ def _of_observer(
     value = float(unlike.mean() / wrong.mean())
     influence = (unlike - value * wrong) / wrong.mean()
     se = _error(influence, items[again])
-    found = {**out, "noise_share": value, "se": se, "note": ""}
+    found = {**out, "noise_fraction": value, "se": se, "note": ""}
     if not 0 < value < 1:
         # All responses to an item are equal: there is no variance.
         return {**found, "ends": np.full(2, np.nan), "note": "all responses to an item are equal"}

@@ -1,6 +1,6 @@
 from .model_margins import decision_margins as decision_margins
 from .noise import explained_consistency as explained_consistency
-from .noise import variance_shares as variance_shares
+from .noise import variance_fractions as variance_fractions
 from .reliability import self_consistency as self_consistency
 from .reliability import spearman_brown as spearman_brown
 from .reliability import split_half_reliability as split_half_reliability
@@ -11,5 +11,5 @@ __all__ = [
     "self_consistency",
     "spearman_brown",
     "split_half_reliability",
-    "variance_shares",
+    "variance_fractions",
 ]

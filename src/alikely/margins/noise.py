@@ -166,7 +166,7 @@ def fit_observers(
     return tree
 
 
-def variance_shares(
+def variance_fractions(
     tree: xr.DataTree, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
     """Compute the fraction of the evidence's variance that is due to each source, with intervals.

@@ -352,7 +352,7 @@ def self_consistency(
         - ``observer``: name or position of the observer
         - ``n_items``: number of items shown at least twice
         - ``kappa`` and ``r``: means over pairs of repeats, weighted by their numbers of items
-        - ``noise_share`` and ``noise_share_squared``: noise fractions ``1 - r`` and ``1 - r**2``
+        - ``noise_fraction``, ``noise_fraction_squared``: fractions ``1 - r`` and ``1 - r**2``
         - ``note``: number of repeated items, if not all items are repeated
 
     Raises
@@ -383,8 +383,8 @@ def self_consistency(
     ]
     return pd.DataFrame(
         {
-            "observer": names, "n_items": again, "kappa": kappa, "r": r, "noise_share": 1 - r,
-            "noise_share_squared": 1 - r**2, "note": notes,
+            "observer": names, "n_items": again, "kappa": kappa, "r": r, "noise_fraction": 1 - r,
+            "noise_fraction_squared": 1 - r**2, "note": notes,
         }
     )  # fmt: skip
 
