@@ -19,10 +19,12 @@ import golden_data as data
 import numpy as np
 import pandas as pd
 from golden_tables import Call
+from scipy import stats
 
 import alikely as al
 from alikely.benchmark.benchmark import Level, all_differences, one_difference
 from alikely.benchmark.cohorts import cohort_check
+from alikely.benchmark.ranking import spearman
 from alikely.benchmark.trees import block_means, branches
 from alikely.calibration.coverage import default_grid
 from alikely.cli import main
@@ -440,7 +442,7 @@ def cue_bias(rng: int) -> pd.DataFrame:
     return frame(al.papers.cue_bias(data.cues(), n_resamples=400, rng=rng))
 
 
-@golden("papers.family_scores", "papers.external_correlations")
+@golden("papers.family_scores")
 def family_scores(rng: int) -> pd.DataFrame:
     results = [
         nulls(al.error_consistency, data.study(), n_null=0, **BARE),
@@ -448,12 +450,20 @@ def family_scores(rng: int) -> pd.DataFrame:
     ]
     families = {**FAMILIES, "h1": "humans", "h2": "humans", "h3": "humans"}
     found = al.papers.family_scores(results, families, n_permutations=200, rng=rng)
-    outside = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0]}, index=list(FAMILIES))
-    given = scores(rng).summary().set_index("system")["estimate"].loc[list(FAMILIES)]
-    other = al.papers.external_correlations(
-        given, outside, n_resamples=200, n_permutations=200, rng=rng
+    # Scores and an external variable, by SciPy.
+    size, random = np.array([1.0, 2.0, 3.0, 5.0]), np.random.default_rng(rng)
+    given = scores(rng).summary().set_index("system")["estimate"].loc[list(FAMILIES)].to_numpy()
+    test = stats.permutation_test(
+        (given,), lambda x: stats.spearmanr(x, size).statistic, permutation_type="pairings"
     )
-    return stacked(families=frame(found), outside=frame(other))
+    drawn = random.integers(0, 4, (200, 4))
+    lower, upper = np.nanquantile(spearman(given[drawn], size[drawn]), [0.025, 0.975])
+    row = {
+        "variable": "size", "n": 4, "n_missing": 0, "correlation": test.statistic,
+        "bootstrap_eti95_lb": lower, "bootstrap_eti95_ub": upper, "p_value": test.pvalue,
+        "p_value_bh": test.pvalue, "note": "",
+    }  # fmt: skip
+    return stacked(families=frame(found), outside=frame(pd.DataFrame([row])))
 
 
 @golden("papers.representation_similarity")

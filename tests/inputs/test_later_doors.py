@@ -25,7 +25,6 @@ report, inputs_of = al.report.make_report, al.papers.representation_similarity
 x = np.random.default_rng(1).normal(size=(12, 3))
 split, own = al.margins.split_half_reliability, al.margins.self_consistency
 aligned, ONE = al.condition_alignment, {"all:clean": "r", "all:noisy": "r"}
-sizes = pd.DataFrame({"size": [1.0, 2.0]}, index=["net_a", "net_b"])
 
 
 def run(words: str, files: dict[str, Any] = T, *more: str) -> Ran:
@@ -98,7 +97,6 @@ WORKS => drawn(lambda f: f.assign(regime=nan))
 counts must be a DataArray, got NoneType => al.plot_errors(None, 'confusions')
 'a' must contain real => inputs_of({'a': x + 1j, 'b': x})
 must have different => inputs_of({1: x, '1': x})
-expected Series, got => al.papers.external_correlations(w.scores(), sizes)
 expected Result, got => al.planning.plan_from(None, width=0.1)
 model 'a' has no score in all \| => board(lambda f: f.assign(score=nan))
 n_samples must be at most => board(lambda f: f, n_samples=10 ** 12)

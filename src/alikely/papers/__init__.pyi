@@ -1,6 +1,5 @@
 from .biases import cue_bias as cue_bias
 from .biases import item_contrast as item_contrast
-from .correlations import external_correlations as external_correlations
 from .families import compare_groupings as compare_groupings
 from .families import family_scores as family_scores
 from .families import family_tests as family_tests
@@ -14,7 +13,6 @@ from .representations import representation_similarity as representation_similar
 __all__ = [
     "compare_groupings",
     "cue_bias",
-    "external_correlations",
     "family_scores",
     "family_tests",
     "item_contrast",

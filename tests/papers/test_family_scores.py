@@ -1,4 +1,4 @@
-"""Outside measures: tables of pairs, families on one scale, scores of observers."""
+"""Several metrics: tables of pairs, and families on one scale."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.papers import external_correlations, family_scores
+from alikely.papers import family_scores
 
 BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
 
@@ -64,29 +64,3 @@ def test_families_by_hand(ec: al.Result) -> None:
     assert len(rows) == 6
     pooled = family_scores([ec, ma], family, within_domain=False, n_permutations=50, rng=1)
     assert not np.allclose(pooled["z"], found["z"])
-
-
-@pytest.mark.slow
-def test_outside_scores_against_scipy() -> None:
-    rng = np.random.default_rng(3)
-    names = [f"m{i}" for i in range(15)]
-    scores = pd.Series(rng.normal(size=15), names)
-    outside = pd.DataFrame({"x": scores + rng.normal(size=15), "y": rng.normal(size=15)})
-    outside.loc["m3", "y"] = np.nan
-    found = external_correlations(scores, outside, rng=1).set_index("variable")
-    assert found.loc["x", "correlation"] == pytest.approx(stats.spearmanr(scores, outside["x"])[0])
-    kept = outside["y"].notna()
-    test = stats.permutation_test(
-        (outside["y"][kept],),
-        lambda v: stats.spearmanr(v, scores[kept]).statistic,
-        permutation_type="pairings",
-        n_resamples=2_000,
-        rng=1,
-    )
-    p = found.loc["y", "p_value"]
-    # Two estimates from 2,000 permutations each.
-    assert p == pytest.approx(test.pvalue, abs=4 * np.sqrt(2 * 0.25 / 2_000))
-    assert found["n"].tolist() == [15, 14]
-    assert found["n_missing"].tolist() == [0, 1]
-    few = external_correlations(scores, outside.head(3), rng=1)
-    assert few["note"].str.contains("fewer than 4 observers").all()
