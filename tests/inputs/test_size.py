@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 import worlds as w
 
 import alikely as al
-from alikely._base import size, steps
+from alikely._base import size
 from alikely.data.tables import n_entries
 
 
@@ -35,20 +34,6 @@ def test_three_thousand_observers_are_refused_at_once(monkeypatch: pytest.Monkey
         MemoryError, match=r"4,498,500 pairs x 20,000 .*: 363 GB .* or al\.pairwise_matrix"
     ):
         al.error_consistency(trials)
-
-
-def test_minutes_to_come_are_told_once(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    clock = itertools.count(0.0, 30.0)
-    monkeypatch.setattr(steps.time, "perf_counter", lambda: next(clock))
-    with steps.step("draws"):
-        assert list(steps.tracked(range(20), 20)) == list(range(20))
-    # It looked at its clock when it began and with the second piece: 15 s for each, 18 to come.
-    assert caplog.messages == ["draws: 2 of 20 done, about 4 min to come"]
-    caplog.clear()
-    list(steps.tracked(range(2), 2))
-    assert not caplog.records
 
 
 def test_the_limit_is_a_share_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:

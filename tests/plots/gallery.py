@@ -319,7 +319,7 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_alignment levels families": lambda n: al.plot_alignment(
         alignment(n, 16), "levels", dataset="phase-scrambling-0", families=family(n)
     ),
-    "plot_margins checks": lambda n: al.plot_margins(classified(n), "checks", n_alternatives=16),
+    "plot_margins checks": lambda n: al.plot_margins(classified(n), "checks"),
     "plot_matrix": lambda n: al.plot_matrix(
         pairwise_matrix(n),
         observer_kinds=trials(1, 2) if n == 2 else trials(*{30: (3, 6), 300: (4, 21)}[n]),

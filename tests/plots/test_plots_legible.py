@@ -49,7 +49,6 @@ def test_the_best_are_drawn_and_said_of_how_many(monkeypatch: pytest.MonkeyPatch
     for n, ax in (
         (4, al.plot_benchmark(scores, "ranks", rng=1, top=4)),
         (5, al.plot_benchmark(scores, "prob_greater", top=5)),
-        (6, al.plot_robustness(gallery.choices(30), "sensitivity", top=6)),
     ):
         assert ax.get_ylabel() == f"first {n} of 30 models"
         assert len(ax.get_yticks()) == n

@@ -65,7 +65,7 @@ def test_both_consistencies_against_accuracy(result: al.Result) -> None:
 
 def test_checks_are_drawn_from_the_data() -> None:
     found = gallery.classified(3)
-    bend, classes, tail = al.plot_margins(found, "checks", n_alternatives=3)
+    bend, classes, tail = al.plot_margins(found, "checks")
     table = found.table
     margins, share = table["margins"].values[1], table["margins"].values[0]
     points = {tuple(xy) for xy in np.round(bend.lines[0].get_xydata(), 9)}

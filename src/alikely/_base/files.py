@@ -23,7 +23,6 @@ VERSION = "format_version"
 
 NO_GLYPH = "missing from font"
 PART = ".part"
-_noted: list[list[Path]] = []
 _kept: list[Callable[[Path], bool]] = []
 # A netCDF file may go on after its end: there stands the digest of all before it. HDF5 has none of
 # its own; a changed byte may give other numbers in silence, or a reader that never comes back.
@@ -54,8 +53,6 @@ def write_file(path: str | Path, *content: str | bytes | memoryview) -> None:
         if target.exists():
             part.chmod(target.stat().st_mode & 0o777)
         os.replace(part, target)
-        for noted in _noted:
-            noted.append(Path(path))
     except BaseException as error:
         part.unlink(missing_ok=True)
         if isinstance(error, OSError):
@@ -71,17 +68,6 @@ def keeping(keep: Callable[[Path], bool]) -> Iterator[None]:
         yield
     finally:
         _kept.remove(keep)
-
-
-@contextlib.contextmanager
-def noting_writes() -> Iterator[list[Path]]:
-    """Record the files that are written completely within."""
-    files: list[Path] = []
-    _noted.append(files)
-    try:
-        yield files
-    finally:
-        del _noted[[one is files for one in _noted].index(True)]
 
 
 def _place(path: object) -> Path:

@@ -17,13 +17,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 LOG = logging.getLogger("alikely")
-# Seconds from which on it is said how long something will take; by pieces that took so many.
-LONG, SURE = 60.0, 5.0
 # One for the process: work may be done by other threads, which have contexts of their own.
 _bars: list[Progress] = []
-# Steps that are under way, the innermost last, and those that are known to take long.
-_steps: list[str] = []
-_told: set[str] = set()
 # Pieces of work under way that show no bars of their own.
 _quiet: list[None] = []
 
@@ -90,12 +85,9 @@ def step(what: str) -> Iterator[None]:
     tasks = [(bars, bars.add_task(what, total=None)) for bars in _bars]
     for bars, _ in tasks:
         bars.start()
-    _steps.append(what)
     try:
         yield
     finally:
-        _steps.remove(what)
-        _told.discard(what)
         for bars, task in tasks:
             bars.remove_task(task)
             if not bars.tasks:
@@ -105,32 +97,11 @@ def step(what: str) -> Iterator[None]:
 
 def tracked[T](pieces: Iterable[T], total: int) -> Iterator[T]:
     """Yield the same chunks and report how many have been done."""
-    began = time.perf_counter()
     for done, piece in enumerate(pieces, start=1):
         for bars in _bars:
             if bars.tasks:
                 bars.update(bars.task_ids[-1], completed=done, total=total)
-        if done > 1 and not _bars:
-            _foretell(time.perf_counter() - began, done, total)
         yield piece
-
-
-def _foretell(seconds: float, done: int, total: int) -> None:
-    """Say how long the rest will take, by the pieces that are done."""
-    what = _steps[-1] if _steps else "work"
-    left = seconds / done * (total - done)
-    if seconds < SURE or left < LONG or what in _told:
-        return
-    if _steps:
-        _told.add(what)
-    LOG.warning("%s: %s of %s done, about %s to come", what, done, total, duration(left))
-
-
-def duration(seconds: float) -> str:
-    """A time in words."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.0f} h"
 
 
 @contextlib.contextmanager

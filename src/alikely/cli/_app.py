@@ -273,7 +273,7 @@ class Options:
         self.out: Path | None = given.pop("out", None)
         self.file, self.given, self.one_file = file, given, one_file
         self.notes: list[str] = []
-        self._written: list[str] = []
+        self.written: list[Path] = []
         self._defaults = defaults
 
     def __getattr__(self, name: str) -> Any:
@@ -315,12 +315,13 @@ class Options:
         return trials
 
     def write(self, name: str, write: Callable[[Path], Any]) -> None:
-        """Write a file into the folder of --out, if there is one."""
+        """Write a file into the folder of --out, if there is one, or next to the file of --out."""
         if self.out is not None:
-            self.out.mkdir(parents=True, exist_ok=True)
-            with step(f"writing {self.out / name}"):
-                write(self.out / name)
-            self._written.append(name)
+            path = self.out.parent / name if self.one_file else self.out / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with step(f"writing {path}"):
+                write(path)
+            self.written.append(path)
 
     def table(self, name: str, frame: pd.DataFrame, index: bool = False) -> None:
         """Write a table."""
@@ -337,7 +338,7 @@ class Options:
         if self.out is None:
             print("\nNothing was written. Use --out DIR to write tables, draws and plots.")
         else:
-            print(f"\nWritten to {self.out}: {', '.join(self._written)}")
+            print(f"\nWritten to {self.out}: {', '.join(path.name for path in self.written)}")
 
 
 def documented(function: Callable[..., Any]) -> Iterator[tuple[str, str, str]]:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from alikely._base.files import keeping, noting_writes
+from alikely._base.files import keeping
 from alikely._base.names import listed, visible
 from alikely._base.parallel import at_most
 from alikely._base.settings import options as session
@@ -79,7 +79,6 @@ def execute(body: Callable[[], None], options: Options, names: Sequence[str]) ->
         contextlib.redirect_stdout(Printable(sys.stdout)),
         _terminable(),
         _logged(running.verbose, told),
-        noting_writes() as written,
     ):
         try:
             _run(body, options)
@@ -88,7 +87,7 @@ def execute(body: Callable[[], None], options: Options, names: Sequence[str]) ->
         except (Exception, KeyboardInterrupt, Terminated) as error:
             if running.debug:
                 traceback.print_exc()
-            message, code = _failure(error, options.notes, written, told)
+            message, code = _failure(error, options, told)
             print(f"alikely: {message}", file=sys.stderr)
             return code
         if options.notes:
@@ -119,11 +118,11 @@ def _run(body: Callable[[], None], options: Options) -> None:
 
 
 def _failure(
-    error: BaseException, notes: list[str], written: list[Path], told: Callable[[object], str]
+    error: BaseException, options: Options, told: Callable[[object], str]
 ) -> tuple[str, int]:
     """Message for an error, and the exit status."""
-    files = (visible(str(path)) for path in written)
-    kept = f"; complete files: {listed(files, 5)}" if written else ""
+    files = [visible(str(path)) for path in options.written]
+    kept = f"; complete files: {listed(files, 5)}" if files else ""
     if isinstance(error, KeyboardInterrupt | Terminated):
         # Libraries complain about files that a signal has left half open.
         sys.unraisablehook = lambda _: None
@@ -137,7 +136,7 @@ def _failure(
         return told(error) + kept, 1
     if isinstance(error, ValueError | TypeError):
         # What was guessed in reading may be the reason.
-        guessed = sorted(notes, key=lambda note: "give " not in note)[:3]
+        guessed = sorted(options.notes, key=lambda note: "give " not in note)[:3]
         return told(error) + (f". In reading: {told('; '.join(guessed))}" if guessed else ""), 2
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return told(f"internal error, {what}; run with --debug to see where"), 1

@@ -12,7 +12,6 @@ import pandas as pd
 import alikely as al
 from alikely._base.intervals import percent
 from alikely._base.steps import step
-from alikely.cli import _output
 from alikely.cli._app import Options, subcommand
 from alikely.cli._output import PAIR, say, show, show_notes
 from alikely.cli._running import worded
@@ -354,10 +353,7 @@ def choose(o: Options, *, n: int, target: list[str] | None = None, models: str =
     if o.out is None:
         print("\nNothing was written. Use --out FILE to write the plan.")
         return
-    with step(f"writing to {o.out}"):
-        o.out.parent.mkdir(parents=True, exist_ok=True)
-        plan.to_csv(o.out)
-        picture = o.out.with_suffix(".png")
-        _output.save_plot(lambda: al.plot_plan(plan, "images"), picture)
-    print(f"\nWritten: {o.out} (the plan), {picture.name}")
+    o.write(o.out.name, plan.to_csv)
+    o.plot(o.out.stem, lambda: al.plot_plan(plan, "images"))
+    print(f"\nWritten: {o.out} (the plan), {o.out.stem}.png")
     print("With responses: trials.with_inclusion(pandas.read_csv(FILE), generalize_to='pool')")

@@ -58,8 +58,7 @@ def report(
     mpl.use("Agg")  # there may be no screen
     page = al.report.make_report(*results, trials=trials, title=title, notes=notes)
     assert o.out is not None
-    o.out.parent.mkdir(parents=True, exist_ok=True)
-    page.save(o.out)
+    o.write(o.out.name, page.save)
     print(f"Written to {o.out}: {page.title!r}, {o.out.stat().st_size / 1e6:.1f} MB")
     for failure in page.failures:
         print(f"! not shown: {failure}")

@@ -36,7 +36,7 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import one_of
-from alikely._base.names import told_apart
+from alikely._base.names import listed, told_apart
 
 # Distinguishable in grey and with common forms of color blindness (Okabe and Ito's palette).
 METHODS = {"analytic": "#999999", "bootstrap": "#E69F00", "posterior": "#0072B2"}
@@ -124,10 +124,12 @@ def draw_kind(plot: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     (_, data), *rest = given.items()
     others = {name: value for name, value in rest if name != "kind" and value is not None}
     one_of("kind", kind, tuple(draws))
-    try:
-        inspect.signature(draws[kind]).bind(data, **others)
-    except TypeError as error:
-        raise TypeError(f"kind={kind!r}: {error}") from None
+    _, *used = inspect.signature(draws[kind]).parameters.values()
+    names = [one.name for one in used]
+    if extra := [name for name in others if name not in names]:
+        raise TypeError(f"kind={kind!r} does not use {extra[0]}; it uses {listed(names)}")
+    if lacking := [o.name for o in used if o.default is o.empty and o.name not in others]:
+        raise TypeError(f"kind={kind!r} needs {lacking[0]}=")
     return styled(draws[kind])(data, **others)
 
 

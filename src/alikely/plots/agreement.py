@@ -17,8 +17,6 @@ from alikely.estimates.result import Result, of_kind
 from alikely.inference import null
 from alikely.metrics import bounds, consistency
 from alikely.plots._style import (
-    COLORS,
-    MARKERS,
     axes_or_new,
     color_key,
     draw_kind,
@@ -28,7 +26,7 @@ from alikely.plots._style import (
     not_drawn,
     several_axes,
 )
-from alikely.plots.pairs import Kinds, by_pair_kind
+from alikely.plots.pairs import Kinds, scatter_pairs
 
 # With more trials, percentiles of independent observers take half a minute.
 MOST_TRIALS = 1280
@@ -187,17 +185,9 @@ def _pairs_of(result: Result) -> pd.DataFrame:
 
 def _scatter(ax: Axes, frame: pd.DataFrame, x: str, y: str, kinds: Kinds | None) -> list[Any]:
     """Draw pairs by the kinds of their observers, more transparent if there are many."""
-    handles: list[Any] = []
-    alpha = float(np.clip(60 / np.sqrt(len(frame)) / 10, 0.15, 0.8))
-    size = 18 if len(frame) <= MANY else 8
-    for k, (label, part) in enumerate(by_pair_kind(frame, kinds)):
-        look: dict[str, Any] = {"color": COLORS[k], "marker": MARKERS[k]}
-        ax.scatter(part[x], part[y], s=size, alpha=alpha, linewidths=0,
-                   zorder=3 - len(part) / len(frame), rasterized=len(frame) > 5000,
-                   **look)  # fmt: skip
-        label = "pair" if kinds is None else label
-        handles.append(key(label, linestyle="", markersize=5, **look))
-    return handles
+    alpha = float(np.clip(6 / np.sqrt(len(frame)), 0.15, 0.8))
+    area = 18 if len(frame) <= MANY else 8
+    return scatter_pairs(ax, frame, x, y, kinds, area, alpha=alpha, linewidths=0)
 
 
 def _bounds(result: Result | None = None, ax: Any = None) -> NDArray[np.object_]:

@@ -225,18 +225,17 @@ def plot_robustness(
     table: pd.DataFrame,
     kind: Literal["correlations", "rank_by_metric", "sensitivity"],
     *,
-    top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Plot how scores or ranks depend on the data set, the metric or analysis choices.
 
-    Each kind plots one of the tables below; its arguments are in parentheses:
+    Each kind plots one of the tables below:
 
     - ``"correlations"``: correlations of scores between data sets. Correlations are bold if their
       interval excludes 0. In one-column figures with more than 8 data sets, dots mark the others
     - ``"rank_by_metric"``: rank of each model by each metric, colored by accuracy. Models whose
       rank depends on the metric are bold and have simultaneous rank sets
-    - ``"sensitivity"``: score of each model across analysis choices, for the first metric (`top`)
+    - ``"sensitivity"``: score of each model across analysis choices, for the first metric
 
     Parameters
     ----------
@@ -245,9 +244,6 @@ def plot_robustness(
         `alikely.benchmark.multiverse_analysis`.
     kind : {"correlations", "rank_by_metric", "sensitivity"}
         Kind of plot.
-    top : int, optional
-        Number of models to plot, starting with the best; the axis label states the total number.
-        Default: all models, or as many as fit on a page within `column`.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 
@@ -259,10 +255,7 @@ def plot_robustness(
     Raises
     ------
     ValueError
-        If the kind is unknown, or the table lacks a column. If `top` is below 1 or too large for a
-        page.
-    TypeError
-        If an argument is given that this kind of plot does not use.
+        If the kind is unknown, or the table lacks a column.
 
     Examples
     --------
@@ -303,12 +296,12 @@ def _correlations(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _sensitivity(table: pd.DataFrame, *, top: int | None = None, ax: Axes | None = None) -> Axes:
+def _sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Range of scores over analysis choices, by the first metric."""
     metric = table["metric"].iloc[0]
     models = table[table["rank"].notna() & (table["metric"] == metric)]
     first = models.groupby("system", sort=False)[["score"]].first().sort_values("score")
-    ax, first, rows = _best_rows(ax, first, top, (6.5, 1.4))
+    ax, first, rows = _best_rows(ax, first, None, (6.5, 1.4))
     models = models[models["system"].isin(first.index)]
     groups = models.groupby(["conditions", "grouping"], sort=False)
     styles = group_styles([f"{label[0]} conditions, {label[1]}" for label, _ in groups])

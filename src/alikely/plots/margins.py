@@ -40,7 +40,6 @@ def plot_margins(
     kind: Literal["consistency", "checks"],
     *,
     pair: int | str | None = None,
-    n_alternatives: int | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
     """Plot decision-margin consistency, or checks of the generative model for margins.
@@ -48,8 +47,8 @@ def plot_margins(
     Each kind plots a different result; its arguments are in parentheses:
 
     - ``"checks"``: proportions correct against margins, residuals by class, and margins against
-      normal quantiles, from a result of `alikely.decision_margin_consistency` (`pair`,
-      `n_alternatives`). If means of items with similar margins lie outside the band, the relation
+      normal quantiles, from a result of `alikely.decision_margin_consistency` (`pair`).
+      If means of items with similar margins lie outside the band, the relation
       is not linear. Residuals far from 0 indicate differences between classes. Quantiles outside
       the band indicate heavy tails.
     - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_,
@@ -65,8 +64,6 @@ def plot_margins(
         Kind of plot.
     pair : int or str, optional
         Position or label of a comparison between a model and a group of observers. Default 0.
-    n_alternatives : int, optional
-        Number of response alternatives in the task. Default: as in the analysis.
     ax : matplotlib.axes.Axes, or two for ``"consistency"`` and three for ``"checks"``, optional
         Axes to draw on. Default: a new figure.
 
@@ -223,9 +220,7 @@ PER_BIN, MOST_BINS = 16, 12
 MOST_NAMES = 40
 
 
-def _checks(
-    result: Result, pair: int | str = 0, *, n_alternatives: int | None = None, ax: Any = None
-) -> NDArray[np.object_]:
+def _checks(result: Result, pair: int | str = 0, *, ax: Any = None) -> NDArray[np.object_]:
     """Item strength against margins, residuals of classes, and tails of margins."""
     if result.metric.counts != "margins":
         raise ValueError(f"result must be of {METRIC}, got {result.metric.name}; call {METRIC}()")
@@ -240,11 +235,8 @@ def _checks(
             f"pair must be an entry of a model and a group of observers, {label!r} is of {alike}; "
             "choose another entry with pair=..."
         )
-    n_alternatives = table.attrs.get("n_alternatives") if n_alternatives is None else n_alternatives
-    if n_alternatives is None:
-        raise ValueError(
-            "n_alternatives is unknown for this result; give the number of alternatives of the task"
-        )
+    if "n_alternatives" not in table.attrs:
+        raise ValueError(f"n_alternatives is unknown for this result; give it to {METRIC}()")
     group, net = systems[int(model[0])], systems[1 - int(model[0])]
     *_, items = common_items(table, at)
     margins = table["margins"].values[net, items]
@@ -257,7 +249,7 @@ def _checks(
 
     axes = several_axes(ax, (13.0, 4.6), 1, 3)
     share = right.sum(axis=0) / shown.sum(axis=0)
-    _bend_panel(axes[0], side, share, margins, int(n_alternatives), ci_prob)
+    _bend_panel(axes[0], side, share, margins, int(table.attrs["n_alternatives"]), ci_prob)
     axes[0].set_title(_title("linearity", result, "p_nonlinearity", at))
     axes[0].set_xlabel(f"decision margin of {names[net]}")
     axes[0].set_ylabel(f"proportion correct of {names[group]} (0 to 1)")

@@ -233,17 +233,9 @@ def plot_metrics(
         )
 
     ax = axes_or_new(ax, (6.6, 4.4))
-    handles = []
-    for k, (label, part) in enumerate(by_pair_kind(shown, observer_kinds)):
-        look: dict[str, Any] = {"color": COLORS[k], "marker": MARKERS[k]}
-        ax.scatter(
-            part["value"], part["other"], s=_areas(part["accuracy"]), alpha=0.65,
-            edgecolors="white", linewidths=0.4, label=label,
-            # Small groups are drawn on top.
-            zorder=3 - len(part) / len(shown), **look,
-        )  # fmt: skip
-        if observer_kinds is not None:
-            handles.append(key(label, linestyle="", **look))
+    areas = _areas(shown["accuracy"])
+    handles = scatter_pairs(ax, shown, "value", "other", observer_kinds, areas, alpha=0.65)
+    handles = handles if observer_kinds is not None else []
     handles.append(key("\nmean accuracy", linestyle=""))
     for accuracy in np.unique(np.nanquantile(shown["accuracy"], [0, 0.5, 1]).round(2)):
         size = float(_areas(accuracy)) ** 0.5
@@ -343,21 +335,38 @@ def _named(results: Sequence[Result] | Mapping[str, Result]) -> dict[str, Result
     return named
 
 
-def by_pair_kind(frame: pd.DataFrame, kinds: Kinds | None) -> list[tuple[str, pd.DataFrame]]:
-    """Entries by the kinds of both observers, in either order."""
+def scatter_pairs(
+    ax: Axes, frame: pd.DataFrame, x: str, y: str, kinds: Kinds | None, areas: Any, **look: Any
+) -> list[Any]:
+    """Draw pairs, colored by the kinds of their observers; return legend entries."""
+    handles: list[Any] = []
+    areas = np.broadcast_to(areas, len(frame))
+    for k, (label, rows) in enumerate(_by_pair_kind(frame, kinds)):
+        one: dict[str, Any] = {"color": COLORS[k], "marker": MARKERS[k]}
+        ax.scatter(
+            frame[x].iloc[rows], frame[y].iloc[rows], s=areas[rows], label=label,
+            # Small groups are drawn on top.
+            zorder=3 - len(rows) / len(frame), rasterized=len(frame) > 5000,
+            **{"edgecolors": "white", "linewidths": 0.4} | one | look,
+        )  # fmt: skip
+        handles.append(key(label, linestyle="", markersize=5, **one))
+    return handles
+
+
+def _by_pair_kind(frame: pd.DataFrame, kinds: Kinds | None) -> list[tuple[str, NDArray[Any]]]:
+    """Rows of entries by the kinds of both observers, in either order."""
     if kinds is None:
-        return [("all", frame)]
+        return [("pair", np.arange(len(frame)))]
     pairs = frame[["observer_a", "observer_b"]]
     names = list(dict.fromkeys(pairs.to_numpy().ravel()))
     of = _of_observers(kinds, names)
     order = _in_order(of, names)
     codes = np.sort(pairs.map(lambda name: order.index(of[name])).to_numpy(), axis=1)
-    parts = [
-        (f"{order[a]}-{order[b]}", own) for (a, b), own in frame.groupby([codes[:, 0], codes[:, 1]])
-    ]
-    if len(parts) > len(COLORS):
+    every = np.unique(codes, axis=0).tolist()
+    found = {(a, b): np.flatnonzero((codes == (a, b)).all(axis=1)) for a, b in every}
+    if len(found) > len(COLORS):
         raise ValueError(
-            f"{len(parts)} kinds of pairs are too many for distinguishable colors, the limit is "
+            f"{len(found)} kinds of pairs are too many for distinguishable colors, the limit is "
             f"{len(COLORS)}; use fewer kinds"
         )
-    return parts
+    return [(f"{order[a]}-{order[b]}", rows) for (a, b), rows in found.items()]
