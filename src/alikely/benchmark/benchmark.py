@@ -573,7 +573,7 @@ def model_names(scores: Result) -> list[str]:
 
 
 def human_kind(scores: Result) -> str:
-    """Kind of the observers that models are scored against."""
+    """Kind of observer that models are scored against."""
     return str(scores.data.attrs.get("humans", HUMAN))
 
 

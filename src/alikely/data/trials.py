@@ -357,7 +357,7 @@ class Trials:
         labels: Mapping[str, Sequence[str]] | None = None,
         item_columns: Mapping[str, Sequence[Any]] | None = None,
     ) -> Trials:
-        """Create trials from an array of correctness.
+        """Create trials from an array of correct (1) and incorrect (0) responses.
 
         Metrics that need class labels raise an error for these trials.
 

@@ -204,7 +204,7 @@ def mean(
 
     Notes
     -----
-    The analytic interval of a mean is computed on the scale of the metric, as in
+    The analytic interval for a mean is computed on the scale of the metric, as in
     `alikely.Result.summary`. For error similarity, posterior limits are computed for the mean
     itself, because averaging the limits of pairs does not give the limits of the mean
     (`alikely.errors.limits.mean_draws`).

@@ -93,7 +93,8 @@ def independent_observers(
         (``"exact"`` or ``"nuts"``, and ``"bootstrap"``):
 
         - ``estimate``; ``null_mean``, ``null_sd`` and limits of the defined replicates
-        - ``p_value``: two-sided p-value around the value for independent observers; never 0
+        - ``p_value``: two-sided p-value for a deviation from the value for independent observers;
+          never 0
         - ``n_replicates``, ``n_undefined`` and ``note``
 
     Raises

@@ -522,7 +522,8 @@ def decision_margin_consistency(
           class means
         - in ``result.estimates``, p-values of model checks: ``p_nonlinearity``, ``p_linearity``,
           ``p_within`` (classes), ``p_skew``, ``p_modes`` (two modes of item strength),
-          ``p_repeats`` (observers differ by item) and ``p_classes``; ``note`` reports relevant ones
+          ``p_repeats`` (observers differ by item) and ``p_classes``; ``note`` reports relevant
+          results
         - ``result.data["ceilings"]``: reliability of each group with its interval
         - ``result.data["strengths"]``, with ``"strengths"``: posterior mean and standard deviation
           of item strengths for each entry with a model

@@ -1111,7 +1111,8 @@ def choose_conditions(
         - ``condition``: name, ``dataset:condition``
         - ``separation``: separation of the models in the first n conditions
         - ``as_early``: proportion of splits in which the condition is among the first n
-        - ``in_sample``: separation in the n chosen conditions, computed on the half used to choose
+        - ``in_sample``: separation in the n chosen conditions, computed on the half used for the
+          choice
         - ``held_out``, ``held_out_lb``, ``held_out_ub``: separation computed on the other half:
           mean and central 95% range over splits
         - ``random``: separation in n random conditions, computed on the other half

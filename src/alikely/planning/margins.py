@@ -59,9 +59,9 @@ def items_for_margins(
     dmc : array_like
         Correlation between the model's margins and the true accuracies of items, in (-1, 1).
     n_observers, item_mean, item_sd : array_like, optional
-        Number of participants, each of whom responds to every item once; mean of the true
-        accuracies of items, in (0, 1); and their standard deviation, without response noise. Give
-        all three or none. By default, the true accuracies are treated as known.
+        Number of participants, each of whom responds to every item once, and mean, in (0, 1), and
+        standard deviation of the true item accuracies (without response noise). Give all three or
+        none. By default, the true accuracies are treated as known.
     power : float
         Target power, in (0, 1).
     alpha : float
@@ -94,13 +94,14 @@ def items_for_margins(
 
     Notes
     -----
-    Of the variance of single responses, items account for ``item_sd**2 / (item_mean * (1 -
-    item_mean))``. The Spearman-Brown formula [S10]_ then gives the reliability of the means over
-    participants (`alikely.margins.spearman_brown`), whose square root is their correlation with the
-    true accuracies [S04]_. With 20 to 40 participants, [AK24]_ find such correlations above 0.9,
-    which agrees with the formula if the standard deviation is 0.134 to 0.185 at a mean of 0.75. To
-    treat repeats of one observer as participants, set `item_sd` to ``sqrt(kappa * item_mean * (1 -
-    item_mean))``, where ``kappa`` is the observer's self-consistency.
+    Items account for a fraction ``item_sd**2 / (item_mean * (1 - item_mean))`` of the variance of
+    individual responses. The Spearman-Brown formula [S10]_ then gives the reliability of the means
+    over participants (`alikely.margins.spearman_brown`), whose square root is the correlation
+    between these means and the true accuracies [S04]_. With 20 to 40 participants, [AK24]_ find
+    correlations with the true accuracies above 0.9, which agrees with the formula if the standard
+    deviation is 0.134 to 0.185 at a mean of 0.75. To treat repeats of one observer as participants,
+    set `item_sd` to ``sqrt(kappa * item_mean * (1 - item_mean))``, where ``kappa`` is the
+    observer's self-consistency.
 
     Examples
     --------

@@ -232,7 +232,8 @@ def plot_robustness(
     Each kind plots one of the tables below:
 
     - ``"correlations"``: correlations of scores between data sets. Correlations are bold if their
-      interval excludes 0. In one-column figures with more than 8 data sets, dots mark the others
+      interval excludes 0. In one-column figures with more than 8 data sets, dots mark correlations
+      whose interval includes 0
     - ``"rank_by_metric"``: rank of each model by each metric, colored by accuracy. Models whose
       rank depends on the metric are bold and have simultaneous rank sets
     - ``"sensitivity"``: score of each model across analysis choices, for the first metric

@@ -398,7 +398,7 @@ def difficulty(
         Means, standard deviations and weights of the regimes on the logit scale, from most to least
         difficult. Weights are scaled to sum to 1.
     ability_sd : float
-        Standard deviation of the ability of humans, in logits.
+        Standard deviation of human ability on the logit scale.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
