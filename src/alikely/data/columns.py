@@ -439,7 +439,7 @@ def _lost(source: Source, answer: str) -> list[str]:
     if not source.of_files or not (n := sum(told.values())):
         return []
     by = ", ".join(f"{number} {text}" for text, number in told.items() if number)
-    return [f"{n} of {source.n_rows} values of column {answer!r} are missing ({by}): {SHOWN}"]
+    return [f"{n:,} of {source.n_rows:,} values of column {answer!r} are missing ({by}): {SHOWN}"]
 
 
 def two_truths(source: Source, item: str, *rows: tuple[int, Sequence[str]]) -> ValueError:

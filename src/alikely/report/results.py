@@ -236,7 +236,8 @@ def score_findings(scores: Result) -> tuple[str, list[str]]:
     models, reference = model_names(scores), str(scores.data.attrs.get("reference", ""))
     if analytic := is_analytic(scores):
         reference = counted(int(scores.estimates["n_humans_paired"].sel(level=OVERALL)), "human")
-    question = f"How similar are the responses of {counted(len(models), 'model')} to {reference}?"
+    n_models = counted(len(models), "model")
+    question = f"How similar are the responses of {n_models} to those of {reference}?"
     whom = "the humans" if analytic else reference
     measure, *found = _said(scores, f"score of a model with {whom} is its mean")
     if analytic:
@@ -474,7 +475,7 @@ def _study(study: Result) -> tuple[Lead, list[Section]]:
         narrow=False,
     )
     readers = counted(int(modalities["n_readers"].max()), "reader")
-    differ = ", and does this differ between conditions" * bool(len(apart))
+    differ = ", and does this similarity differ between conditions" * bool(len(apart))
     question = f"How similar are the responses of {readers}{differ}?"
     title = "Differences between conditions (reader study)"
     return Lead(question, _said(study), figure), [Section(title, blocks)]
