@@ -118,8 +118,8 @@ def joint_correctness(
     ValueError
         If a kind, observer or option is unknown, or there are fewer than two observers. If two
         observers in a data set have no common trial. If labels are requested, but only correctness
-        is known. If an array is given with other options, has other dims or values, fewer than two
-        observers, or no trials.
+        is known. If an array is given with other options, or has other dims or values, fewer than
+        two observers or no trials.
 
     Examples
     --------

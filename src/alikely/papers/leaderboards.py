@@ -265,8 +265,8 @@ def reconstruct_score(
     """Reconstruct the interval for a model's mean error consistency from published scores [K25]_.
 
     Leaderboards report one score per condition, without trials. The scores and the human accuracies
-    limit the possible accuracies of the model. We assume the middle of the possible range, and
-    simulate the model and the humans on the same images with the cohort copy model, as in the
+    limit the possible accuracies of the model. We assume the middle of the possible range. The
+    model and the humans are simulated on the same images with the cohort copy model, as in the
     scheme ``"shared trials"`` of `reconstruct_leaderboard`.
 
     Parameters

@@ -98,10 +98,10 @@ def items_for_margins(
     individual responses. The Spearman-Brown formula [S10]_ then gives the reliability of the means
     over participants (`alikely.margins.spearman_brown`), whose square root is the correlation
     between these means and the true accuracies [S04]_. With 20 to 40 participants, [AK24]_ find
-    correlations with the true accuracies above 0.9, which agrees with the formula if the standard
-    deviation is 0.134 to 0.185 at a mean of 0.75. To treat repeats of one observer as participants,
-    set `item_sd` to ``sqrt(kappa * item_mean * (1 - item_mean))``, where ``kappa`` is the
-    observer's self-consistency.
+    correlations with the true accuracies above 0.9. The formula agrees if the standard deviation is
+    0.134 to 0.185 at a mean of 0.75. To treat repeats of one observer as participants, set
+    `item_sd` to ``sqrt(kappa * item_mean * (1 - item_mean))``, where ``kappa`` is the observer's
+    self-consistency.
 
     Examples
     --------
