@@ -241,16 +241,7 @@ def test_the_prior_of_the_result_decides_whether_it_biases_a_mean() -> None:
         assert ("the prior biases the posterior" in note) == biased
 
 
-def test_means_name_a_prior_of_unknown_bias() -> None:
-    found = result(None)
-    found.data.attrs["prior"] = consistency.prior_text({"copy_probability": (1, 1)})
-    assert "posterior" not in al.mean(found, intervals="all").index
-    note = al.mean(found, intervals=["posterior"]).loc["posterior", "note"]
-    assert "a prior on copy_probability biases means and differences by an unknown" in note
-
-
 BETAS = {"u": (1, 1), "v": (1, 1)}
-MODEL = {"copy_probability": (1, 1)}
 
 
 @pytest.mark.parametrize(

@@ -112,9 +112,6 @@ def paired(seed: int) -> pm.Model:
 
 ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {
     "copying": lambda seed: al.models.copying(cells(seed)),
-    "copying, direct prior": lambda seed: al.models.copying(
-        cells(seed), priors={"copy_probability": (1.0, 1.0)}
-    ),
     "copying, independent": lambda seed: al.models.copying(cells(seed), independent=True),
     "item_margins": items,
     "item_margins, two groups": two_groups,

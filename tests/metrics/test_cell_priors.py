@@ -55,7 +55,7 @@ def test_drawn_patterns_have_its_moments(cells: tuple[float, ...]) -> None:
         ((1, 0, 1, 1), "four positive numbers"),
         (2, "four positive numbers"),
         ({"u": (1, 1, 1)}, "prior of u must be two positive"),
-        ({"copy_probability": (1, 1)}, "copy probability has no exact posterior"),
+        ({"copy_probability": (1, 1)}, "unknown name in prior: copy_probability; give Beta"),
     ],
 )
 def test_other_priors_are_refused(prior: Any, message: str) -> None:

@@ -55,7 +55,6 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
         f"{name}, {branch}": CASES[name].of(branch).design
         for name, branch in (
             ("cohort", "people"),
-            ("copying", "copy_probability"),
             ("item_margins", "sinh_arcsinh"),
             ("item_margins", "two_groups"),
             ("observer_margins", "many_repeats"),

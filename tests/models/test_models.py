@@ -11,7 +11,6 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
-from scipy import stats
 
 import alikely as al
 from alikely.data.tables import from_counts
@@ -45,32 +44,6 @@ def test_nuts_equals_the_exact_posterior(nuts_default: xr.DataTree, name: str) -
         assert float(draws.isel(pair=pair).mean()) == pytest.approx(
             exact[:, pair].mean(), abs=4 * mcse
         )
-
-
-@pytest.mark.slow
-def test_prior_on_the_copy_probability_against_quadrature() -> None:
-    table, prior = (
-        np.array([40, 12, 6, 22]),
-        {"copy_probability": (2.0, 3.0), "own_accuracy": (2.0, 1.0)},
-    )
-    grid = (np.arange(1000) + 0.5) / 1000
-    c, q = np.meshgrid(2 * grid - 1, grid, indexing="ij")
-    own = (1 - np.abs(c)) * q
-    u, v = np.maximum(c, 0) + own, np.maximum(-c, 0) + own
-    likelihood = sum(n * np.log(p) for n, p in zip(table, (u, 1 - u, v, 1 - v), strict=True))
-    log_density = stats.beta(2, 3).logpdf((1 + c) / 2) + stats.beta(2, 1).logpdf(q) + likelihood
-    weight = np.exp(log_density - log_density.max())
-    weight /= weight.sum()
-    tree = sampling.posterior(from_counts(table), "auto", prior, n_draws=4_000, rng=3)
-    assert tree["posterior"].attrs["sampler"] == "nuts"
-    draws = tree["posterior"]
-    for name, values in (("copy_probability", c), ("own_accuracy", q)):
-        mean = (weight * values).sum()
-        sd = np.sqrt((weight * (values - mean) ** 2).sum())
-        ess = float(az.ess(draws[name].to_dataset(name="x"))["x"].values[0])
-        # The grid's own error is of order 1e-6.
-        assert float(draws[name].mean()) == pytest.approx(mean, abs=4 * sd / np.sqrt(ess))
-        assert float(draws[name].std()) == pytest.approx(sd, rel=4 * np.sqrt(1.5 / ess))
 
 
 @pytest.mark.parametrize("prior", [None, {"u": (1.0, 1.0)}])
@@ -135,12 +108,6 @@ def test_log_likelihood_and_loo(nuts_default: xr.DataTree) -> None:
     ("call", "message"),
     [
         (lambda: sampling.posterior(from_counts([1, 1, 1, 1]), "gibbs"), "sampler must be 'auto'"),
-        (
-            lambda: sampling.posterior(
-                from_counts([1, 1, 1, 1]), "exact", {"copy_probability": (1, 1)}
-            ),
-            "has no exact posterior",
-        ),
         (lambda: al.models.copying([1, 1, 1, 0.5]), "counts must be whole numbers from 0, got 0.5"),
         (
             lambda: al.models.copying([1, 1, 1, 1], independent=True, priors={"p_a": (0, 1)}),

@@ -36,10 +36,6 @@ OTHERS: dict[str, Any] = {
 }
 
 
-def direct(priors: Any = None) -> pm.Model:
-    return al.models.copying(COUNTS, priors={"copy_probability": (2, 2), **(priors or {})})
-
-
 def effects(priors: Any = None) -> pm.Model:
     """Effects of one dim in units of their spread, with a mean."""
     with building(priors, {"other": ["x", "y", "z"]}) as model:
@@ -63,7 +59,6 @@ def strengths(priors: Any = None) -> pm.Model:
 
 
 MODELS: dict[str, Callable[..., pm.Model]] = {
-    "copying, direct prior": direct,
     "copying, independent": functools.partial(al.models.copying, COUNTS, independent=True),
     "effects": effects,
     "item_margins": strengths,
@@ -122,7 +117,7 @@ def test_the_log_density_changes_by_that_of_the_priors(name: str) -> None:
     """Of every variable that can be set, at a random point; all else stays."""
     model = built(name)
     texts = prior_texts(model)
-    settable = [variable for variable in texts if variable != "uv"]
+    settable = list(texts)
     other = MODELS[name](priors={v: other_prior(model[v], texts[v]) for v in settable})
     point = somewhere(other)
     before, after = (terms(each, point) for each in (model, other))
@@ -217,9 +212,6 @@ def test_interventions_and_copies_go_on_to_work() -> None:
 
 
 def test_texts_of_our_models() -> None:
-    assert prior_texts(direct()) == {
-        "p_a": "Beta(1, 1)", "uv": "CopyProbabilityAndOwnAccuracy(2, 2, 1, 1)",
-    }  # fmt: skip
     found = prior_texts(built("spectrum"))
     assert found["gap"] == "Gamma(4, 1.6)"
     assert found["regime_weight"] == "Dirichlet([4.0, 4.0])"
@@ -261,25 +253,9 @@ def test_bad_priors_are_told_in_one_line(priors: Any, message: str) -> None:
         ("effects", {"delta_sd": (1, 2)}, "HalfNormal(sigma), takes one finite parameter, got (1"),
         ("effects", {"other_deviate": pm.Normal.dist(0, 1)}, "default, ZeroSumNormal(1); No"),
         ("spectrum", {"regime_weight": [4, 4, 2]}, "must be of shape (2,) (regime), got shape (3"),
-        ("copying, direct prior", {"uv": (1, 1)}, "has no parameters; give a distribution"),
     ],
 )  # fmt: skip
 def test_each_default_says_what_it_takes(name: str, priors: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
         MODELS[name](priors=priors)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("priors", "message"),
-    [
-        ({"w": (1, 1)}, "takes p_a, u, v, copy_probability, own_accuracy"),
-        ({"copy_probability": (1, 1), "u": (1, 1)}, "no prior of 'u'; priors= takes p_a, uv"),
-        ({"copy_probability": pm.Beta.dist(2, 2)}, "must be two Beta parameters, such as (2, 2)"),
-        ({"copy_probability": (0, 2)}, "must be two positive Beta parameters, got (0, 2)"),
-        ({"own_accuracy": (2, 2)}, "'own_accuracy' also needs a prior of 'copy_probability'"),
-    ],
-)
-def test_priors_of_the_copy_model(priors: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        al.models.copying(COUNTS, priors=priors)

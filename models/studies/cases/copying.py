@@ -39,18 +39,6 @@ def _independent(truth: Values, rng: np.random.Generator) -> Values:
     return {"cells": np.array([_counted(rng.random(n) < a, rng.random(n) < b) for n, a, b in p])}
 
 
-def _direct(truth: Values, rng: np.random.Generator) -> Values:
-    """Simulate each trial: b copies a, inverts a, or responds independently."""
-    cells = []
-    told = (truth[name] for name in ("p_a", "copy_probability", "own_accuracy"))
-    for n, p_a, c, q in zip(SHOWN, *told, strict=True):
-        a = rng.random(n) < p_a
-        taken = a if c > 0 else ~a
-        b = np.where(rng.random(n) < abs(c), taken, rng.random(n) < q)
-        cells.append(_counted(a, b))
-    return {"cells": np.array(cells)}
-
-
 MAIN = Case(
     example=functools.partial(models.copying, ONE_PAIR),
     design=functools.partial(two_pairs, models.copying),
@@ -61,15 +49,8 @@ MAIN = Case(
     thin=10,
     tune=500,
 )
-STATED = {"copy_probability": (1, 1)}
 CASE = MAIN._replace(
     branches={
-        "copy_probability": MAIN.branch(
-            "2 pairs, 40 and 160 trials, prior on the copy probability itself",
-            functools.partial(two_pairs, functools.partial(models.copying, priors=STATED)),
-            simulate=_direct,
-            quantities=tuple("uv" if q == "u" else q for q in MAIN.quantities if q != "v"),
-        ),
         "independent": MAIN.branch(
             "2 pairs, 40 and 160 trials, independent observers",
             functools.partial(two_pairs, functools.partial(models.copying, independent=True)),

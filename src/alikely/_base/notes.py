@@ -158,12 +158,6 @@ NOTES = {
         " comparison separately",
         "the standard error of a mean or difference is 0",
     ),
-    "prior-copying": Note(
-        "A prior on copy_probability biases means and differences by an unknown amount. Report the"
-        " analytic interval",
-        "a mean or difference includes comparisons with a prior on the copy probability",
-        "Report the analytic interval, or specify the prior on `p_a`, `u` and `v`",
-    ),
     "prior-biases": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the prior biases"
         " the posterior. Report the analytic interval",

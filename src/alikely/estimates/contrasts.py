@@ -80,7 +80,6 @@ ROUNDING = 1e-12
 PRIOR_ALONE = note("prior-alone")
 # Group of a result whose entries have limits, from which those of means are made.
 POPULATIONS = "populations"
-COPYING = note("prior-copying")
 TOGETHER = note("pair-by-pair")
 # Measured: coverage of the bootstrap is below 0.92 if the prior would contribute more than this
 # fraction of the entries (fewer than 17 disagreements expected by chance in each).
@@ -630,10 +629,8 @@ def _wrong(
         wrong["bootstrap"] = note("bootstrap-sums", **few)
     if "posterior" not in result.data.children:
         return wrong
-    if "copy_probability" in result.data.attrs["prior"]:
-        wrong["posterior"] = COPYING
     # A bias as large as the standard error lowers the coverage of 95% intervals to 0.83.
-    elif _part_of(result.prior.disagreements, found.disagreements, weights) > max(
+    if _part_of(result.prior.disagreements, found.disagreements, weights) > max(
         LARGEST_PART, found.row["se"]
     ):
         wrong["posterior"] = note("prior-biases", **few)

@@ -43,7 +43,6 @@ from alikely.inference.process import four_chains, process_draws, strata_draws
 from alikely.inference.sampling import posterior
 from alikely.metrics import Metric, consistency
 from alikely.metrics.cells import divide
-from alikely.metrics.consistency import CellPrior, check_prior
 from alikely.metrics.options import (
     OPTION_CORRELATION,
     SAME_WRONG_ANSWER,
@@ -199,8 +198,7 @@ def _alongside_cells(
 def _closed(table: xr.Dataset, metric: Metric, design: Design) -> bool:
     if "inclusion" in table or not metric.limits:
         return False
-    beta = check_prior(design.prior)
-    dirichlet = "copy_probability" not in beta and CellPrior(**beta).is_dirichlet
+    dirichlet = consistency.cell_prior(design.prior).is_dirichlet
     plain = design.options.get("model", "copying") == "copying"
     once = not _recurs(table, design.unit(table)).any()
     return design.sampler != "nuts" and design.ci_kind == "eti" and dirichlet and plain and once

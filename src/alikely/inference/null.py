@@ -50,7 +50,6 @@ from alikely.metrics.consistency import (
     Prior,
     cell_prior,
     check_accuracy_priors,
-    check_prior,
 )
 
 # Pairs drawn for at a time by one worker.
@@ -145,11 +144,6 @@ def log_bayes_factor(cells: ArrayLike, prior: Prior | float = 1.0) -> NDArray[np
 
 def bayes_factor_prior(prior: Prior | None) -> Prior | float:
     """Choose the prior of the Bayes factor for the prior of a posterior."""
-    if "copy_probability" in check_prior(prior):
-        raise ValueError(
-            "the Bayes factor needs a Dirichlet prior on the four cells, got one of the copy "
-            "probability; give a prior such as prior=[1, 1, 1, 1]"
-        )
     own, default = cell_prior(prior), cell_prior(None)
     margins = np.array(list(default.accuracies("the Bayes factor").values()))
     return 1.0 if own == default and margins.min() <= 1 else own

@@ -9,7 +9,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -124,15 +124,14 @@ def posterior(
     check_sampler(sampler)
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
-    beta = check_prior(prior)
+    check_prior(prior)
     per_chain = -(-n_draws // CHAINS)
     groups = check_include(include)
     log_likelihood, of_chains = "log_likelihood" in groups, set(groups) - {"log_likelihood"}
     if sampler == "exact" and (model != "copying" or of_chains):
         given = "model" if model != "copying" else "include"
         raise ValueError(f"{given} is for MCMC, but sampler is 'exact'; use sampler='nuts'")
-    other = model != "copying" or "copy_probability" in beta
-    by_chains = sampler == "nuts" or (sampler == "auto" and bool(other or of_chains))
+    by_chains = sampler == "nuts" or (sampler == "auto" and bool(model != "copying" or of_chains))
     joint = _is_joint(prior)
     if table.attrs.get("repeats") == "crossed" and (by_chains or not joint or log_likelihood):
         raise ValueError(
@@ -207,13 +206,9 @@ def _refuse_size(counts: NDArray[np.integer], n_draws: int) -> None:
         )
 
 
-def _cells_of_nuts(draws: xr.Dataset, beta: Collection[str]) -> NDArray[np.float64]:
+def _cells_of_nuts(draws: xr.Dataset) -> NDArray[np.float64]:
     """Probabilities of the four cells: shape (chain, draw, pair, 4)."""
-    p_a = draws["p_a"].values
-    if "copy_probability" in beta:
-        u, v = draws["uv"].values[..., 0], draws["uv"].values[..., 1]
-    else:
-        u, v = draws["u"].values, draws["v"].values
+    p_a, u, v = (draws[name].values for name in ("p_a", "u", "v"))
     return np.stack([p_a * u, p_a * (1 - u), (1 - p_a) * v, (1 - p_a) * (1 - v)], axis=-1)
 
 
@@ -247,10 +242,8 @@ def _by_chains(
     by_trial = plain and "log_likelihood" in groups
     if by_trial:
         _refuse_size(cells, n_draws)
-    # Three parameters a pair and no correlation between pairs: adaptation is quick. The exact
-    # sampler knows Beta priors of its own parameters.
-    exact = plain and "copy_probability" not in beta
-    remedy = f"{DRAW_MORE}, or use sampler='exact'" if exact else DRAW_MORE
+    # Three parameters a pair and no correlation between pairs: adaptation is quick.
+    remedy = f"{DRAW_MORE}, or use sampler='exact'" if plain else DRAW_MORE
     tune = 500 if plain else 1_000
     others = [name for name in groups if not (by_trial and name == "log_likelihood")]
     tree = nuts(built, n_draws, tune, rng, remedy=remedy, include=others)
@@ -262,12 +255,12 @@ def _by_chains(
         own = [name for name in draws.data_vars if "pair" in draws[name].dims]
         draws = draws.assign({name: draws[name].where(seen) for name in own})
     if metric.name not in draws:
-        values = metric.value(_cells_of_nuts(draws, beta)).astype(np.float32)
+        values = metric.value(_cells_of_nuts(draws)).astype(np.float32)
         draws[metric.name] = (("chain", "draw", "pair"), values)
     draws.attrs.update(sampler="nuts", joint=0)
     tree["posterior"] = draws
     if by_trial:
         with np.errstate(divide="ignore"):
-            log_cells = np.log(_cells_of_nuts(draws, beta))
+            log_cells = np.log(_cells_of_nuts(draws))
         tree["log_likelihood"] = trial_log_likelihood(table, log_cells)
     return tree

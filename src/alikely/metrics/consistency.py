@@ -363,13 +363,7 @@ DEFAULT_PRIOR = CellPrior.of_cells(0.5, 0.5, 0.5, 0.5)
 
 def cell_prior(prior: Prior | None) -> CellPrior:
     """Convert a prior on the cells of a pair. Default (None): Dirichlet(1/2)."""
-    beta = check_prior(prior)
-    if "copy_probability" in beta:
-        raise ValueError(
-            "a prior on the copy probability has no exact posterior; use sampler='nuts', or state "
-            "the prior on p_a, u and v"
-        )
-    return CellPrior(**beta)
+    return CellPrior(**check_prior(prior))
 
 
 def check_prior(prior: Prior | None) -> dict[str, Beta]:
@@ -386,14 +380,8 @@ def check_prior(prior: Prior | None) -> dict[str, Beta]:
             "parameters by name such as {'u': (1, 1)}",
         )
         return dataclasses.asdict(CellPrior.of_cells(*cells))
-    given = dict(prior)
-    direct = "copy_probability" in given
     default = dataclasses.asdict(DEFAULT_PRIOR)
-    if direct:
-        default = {"p_a": default["p_a"], "own_accuracy": (1.0, 1.0)}
-    known = {*default, "copy_probability"} if direct else set(default)
-    expected = "p_a, u and v, or for p_a, copy_probability and own_accuracy"
-    return _beta_parameters({**default, **given}, known, "prior", expected)
+    return _beta_parameters({**default, **prior}, set(default), "prior", "p_a, u and v")
 
 
 def check_accuracy_priors(priors: Mapping[str, Any] | None) -> dict[str, Beta]:

@@ -43,13 +43,8 @@ ONCE = Mode(linker="py", optimizer="fast_compile")
 
 
 @contextlib.contextmanager
-def building(
-    priors: Priors | None, coords: Mapping[str, Any], also: Sequence[str] = ()
-) -> Iterator[pm.Model]:
-    """Context of a new model, whose variables take the given priors instead of the defaults.
-
-    ``also`` names what else the message on an unknown name lists.
-    """
+def building(priors: Priors | None, coords: Mapping[str, Any]) -> Iterator[pm.Model]:
+    """Context of a new model, whose variables take the given priors instead of the defaults."""
     check_priors(priors)
     left = dict(priors or {})
     with pm.Model(coords=coords) as model:
@@ -82,7 +77,7 @@ def building(
         yield model
         del model.register_rv
     if left:
-        name, known = next(iter(left)), [*_settable(model), *also]
+        name, known = next(iter(left)), list(_settable(model))
         raise ValueError(
             f"the model has no prior of {name!r}; priors= takes {listed(known)}"
             f"{nearest(name, known)}"
