@@ -91,20 +91,13 @@ def forgetful() -> pm.Model:
     return model
 
 
-def sound(n: int) -> pd.DataFrame:
-    return al.calibration.sbc(pair, n, simulate=answers, thin=5, tune=300, rng=1,
-                  quantities=["p_a", "u", "v", "error_consistency"])  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def few() -> pd.DataFrame:
-    """Enough to see how numbers are made and drawn."""
-    return sound(8)
-
-
 @pytest.mark.slow(first=True)
 def test_a_sound_model_passes(sets: Callable[..., int]) -> None:
-    summary = sound(sets(IN_FULL, LEAST)).summary()
+    ranks = al.calibration.sbc(
+        pair, sets(IN_FULL, LEAST), simulate=answers, thin=5, tune=300, rng=1,
+        quantities=["p_a", "u", "v", "error_consistency"],
+    )  # fmt: skip
+    summary = ranks.summary()
     assert summary["inside_all"].all()
     assert (summary["data_averaged_p"] > 1e-3).all()
     for level in (50, 80, 95):
@@ -170,24 +163,26 @@ def test_models_that_cannot_be_simulated_say_so() -> None:
         al.calibration.sbc(bare, 2)
 
 
-@pytest.mark.slow
-def test_plots(few: pd.DataFrame) -> None:
+def test_plots() -> None:
+    rng = np.random.default_rng(1)
+    few = pd.DataFrame({"method": "posterior", "quantity": np.repeat(["p_a", "u"], 8)})
+    few[["truth", "rank", "mean"]], few["sd"] = rng.random((16, 3)), 0.1
     axes = al.plot_calibration(few, "ranks")
-    assert [ax.get_title() for ax in axes] == list(dict.fromkeys(few["quantity"]))
-    drawn = axes[0].lines[0].get_ydata()
+    assert [ax.get_title() for ax in axes] == ["p_a", "u"]
     place, _, _ = rank_band(8)
     ranks = few.loc[few["quantity"] == "p_a", "rank"].to_numpy()
-    np.testing.assert_allclose(drawn, (ranks[:, None] <= place).mean(axis=0) - place)
-    assert len(al.plot_calibration(few, "recovery")) == 4
-    plt.close("all")
+    expected = (ranks[:, None] <= place).mean(axis=0) - place
+    np.testing.assert_allclose(axes[0].lines[0].get_ydata(), expected)
+    assert len(al.plot_calibration(few, "recovery")) == 2
     study = al.calibration.coverage_study(
-        default_grid().tail(4), ["posterior", "wald"], n_datasets=100
+        default_grid().tail(4), ["posterior", "wald"], n_datasets=100, n_draws=100
     )
     ax = al.plot_calibration(study, "coverage", methods=["posterior", "wald"])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["posterior", "wald"]
-    with pytest.raises(ValueError, match=r"methods must be one of .* got 'bca'"):
-        al.plot_calibration(study, "coverage", methods=["bca"])
     ax = al.plot_calibration(study, "coverage", methods=["wald"], x="accuracy_a")
     assert ax.get_xlabel() == "accuracy a"
+    plt.close("all")
+    with pytest.raises(ValueError, match=r"methods must be one of .* got 'bca'"):
+        al.plot_calibration(study, "coverage", methods=["bca"])
     with pytest.raises(ValueError, match=r"must have intervals with ci_prob 0\.95, got 0\.9$"):
         al.plot_calibration(study.assign(ci_prob=0.9), "coverage")

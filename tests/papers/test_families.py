@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,15 +32,6 @@ def profiles(rng: np.random.Generator, family: float = 0, over: float = 0) -> pd
     return pd.DataFrame(values, SYSTEMS)
 
 
-def shuffled(rng: np.random.Generator, table: pd.DataFrame, strata: dict[str, str]) -> pd.DataFrame:
-    """Give the profiles of each stratum to others of it."""
-    order = np.arange(len(table))
-    for stratum in set(strata.values()):
-        members = [i for i, name in enumerate(table.index) if strata[name] == stratum]
-        order[members] = rng.permutation(members)
-    return table.iloc[order].set_axis(table.index)
-
-
 def test_rows_are_permutation_tests() -> None:
     table = profiles(np.random.default_rng(1), 1, 1)
     found = profile_tests(table, FAMILY, SUPER, n_permutations=199, rng=2)
@@ -58,31 +48,6 @@ def test_rows_are_permutation_tests() -> None:
     ]
     columns = ["statistic", "null_mean", "null_sd", "effect_size", "p_value"]
     np.testing.assert_array_equal(found[columns], [list(test.values()) for test in expected])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("over", [0.0, 2.0])
-def test_level(over: float, figure: Callable[[str], None], sets: Callable[..., int]) -> None:
-    """Shuffled families: p <= .05 in .05 of runs, which 199 permutations attain exactly.
-
-    Families that are shuffled within real super-families add nothing to them: there the test
-    within super-families alone has a true null.
-    """
-    rng = np.random.default_rng(5)
-    strata = SUPER if over else dict.fromkeys(SYSTEMS, "all")
-    n_runs = sets(600)
-    p = np.empty((n_runs, 3))
-    for run in range(n_runs):
-        table = shuffled(rng, profiles(rng, family=1, over=over), strata)
-        p[run] = profile_tests(table, FAMILY, SUPER, n_permutations=199, rng=rng)["p_value"]
-    shares = (p <= 0.05).mean(axis=0)
-    figure(f"level of tests of families, spread of super-families {over}: {shares}")
-    error = 4 * np.sqrt(0.05 * 0.95 / n_runs)
-    if over:
-        assert shares[1] == pytest.approx(0.05, abs=error)
-        assert shares[0] == shares[2] == 1
-    else:
-        np.testing.assert_allclose(shares, 0.05, atol=error)
 
 
 @pytest.fixture(scope="module")

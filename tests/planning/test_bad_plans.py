@@ -45,7 +45,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("items_for_margins", {"n_observers": 5, "item_mean": 0.5, "item_sd": 0.6}, "and below 0.5"),
     ("items_for_agreement", {"value": 1.0}, "and below 1; got 1"),
     ("items_for_agreement", {"n_items": 50}, "not both or neither"),
-    ("items_for_agreement", {"class_frequencies": (0.5, 0.6)}, "the sum 1, got 1.1"),
+    ("items_for_agreement", {"class_frequencies": (0.5, 0.6)}, r"the sum 1, got \(0.5, 0.6\)"),
     ("items_for_agreement", {"coefficient": "error_consistency"}, "trials_for_width"),
     ("best_design", {"budget": 10.0}, "budget must be at least 36, the cost of 2 humans with"),
     ("best_design", {"max_images": 3}, "max_images must be at least 10"),

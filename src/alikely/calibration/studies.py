@@ -50,7 +50,11 @@ def run_study(
     seeds = seed.spawn(len(cells))
     paths: list[Path | None] = [None] * len(cells)
     if cache_dir is not None:
-        paths = [cache_dir / _file_name(name, *cell) for cell in zip(cells, seeds, strict=True)]
+        known_by = [
+            (name, json.dumps(dict(cell), sort_keys=True), str(own.entropy), own.spawn_key)
+            for cell, own in zip(cells, seeds, strict=True)
+        ]
+        paths = [cache_dir / f"{_digest(repr(k).encode())[:24].decode()}.json" for k in known_by]
     done = {i: rows for i, path in enumerate(paths) if path and (rows := _kept(path)) is not None}
     todo = [index for index in range(len(cells)) if index not in done]
     with progress_bar("cells", len(cells)) as advance:
@@ -78,11 +82,6 @@ def _run(
 
 def _digest(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode()
-
-
-def _file_name(name: str, cell: Cell, seed: np.random.SeedSequence) -> str:
-    known_by = name, json.dumps(dict(cell), sort_keys=True), str(seed.entropy), seed.spawn_key
-    return f"{_digest(repr(known_by).encode())[:24].decode()}.json"
 
 
 def _kept_seed(path: Path) -> np.random.SeedSequence:

@@ -170,7 +170,11 @@ def decision_margins(
                 f"coarse needs logits or probabilities, got {names['margin']!r}; leave it out"
             )
         _refuse_duplicates(rows, rows.entry)
-        notes = _notes_of_rows(source) if source.has("note") else None
+        notes = None
+        if source.has("note"):
+            codes, labels = source.read("note", complete=False)
+            # One more element, for the code -1.
+            notes = np.array([*labels, ""], dtype=object)[codes]
     else:
         scores = _align(rows, values)
         if layout == "probability":
@@ -286,13 +290,6 @@ def _log_probabilities(rows: _Rows, probabilities: Floats, zeros: bool) -> Float
         # The metric identifies items by position only.
         named = re.sub(r"\bitem (\d+)", lambda at: rows.name_entry(int(at[1])), str(error))
         raise ValueError(named) from None
-
-
-def _notes_of_rows(source: Source) -> NDArray[np.object_]:
-    """Notes of a table of margins; empty if null."""
-    codes, labels = source.read("note", complete=False)
-    # One more element, for the code -1.
-    return np.array([*labels, ""], dtype=object)[codes]
 
 
 def _notes_of_scores(

@@ -292,17 +292,13 @@ def family_ranks(scores: pd.Series, families: Groups) -> pd.DataFrame:
         row["median_rank"] = ranks[codes == one].median()
         row["median_rank_other"] = ranks[codes == other].median()
         row["superiority"] = float((np.sign(a[:, None] - b).mean() + 1) / 2)
-        rows.append(row | {"p_value": _mann_whitney(a, b)})
+        # Exact without ties; p is 1 if all values are equal.
+        kinds = len(np.unique([*a, *b]))
+        method = "exact" if kinds == len(a) + len(b) else "asymptotic"
+        p = stats.mannwhitneyu(a, b, method=method).pvalue if kinds > 1 else 1.0
+        rows.append(row | {"p_value": float(p)})
     table = pd.DataFrame(rows)
     return table.assign(p_value_bh=adjusted_p_values(table["p_value"]))
-
-
-def _mann_whitney(a: Floats, b: Floats) -> float:
-    kinds = len(np.unique([*a, *b]))
-    if kinds == 1:
-        return 1.0
-    method = "exact" if kinds == len(a) + len(b) else "asymptotic"
-    return float(stats.mannwhitneyu(a, b, method=method).pvalue)
 
 
 def unique_names(index: Iterable[Any], what: str) -> list[str]:
@@ -574,7 +570,12 @@ def family_scores(
                 continue
             row = {"metric": metric, "family": labels[i], "other": labels[j]}
             row["n_pairs"] = pd.MultiIndex.from_arrays([a[here], b[here]]).nunique()
-            rows.append(row | _family_row(pd.Series(z[here]), means[:, i * size + j]))
+            own, mean = pd.Series(z[here]), means[:, i * size + j]
+            as_far = (np.abs(mean[1:]) >= abs(mean[0]) - 1e-12).sum()
+            known = int(own.count())
+            row |= {"n_entries": len(own), "n_undefined": len(own) - known}
+            row |= {"z": mean[0], "sd": own.std()}
+            rows.append(row | {"p_value": (1 + as_far) / len(mean) if known else np.nan})
     table = pd.DataFrame(rows)
     return table.assign(p_value_bh=adjusted_p_values(table["p_value"]))
 
@@ -586,12 +587,3 @@ def _cell_means(values: Floats, cells: NDArray[np.intp], size: int) -> Floats:
     sums = np.stack([np.bincount(row[known], values[known], minlength=size) for row in cells])
     with np.errstate(invalid="ignore"):
         return np.asarray(sums / counts)
-
-
-def _family_row(z: pd.Series, means: Floats) -> dict[str, object]:
-    """Row of two families: mean and spread of their values, and the permutation p-value."""
-    known = int(z.count())
-    as_far = (np.abs(means[1:]) >= abs(means[0]) - 1e-12).sum()
-    p = (1 + as_far) / len(means) if known else np.nan
-    row = {"n_entries": len(z), "n_undefined": len(z) - known}
-    return row | {"z": means[0], "sd": z.std(), "p_value": p}

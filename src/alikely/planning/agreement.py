@@ -127,7 +127,14 @@ def items_for_agreement(
     """
     ci_prob = resolve("ci_prob", ci_prob)
     metric = _metric(coefficient)
-    frequency = _frequency(class_frequencies)
+    frequency = np.asarray(class_frequencies)
+    odd = frequency.dtype.kind not in "iuf" or frequency.ndim != 1 or len(frequency) < 2
+    if odd or not (frequency > 0).all() or not math.isclose(frequency.sum(), 1, abs_tol=1e-6):
+        raise ValueError(
+            "class_frequencies must be two or more numbers above 0 with the sum 1, got "
+            f"{class_frequencies}"
+        )
+    frequency = frequency / frequency.sum()
     check_interval(ci_prob, "eti")
     if (n_items is None) == (width is None):
         raise ValueError("give either width or n_items, not both or neither")
@@ -182,16 +189,6 @@ def _metric(coefficient: str) -> Metric:
             f"{metric.counts}); to plan error consistency use trials_for_width"
         )
     return metric
-
-
-def _frequency(shares: Sequence[float]) -> Floats:
-    frequency = np.asarray(shares)
-    odd = frequency.dtype.kind not in "iuf" or frequency.ndim != 1 or len(frequency) < 2
-    if odd or not (frequency > 0).all():
-        raise ValueError(f"class_frequencies must be two or more numbers above 0, got {shares}")
-    if not math.isclose(frequency.sum(), 1, abs_tol=1e-6):
-        raise ValueError(f"class_frequencies must have the sum 1, got {frequency.sum():g}")
-    return np.asarray(frequency / frequency.sum())
 
 
 def _patterns(n_readers: int, k: int, missing: float) -> tuple[Floats, Floats]:

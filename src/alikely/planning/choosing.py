@@ -908,7 +908,11 @@ class StimulusPlan:
         saved, several = needed / chosen["n_images"].sum(), len(chosen) > 1
         where = f" in {len(chosen)} conditions" if several else ""
         apart = ", separate ones for each participant" if self.table["list"].nunique() > 1 else ""
-        these, beyond = (_range(chosen[f"se_{name}"]) for name in ("pool", "images"))
+        ends = [
+            (chosen[f"se_{name}"].min(), chosen[f"se_{name}"].max()) for name in ("pool", "images")
+        ]
+        # One number if all conditions are displayed alike.
+        these, beyond = (" to ".join(dict.fromkeys(f"{se:.3f}" for se in pair)) for pair in ends)
         return (
             f"Show {self.n_images} of the {pool} images{where}{apart}. For {self.target} (error "
             f"consistency) they should be as informative as {round(needed)} images drawn at random "
@@ -1061,12 +1065,6 @@ class StimulusPlan:
             notes=list(self.notes),
             more="table has the images",
         )
-
-
-def _range(errors: pd.Series) -> str:
-    """Range of the standard errors of conditions; one number if all are displayed alike."""
-    low, high = f"{errors.min():.3f}", f"{errors.max():.3f}"
-    return low if low == high else f"{low} to {high}"
 
 
 FEWEST_ITEMS = 8

@@ -188,7 +188,11 @@ def regimes(
     if n_resamples:
         replicates = _resampled_deltas(spectrum, n_resamples, resample_seed)
         out.attrs["n_resamples"] = len(replicates)
-        labels, best_k = _refitted(replicates, fitted, tried, chosen)
+        again = [{k: _fit(x, start, STOPPED) for k, start in fitted.items()} for x in replicates]
+        labels, best_k = np.empty(replicates.shape, dtype=np.intp), np.empty(len(again), dtype=int)
+        for r, (x, fits) in enumerate(zip(replicates, again, strict=True)):
+            labels[r] = neighbour_probabilities(x, *fits[chosen][:3]).argmax(axis=1)
+            best_k[r] = min(tried, key=lambda number, fits=fits: fits[number].bic)
         share = _share(labels[:, :, None] == np.arange(chosen))
         out["resampled"] = (("condition", "regime"), share)
         out["stability"] = ("condition", share[np.arange(len(delta)), label])
@@ -347,16 +351,3 @@ def _resampled_deltas(
         delta = (mean - center[:, None]) / spread[:, None]
     kept = np.isfinite(delta).all(axis=1) & (spread > NO_SPREAD)
     return np.asarray(delta[kept])
-
-
-def _refitted(
-    replicates: Floats, fitted: dict[int, _Mixture], tried: list[int], chosen: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Labels in each replicate, and the number of regimes with the lowest BIC."""
-    labels = np.empty(replicates.shape, dtype=np.intp)
-    best_k = np.empty(len(replicates), dtype=np.intp)
-    for r, delta in enumerate(replicates):
-        again = {k: _fit(delta, start, STOPPED) for k, start in fitted.items()}
-        labels[r] = neighbour_probabilities(delta, *again[chosen][:3]).argmax(axis=1)
-        best_k[r] = min(tried, key=lambda k: again[k].bic)
-    return labels, best_k
