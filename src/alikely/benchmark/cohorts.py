@@ -114,7 +114,7 @@ def fit_cohort(
         named ``dataset | condition``). As in `alikely.models.cohort`;
         `alikely.benchmark.cohort_contrasts` estimates the effects of covariates.
     priors : mapping, optional
-        Priors of the model's variables by name, as in `alikely.models.cohort`.
+        Priors for the model's variables by name, as in `alikely.models.cohort`.
     model : "cohort" or pymc.Model
         A custom generative model of the counts in the trials (`alikely.data.cohort_counts`), such
         as an extended `alikely.models.cohort`. The model must define the variables in `QUANTITIES`,
@@ -257,7 +257,7 @@ def cohort_scores(
     tree : xarray.DataTree
         As returned by `fit_cohort`.
     level : str or None
-        A data set, ``"overall"``, or None for every level.
+        A data set or ``"overall"``. None shows every level.
     ci_prob, ci_kind : float and {"eti", "hdi"}
         Probability level and kind of the intervals.
 

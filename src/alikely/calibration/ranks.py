@@ -157,8 +157,8 @@ def sbc(
     likelihood : callable, optional
         Function of two arguments: a mapping from names of variables to their draws, of shape
         (draw, ...), and the data. The function returns the log likelihood of each draw, up to a
-        constant. By default, the log likelihood is computed from the free variables of `source`,
-        whose meaning must not depend on the data.
+        constant. By default, the log likelihood is computed from the free variables of `source`;
+        their meaning must not depend on the data.
     thin, tune : int
         Thinning interval, and number of warm-up draws over 2 chains. Draws are thinned to 100,
         because ranks among autocorrelated draws are not uniform.

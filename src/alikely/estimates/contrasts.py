@@ -425,8 +425,8 @@ def contrast(
     pseudo-trials are added to each entry. The pseudo-trials of an entry have its two accuracies,
     and the pooled error consistency of all entries whose weights have the same sign as the weight
     of the entry. The interval always includes the weighted sum of the estimates. If entries have
-    few errors, the posterior is biased, because its prior assumes independence in each entry, and
-    bootstrap intervals are too narrow. With few errors, the bootstrap and posterior rows are
+    few errors, bootstrap intervals are too narrow, and the posterior is biased, because its prior
+    assumes independence in each entry. With few errors, the bootstrap and posterior rows are
     omitted unless they are named in `intervals`.
 
     Examples

@@ -74,7 +74,7 @@ def independent_observers(
     sampler : {"auto", "exact", "nuts"}
         Sampling method, as in `alikely.inference.null.independent_posterior`.
     priors : mapping, optional
-        Priors of ``p_a`` and ``p_b``: Beta parameters such as ``(2, 1)``, or, with MCMC, any
+        Priors for ``p_a`` and ``p_b``: Beta parameters such as ``(2, 1)``, or, with MCMC, any
         distribution (see `alikely.models.copying`). Default: uniform.
     n_resamples : int
         Number of bootstrap replicates for independent observers. 0 disables them.

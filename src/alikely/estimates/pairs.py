@@ -94,9 +94,9 @@ def compare(
         Name or short name of a registered metric, a custom metric, or a metric with options, such
         as ``alikely.metrics.get_metric("error_similarity", mixture="pooled")``.
     pairs, by, no_response, n_draws, cluster, ci_prob, rng
-        As in `error_consistency`. If the metric is not symmetric, such as ``"copy_probability"``,
-        the first observer of a pair is the reference, and pairs of observers of the same kind
-        appear in both orders.
+        As in `error_consistency`. For metrics that are not symmetric, such as
+        ``"copy_probability"``, the first observer of a pair is the reference, and pairs of
+        observers of the same kind appear in both orders.
     n_resamples : int, optional
         Number of bootstrap replicates. 0 disables them. Default: 10,000, or 0 if the bootstrap is
         known to be invalid for the metric (error similarity).
@@ -266,7 +266,7 @@ def misclassification_agreement(
         Aligned responses with class labels, or a table from `alikely.data.joint_correctness` with
         ``labels=True``.
     pairs, by : str or sequence, and {"condition", "dataset"} or None
-        As in `error_consistency`. Within single conditions, joint errors are often few, so
+        As in `error_consistency`. Within individual conditions, joint errors are often few, so
         intervals are wide.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error with the label ``(no response)``, or to drop

@@ -57,9 +57,10 @@ def decision_margins(
 ) -> pd.DataFrame:
     """Compute the decision margins of observers from margins, logits or class probabilities.
 
-    The margin of an item is the score of its true class minus the highest score of the other
-    classes, divided by the square root of 2. If the noise of each score has unit variance, the unit
-    of the margin is the standard deviation of the noise in a difference between two scores [GS66]_.
+    The margin of an item is the difference between the score of its true class and the highest
+    other score, divided by the square root of 2. If the noise of each score has unit variance, the
+    unit of the margin is the standard deviation of the noise in a difference between two scores
+    [GS66]_.
 
     Parameters
     ----------

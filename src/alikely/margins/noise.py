@@ -81,7 +81,7 @@ def fit_observers(
     no_response : {"error", "drop"}
         Whether to count a missing response as an error, or to drop it.
     priors : mapping, optional
-        Priors of variables by name, as in `alikely.models.observer_margins`.
+        Priors for variables by name, as in `alikely.models.observer_margins`.
     model : "observer_margins" or pymc.Model
         Generative model: the default, or a custom model for the responses, such as an extended
         `alikely.models.observer_margins`. A custom model must define ``strength`` (item),

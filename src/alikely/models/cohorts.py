@@ -99,7 +99,7 @@ def cohort(
           ``who_was_right``.
     covariates : mapping of str to table, optional
         Covariates of each ``"model"`` or ``"condition"``, such as family or year. Covariates affect
-        ``level``, the logit accuracy of models, and ``log_odds_ratio``. A pandas, polars or pyarrow
+        ``level`` (the logit accuracy of models) and ``log_odds_ratio``. A pandas, polars or pyarrow
         table has one row per model or condition, identified by a column of that name or by the
         index.
 

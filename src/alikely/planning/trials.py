@@ -425,9 +425,9 @@ def trials_for_width(
 
     Notes
     -----
-    The width is computed from the standard error [FCE69]_, which is accurate to within 3% if at
-    least 10 trials are expected in every cell of the table. With fewer trials, the width of the
-    central range of estimates in 20,000 simulated data sets is used.
+    The width is computed from the standard error [FCE69]_, and is accurate to within 3% if at least
+    10 trials are expected in every cell of the table. With fewer trials, the width of the central
+    range of estimates in 20,000 simulated data sets is used.
 
     Examples
     --------

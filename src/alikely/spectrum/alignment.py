@@ -88,8 +88,7 @@ def condition_alignment(
         and ``system`` (the models, then ``human-human``). Variables are NaN if a model has no
         responses in a condition, or all its pairs are undefined:
 
-        - ``estimate``: mean over humans of the metric between model and human, or mean over pairs
-          of humans
+        - ``estimate``: mean of the metric over humans (for models) or over pairs of humans
         - ``se``, ``df``: standard error for new images and new humans, and degrees of freedom
         - ``interval_center``: center of the Student t interval, which is the estimate after adding
           a pseudocount to the cells of each pair (as in `alikely.benchmark_scores`)

@@ -69,7 +69,7 @@ def fit_spectrum(
         `alikely.models.spectrum`. Regimes then describe the difficulty that covariates do not
         explain.
     priors : mapping, optional
-        Priors of the model's variables by name, as in `alikely.models.spectrum`.
+        Priors for the model's variables by name, as in `alikely.models.spectrum`.
     model : "spectrum" or pymc.Model
         Generative model of the counts: `alikely.models.spectrum` (the default) or a custom model,
         such as an extension of the default. A custom model must define the variables ``delta,
