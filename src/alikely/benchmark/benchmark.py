@@ -500,7 +500,7 @@ def ranks(
         return ranking.rank_sets(
             center, np.cov(drawn.T), names, ci_prob=prob, deviations=drawn - center
         )
-    own = np.arange(len(models))
+    own = list(range(len(models)))
     apart = compared_pairs(at.parts, at.population, np.eye(len(at.systems))[own])
     if (alike := apart["alike"] & apart["interval_center"].notna()).any():
         j, k = (side[alike][0] for side in np.triu_indices(len(models), 1))

@@ -378,14 +378,35 @@ def cohort_effects(
     tree: xr.DataTree, covariate: str, values: Sequence[Any] | None = None
 ) -> xr.Dataset:
     """Draw the means that a cohort would have if all its models had the same covariate value."""
-    column = covariate_values(tree, covariate)
-    posterior = tree["posterior"].to_dataset()
+    column, posterior = covariate_values(tree, covariate), tree["posterior"].to_dataset()
     chosen = chosen_values(posterior[f"log_odds_ratio_{covariate}"], column, values)
-    found = _standardised(tree, posterior, column, chosen)
-    return xr.Dataset(
-        {name: (("chain", "draw", covariate), draws) for name, draws in found.items()},
-        coords={"chain": posterior["chain"], "draw": posterior["draw"], covariate: chosen},
-    )
+    layout, kind = layout_of(tree), column.dims[0]
+    _, weights = _nested_weights(layout, np.unique(layout["dataset"].values).tolist())
+    own = column.sel({kind: layout[kind].values}).values
+    at = {covariate: xr.DataArray(chosen, dims=covariate)}
+    here = {covariate: xr.DataArray(own, dims="entry")}
+
+    def change(name: str) -> xr.DataArray:
+        effect = posterior[f"{name}_{covariate}"]
+        if covariate in effect.dims:
+            return effect.sel(at) - effect.sel(here).drop_vars(covariate)
+        return effect * (at[covariate] - here[covariate])
+
+    odds = posterior["log_odds_ratio"] + change("log_odds_ratio")
+    accuracy, mu = posterior["accuracy"], posterior["human_accuracy"].drop_vars("condition")
+    mu = mu.isel(condition=xr.DataArray(layout["condition_of_entry"].values, dims="entry"))
+    copying = xr.apply_ufunc(_copy_probability, mu, accuracy, odds)
+    # At given accuracies, error consistency is proportional to the copy probability.
+    per_copy = posterior["error_consistency"] / posterior["copy_probability"]
+    found = {
+        "log_odds_ratio": odds,
+        "copy_probability": copying,
+        "error_consistency": copying * per_copy,
+        "accuracy": special.expit(special.logit(accuracy) + change("level")),
+    }
+    weight = xr.DataArray(weights[-1].mean(axis=0), dims="entry")
+    means = xr.Dataset({name: each.dot(weight, dim="entry") for name, each in found.items()})
+    return means.transpose("chain", "draw", covariate).assign_coords({covariate: chosen})
 
 
 def cohort_contrasts(
@@ -485,48 +506,6 @@ def chosen_values(
     return [float(number) for number in numbers]
 
 
-def effect_at(effect: xr.DataArray, column: xr.DataArray, values: Sequence[Any]) -> Floats:
-    """Draws of the effect of a covariate at some of its values."""
-    name = str(column.name)
-    if name in effect.dims:
-        at = [effect[name].values.tolist().index(value) for value in values]
-        return np.asarray(effect.transpose("chain", "draw", name).values[..., at])
-    centered = np.asarray(values, dtype=np.float64) - float(column.mean())
-    return np.asarray(effect.values[..., None] * centered)
-
-
-def _standardised(
-    tree: xr.DataTree, posterior: xr.Dataset, column: xr.DataArray, chosen: Sequence[Any]
-) -> dict[str, Floats]:
-    """Mean over models if all had each value: shape (chain, draw, value)."""
-    layout = layout_of(tree)
-    kind = column.dims[0]
-    row = pd.Index(column[kind].values).get_indexer(layout[kind].values)
-    weight = _nested_weights(layout, np.unique(layout["dataset"].values).tolist())[1][-1].mean(
-        axis=0
-    )
-    level, ratio = (posterior[f"{name}_{column.name}"] for name in ("level", "log_odds_ratio"))
-    own = column.values[row]
-    accuracy, odds = posterior["accuracy"].values, posterior["log_odds_ratio"].values
-    bare = special.logit(accuracy) - effect_at(level, column, own)
-    odds = odds - effect_at(ratio, column, own)
-    mu = posterior["human_accuracy"].values[..., layout["condition_of_entry"].values]
-    # At given accuracies, error consistency is proportional to the copy probability.
-    per_copy = posterior["error_consistency"].values / posterior["copy_probability"].values
-    of_ratio, of_level = (
-        np.moveaxis(effect_at(e, column, chosen), -1, 0)[..., None] for e in (ratio, level)
-    )
-    moved = odds + of_ratio
-    copying = _copy_probability(mu, accuracy, moved)
-    found = {
-        "log_odds_ratio": moved,
-        "copy_probability": copying,
-        "error_consistency": copying * per_copy,
-        "accuracy": special.expit(bare + of_level),
-    }
-    return {name: np.moveaxis(draws @ weight, 0, -1) for name, draws in found.items()}
-
-
 def _copy_probability(mu: Floats, accuracy: Floats, log_odds_ratio: Floats) -> Floats:
     """Probability of copying a human, from both accuracies and the log odds ratio [P65]_."""
     followed = within(_joint_probability(mu, accuracy, log_odds_ratio) / mu)
@@ -568,38 +547,24 @@ def test_equal_accuracy(trials: Trials, *, humans: str = "human") -> pd.DataFram
     """
     right, labels = correctness_of_humans(trials, humans, "error")
     rows = []
-    groups = labels.groupby(["dataset", "condition"], sort=False).indices
-    for (dataset, condition), where in groups.items():
-        here = right[:, where]
-        here = here[(here != LEFT_OUT).any(axis=1)]
-        complete = (here != LEFT_OUT).all(axis=0)
-        if len(here) < 2:
+    for key, where in labels.groupby(["dataset", "condition"], sort=False).indices.items():
+        x = right[:, where]
+        x = x[(x != LEFT_OUT).any(axis=1)]
+        if (k := len(x)) < 2:
             continue
-        x = here[:, complete]
-        per_human, k = x.sum(axis=1), len(x)
+        x = x[:, (x != LEFT_OUT).all(axis=0)]
+        total = x.sum(axis=1)
         # Variation of the responses to a trial: for 0 and 1, correct times incorrect over k.
         divided = ((x - x.mean(axis=0)) ** 2).sum()
-        between = ((per_human - per_human.mean()) ** 2).sum()
+        between = ((total - total.mean()) ** 2).sum()
         q = (k - 1) * between / divided if divided > NO_SPREAD else np.nan
-        share = per_human / max(complete.sum(), 1)
-        rows.append(
-            {
-                "dataset": dataset,
-                "condition": condition,
-                "n_humans": k,
-                "n_trials": int(complete.sum()),
-                "n_incomplete": int((~complete).sum()),
-                "accuracy_min": share.min(),
-                "accuracy_max": share.max(),
-                "q": q,
-                "p_value": stats.chi2.sf(q, k - 1),
-            }
-        )
+        rows.append((*key, k, x.shape[1], q, stats.chi2.sf(q, k - 1)))
     if not rows:
         raise ValueError(
             f"no condition has two observers of kind {humans!r}; name another kind with humans="
         )
-    return pd.DataFrame(rows)
+    columns = ["dataset", "condition", "n_humans", "n_trials", "q", "p_value"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def note_on_alike(trials: Trials, humans: str) -> str:
