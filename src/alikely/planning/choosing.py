@@ -721,8 +721,16 @@ def choose_images(
     Returns
     -------
     StimulusPlan
-        Plan with the table of images to show. Pass it to `alikely.Trials.with_inclusion` after the
-        experiment, so that estimates account for the sampling design.
+        Plan with the attributes ``table`` (images to show), ``expected`` (standard errors of random
+        images, the chosen images and all images), ``target`` and ``notes``. Pass the plan to
+        `alikely.Trials.with_inclusion` after the experiment, so that estimates account for the
+        sampling design. Methods of the plan:
+
+        - ``simulate()``: precision, coverage and power with artificial humans
+        - ``precision(numbers)``: expected standard errors with other numbers of images
+        - ``sizes()``: how informative each image of the pool is
+        - ``sentence()``: summary of the plan
+        - ``to_csv(path, layout)``: file for the experiment
 
     Raises
     ------
