@@ -10,8 +10,8 @@ import alikely as al
 from alikely.cli._app import Options, Reading, subcommand
 from alikely.cli._running import worded
 from alikely.data.columns import ROLES
-from alikely.data.description import described
 from alikely.data.files import find_files
+from alikely.data.summaries import described
 
 # With more rows or columns, searching for groups of items takes too long.
 MOST_RESPONSES, MOST_COLUMNS = 200_000, 12

@@ -26,9 +26,9 @@ from alikely.data.ingest import (
     open_table,
     open_tables,
 )  # fmt: skip
-from alikely.data.matching import matched
 from alikely.data.probabilities import with_probabilities
 from alikely.data.readers import Log, Reader, readers
+from alikely.data.summaries import matched
 
 # Texts that mean missing in files, in addition to empty fields.
 NA_VALUES = ("NA", "NaN", "nan", "null", "NULL")

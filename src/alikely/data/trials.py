@@ -22,13 +22,18 @@ from alikely.data.columns import (
     arrays_aligned,
     correct_aligned,
 )
-from alikely.data.description import described
 from alikely.data.files import Paths
 from alikely.data.inclusion import with_inclusion
 from alikely.data.ingest import label
 from alikely.data.probabilities import with_options, with_probabilities
 from alikely.data.reading import of_tables, read_trials
-from alikely.data.summaries import data_summary, html_summary, long_table_of, summary_table
+from alikely.data.summaries import (
+    data_summary,
+    described,
+    html_summary,
+    long_table_of,
+    summary_table,
+)
 
 __all__ = ["NOT_SHOWN", "NO_RESPONSE", "Trials"]
 
