@@ -35,12 +35,12 @@ TREATED = {
 def missing_note_of(
     data: xr.Dataset, no_response: str, *kinds: str, observers: Sequence[str] | None = None
 ) -> str:
-    """Number of missing responses of some observers and their treatment; empty if there are none."""
+    """Number of missing responses of some observers and their treatment; empty if none is."""
     own = np.isin(data["kind"].values, kinds) if kinds else np.ones(data.sizes["observer"], bool)
     if observers is not None:
         own &= np.isin(data["observer"].values.astype(str), observers)
     correct = data["correct"].values[own]
-    n, n_responses = (correct == NO_RESPONSE).sum(), (correct != NOT_SHOWN).sum()
+    n, n_responses = (int(x.sum()) for x in (correct == NO_RESPONSE, correct != NOT_SHOWN))
     if not n:
         return ""
     are, them = ("is", "it") if n == 1 else ("are", "them")
