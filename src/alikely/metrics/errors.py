@@ -126,8 +126,8 @@ def error_divergence(
 ) -> Floats:
     """Compute the class-level error divergence (CLED) of two systems' errors [X25]_.
 
-    Weights are computed by true class, as in the text of [X25]_. One equation in its appendix uses
-    predicted classes instead.
+    Weights are computed by true class, as in the text of [X25]_. One equation in the appendix of
+    [X25]_ uses predicted classes instead.
     """
     one, other = _two_rows(rows_a, rows_b)
     check_options(alpha, mixture, base)

@@ -121,7 +121,7 @@ def reconstruct_leaderboard(
     (nominal 0.95).
 
     No scheme takes into account that all models saw the same images, so rank sets treat the
-    sampling errors of models as independent. Near ceiling accuracy, replicates are biased, so
+    sampling errors of models as independent. If accuracies are near 1, replicates are biased, so
     intervals are centered on the published score rather than on the mean of the replicates.
 
     Examples

@@ -878,7 +878,8 @@ class StimulusPlan:
             - ``"jspsych"``: a file with the columns ``stimulus, condition, correct_response``, or
               JSON (``timeline_variables``) if the file name ends in ``.json``
 
-            The last two formats include ``list`` but not ``inclusion``, so keep the plan as well.
+            The formats for PsychoPy and jsPsych include ``list`` but not ``inclusion``, so keep the
+            plan as well.
 
         Returns
         -------

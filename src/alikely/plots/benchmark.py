@@ -98,7 +98,6 @@ def plot_benchmark(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------
@@ -251,7 +250,6 @@ def plot_robustness(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------

@@ -50,7 +50,6 @@ def plot_cohort(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------

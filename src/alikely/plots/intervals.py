@@ -52,7 +52,6 @@ def plot_intervals(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------

@@ -182,9 +182,9 @@ def plot_metrics(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes. The size of a point shows the mean accuracy of the two observers on their common
-        trials. The title states Spearman's rank correlation over the entries shown. Points are not
-        independent, because pairs share observers.
+        The size of a point shows the mean accuracy of the two observers on their common trials. The
+        title states Spearman's rank correlation over the entries shown. Points are not independent,
+        because pairs share observers.
 
     Raises
     ------

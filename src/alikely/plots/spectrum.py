@@ -187,7 +187,7 @@ def plot_alignment(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes. The legend states the number of undefined values.
+        The legend states the number of undefined values.
 
     Raises
     ------
@@ -363,7 +363,6 @@ def plot_regimes(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------
