@@ -13,7 +13,7 @@ from scipy.cluster import hierarchy
 
 from alikely._base.arrays import Floats
 from alikely.benchmark import agreement_regression, families, judge_agreement
-from alikely.benchmark.judges import partial_correlation
+from alikely.benchmark.agreement import partial_correlation
 from alikely.benchmark.trees import branch_members, branches
 from alikely.data.trials import Trials
 from alikely.estimates import pairwise_matrix

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import alikely as al
-from alikely.benchmark import judges
+from alikely.benchmark import agreement
 from alikely.benchmark.trees import block_means
 from alikely.estimates.matrix_result import influences
 
@@ -73,7 +73,7 @@ def test_influences_are_those_of_leaving_questions_out(trials: al.Trials, metric
     n = trials.data.sizes["trial"]
     left = _without(trials, metric)
     jackknife = (n - 1) / n * (left.mean(axis=0) - left)
-    value, _, psi = judges._known(matrix, names[0], names[1:])
+    value, _, psi = agreement._known(matrix, names[0], names[1:])
     np.testing.assert_allclose(value, al.estimates.square_matrix(matrix, "estimate").values[0, 1:])
     # Of joint errors there are about 50: leaving one out moves shares by a fiftieth more than their
     # slope says.

@@ -11,7 +11,7 @@ import xarray as xr
 from judged import Judged, judged_candidates
 
 import alikely as al
-from alikely.benchmark.judges import partial_correlation
+from alikely.benchmark.agreement import partial_correlation
 from alikely.estimates import square_matrix
 
 

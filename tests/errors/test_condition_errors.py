@@ -13,7 +13,7 @@ from scipy.spatial import distance
 import alikely as al
 from alikely.data.trials import Trials
 from alikely.errors import tables as error_tables
-from alikely.errors.conditions import condition_divergences
+from alikely.errors.tables import condition_divergences
 from alikely.metrics import errors
 
 CLASSES = ["cat", "dog", "owl"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import alikely as al
 from alikely._base.arrays import within
-from alikely.benchmark import judges, ranking, scores
+from alikely.benchmark import agreement, ranking, scores
 from alikely.inference import fisher, intervals, permutation, resampling
 from alikely.metrics import alternatives
 from alikely.metrics.consistency import DEFAULT_PRIOR
@@ -105,7 +105,7 @@ def test_correlations_of_scores(rng: np.random.Generator) -> None:
     assert_within(found["pearson"], -1)
     rest = rng.normal(size=7)
     partial = [
-        judges.partial_correlation(x[0] + rest, sign * 3 * rest + 2 * x[0], x[0])[0]
+        agreement.partial_correlation(x[0] + rest, sign * 3 * rest + 2 * x[0], x[0])[0]
         for sign in (-1, 1)
     ]
     assert_within(partial, -1)

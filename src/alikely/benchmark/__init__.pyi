@@ -1,4 +1,5 @@
 from .agreement import agreement_regression as agreement_regression
+from .agreement import judge_agreement as judge_agreement
 from .benchmark import ceilings as ceilings
 from .benchmark import differences as differences
 from .benchmark import ranks as ranks
@@ -8,7 +9,6 @@ from .choices import rank_by_metric as rank_by_metric
 from .cohorts import cohort_contrasts as cohort_contrasts
 from .cohorts import cohort_scores as cohort_scores
 from .groups import group_scores as group_scores
-from .judges import judge_agreement as judge_agreement
 from .readers import reader_study as reader_study
 from .scores import scores_from_result as scores_from_result
 from .trees import families as families
