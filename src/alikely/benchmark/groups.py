@@ -31,7 +31,7 @@ from alikely.benchmark.decomposition import deviates_of_pairs, pair_contrasts
 from alikely.benchmark.ranking import rank_sets
 from alikely.data.trials import Trials
 from alikely.estimates import pair_result
-from alikely.estimates.contrasts import contrast
+from alikely.estimates.contrasts import weighted_sum
 from alikely.estimates.notes import apart as without_trials
 from alikely.estimates.pair_result import draws as draws
 from alikely.estimates.pairs import compare
@@ -197,7 +197,7 @@ def summary(
             continue
         sign = means[0] if len(means) == 1 else means[0] - means[1]
         apart = f"{n_pairs_no_overlap:,} of {n_pairs:,} pairs have no common trials in a condition"
-        found = contrast(pairs, sign, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals)
+        found = weighted_sum(pairs, sign, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals)
         for method, told in found.iterrows():
             note = "; ".join(filter(None, [apart if n_pairs_no_overlap else "", told["note"]]))
             rows.append(row | {"method": str(method)} | told.to_dict() | {"note": note})
@@ -211,7 +211,7 @@ def method(result: Result, interval: str | None = None) -> str:
         return interval
     pairs = of_pairs(result)
     weights = _mean_over(pairs, np.ones(pairs.table.sizes["pair"], bool))
-    found = [] if weights is None else contrast(pairs, weights).index.tolist()
+    found = [] if weights is None else weighted_sum(pairs, weights).index.tolist()
     return str((*found, "analytic")[0])
 
 

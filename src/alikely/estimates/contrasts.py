@@ -97,7 +97,6 @@ def difference(
     level: str = "overall",
     rope: tuple[float, float] | None = None,
     ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
     intervals: Intervals = None,
 ) -> pd.DataFrame:
     """Compute the difference between two entries of a result, or between two means of entries.
@@ -125,8 +124,8 @@ def difference(
         For scores: a data set, or ``"overall"``.
     rope : (float, float), optional
         Region of practical equivalence for the difference.
-    ci_prob, ci_kind : float and {"eti", "hdi"}, optional
-        Default: as in the analysis.
+    ci_prob : float, optional
+        Probability level of the intervals. Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
         Methods to show, one per row. None shows the recommended method; ``"all"`` shows all valid
         methods.
@@ -154,8 +153,9 @@ def difference(
     >>> list(table.index)
     ['analytic']
     """
-    shown = {"rope": rope, "ci_kind": ci_kind, "intervals": intervals}
-    return _combined(result, first, second, generalize_to, level, ci_prob, **shown)
+    return _combined(
+        result, first, second, generalize_to, level, ci_prob, rope=rope, intervals=intervals
+    )
 
 
 def mean(
@@ -166,7 +166,6 @@ def mean(
     level: str = "overall",
     rope: tuple[float, float] | None = None,
     ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
     intervals: Intervals = None,
 ) -> pd.DataFrame:
     """Compute the unweighted mean of entries of a result, accounting for shared trials.
@@ -181,8 +180,8 @@ def mean(
         As in `difference`.
     rope : (float, float), optional
         Region of practical equivalence for the mean.
-    ci_prob, ci_kind : float and {"eti", "hdi"}, optional
-        Default: as in the analysis.
+    ci_prob : float, optional
+        Probability level of the intervals. Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
         Methods to show, one per row. None shows the recommended method; ``"all"`` shows all valid
         methods.
@@ -216,8 +215,9 @@ def mean(
     >>> bool(table.loc["analytic", "estimate"] > 0)
     True
     """
-    shown = {"rope": rope, "ci_kind": ci_kind, "intervals": intervals}
-    return _combined(result, which, None, generalize_to, level, ci_prob, **shown)
+    return _combined(
+        result, which, None, generalize_to, level, ci_prob, rope=rope, intervals=intervals
+    )
 
 
 def _combined(
@@ -231,7 +231,7 @@ def _combined(
 ) -> pd.DataFrame:
     """Mean of the entries that match (default: all), or the difference between two means."""
     if of_kind(result, "pair", "matrix", "model").kind == "model":
-        prob, kind = result.interval_options(ci_prob, shown.pop("ci_kind"))
+        prob, kind = result.interval_options(ci_prob, None)
         found: pd.DataFrame = result._call(
             "contrast", first=result.observers if first is None else first, second=second,
             generalize_to=generalize_to, level=level, ci_prob=prob, ci_kind=kind, **shown,
@@ -351,7 +351,7 @@ def _of_matrix(
         moved = influences(matrix, list(weights.reshape(len(place_names(matrix)), 1, -1)))
         se = float(np.linalg.norm(np.concatenate([psi.sum(axis=0) for psi in moved])))
     part = entries(matrix, flat, answers=se is None)
-    frame = _weighted(part, weights[flat], ci_prob=ci_prob, intervals=["analytic"], se=se)
+    frame = weighted_sum(part, weights[flat], ci_prob=ci_prob, intervals=["analytic"], se=se)
     return frame.assign(n_pairs=int(counts.min(initial=len(value) * bool(len(counts)))),
                         n_places=len(counts))  # fmt: skip
 
@@ -373,7 +373,6 @@ def contrast(
     *,
     rope: tuple[float, float] | None = None,
     ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
     intervals: Intervals = None,
 ) -> pd.DataFrame:
     """Compute a weighted sum of the entries of a result, with its interval.
@@ -387,8 +386,8 @@ def contrast(
     rope : (float, float), optional
         Region of practical equivalence [K18]_, whose posterior probability is added as the column
         ``rope_mass``.
-    ci_prob, ci_kind : float and {"eti", "hdi"}, optional
-        Default: as in the analysis.
+    ci_prob : float, optional
+        Probability level of the intervals. Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
         Methods to show, one per row. None shows the recommended method; ``"all"`` shows all valid
         methods.
@@ -440,12 +439,10 @@ def contrast(
     >>> al.contrast(result, weights, intervals=["bootstrap", "posterior"]).shape
     (2, 9)
     """
-    return _weighted(
-        result, weights, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals
-    )
+    return weighted_sum(result, weights, rope=rope, ci_prob=ci_prob, intervals=intervals)
 
 
-def _weighted(
+def weighted_sum(
     result: Result,
     weights: ArrayLike,
     *,
@@ -577,12 +574,10 @@ def _analytic(
         # An undefined entry has pseudo-trials; without a standard error there is no interval.
         held = value if np.isfinite(value) else center
         sampled = float(np.sqrt(within_trials))
-    elif clustered:
-        variance, df, n_clusters = of_sums(part, metric, cluster, w[None])[:, 0].tolist()
-        sampled = se = float(np.sqrt(variance))
-    elif se is None:
-        sampled = se = float(np.sqrt(covariance_of(part, metric, cluster or None, w[None])[0, 0]))
     else:
+        if se is None:
+            se, freedom, n_clusters = error_of_sum(part, metric, cluster, w)
+            df = freedom if clustered else df
         sampled = se
     low, high = _bounds(metric, w, center, se, df, ci_prob)
     lower, upper = holding(low, high, np.array(held))
@@ -601,6 +596,17 @@ def _analytic(
         "note": joined_notes(of_plan["analytic"], few, undefined, repeats_note(result), alone),
     }
     return _Analytic(row, of_plan, sampled, disagreements)
+
+
+def error_of_sum(
+    table: xr.Dataset, metric: Metric, cluster: str, weights: Floats
+) -> tuple[float, float, int]:
+    """Standard error of a weighted sum of estimates, degrees of freedom, number of clusters."""
+    if cluster and of_items(table, cluster):
+        variance, df, n_clusters = of_sums(table, metric, cluster, weights[None])[:, 0].tolist()
+        return float(np.sqrt(variance)), df, int(n_clusters)
+    variance = covariance_of(table, metric, cluster or None, weights[None])[0, 0]
+    return float(np.sqrt(variance)), np.inf, 0
 
 
 def _bounds(
@@ -716,24 +722,21 @@ def entries_of(result: Result, which: Which) -> NDArray[np.intp]:
     if isinstance(which, Mapping):
         columns = {name: pd.factorize(result.table[name].values) for name in LABELS}
         return matching(columns, result.metric.symmetric, which)
-    index = pd.Index(result.table["pair"].values)
     labels = [which] if isinstance(which, str) else list(which)
-    positions = index.get_indexer(labels)
+    index = result.table["pair"].values.tolist()
+    positions = {label: k for k, label in enumerate(index)}
     if result.metric.symmetric:
         # The order of a stored pair may differ from the requested one.
-        a, b = (result.table[name].values for name in LABELS[2:])
-        turned = [
-            f"{two} x {one}" + label.removeprefix(f"{one} x {two}")
-            for label, one, two in zip(index, a, b, strict=True)
-        ]
-        positions = np.where(positions < 0, pd.Index(turned).get_indexer(labels), positions)
-    if len(labels) == 0 or (positions < 0).any():
-        missing = labels[int(np.argmin(positions))] if labels else "(empty list)"
+        both = (result.table[name].values for name in LABELS[2:])
+        for k, (label, a, b) in enumerate(zip(index, *both, strict=True)):
+            positions.setdefault(f"{b} x {a}{label.removeprefix(f'{a} x {b}')}", k)
+    if not labels or any(label not in positions for label in labels):
+        missing = next((label for label in labels if label not in positions), "(empty list)")
         raise ValueError(
             f"no comparison is labeled {missing!r}; labels look like {index[0]!r}"
             f"{nearest(missing, index)}"
         )
-    return np.asarray(positions)
+    return np.array([positions[label] for label in labels], dtype=np.intp)
 
 
 def model_means(

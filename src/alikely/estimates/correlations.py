@@ -41,7 +41,6 @@ def metric_correlations(
     *,
     n_resamples: int = 1_000,
     ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Compute rank correlations between metrics across pairs of systems.
@@ -61,8 +60,8 @@ def metric_correlations(
         ``condition``, the values apply to all data sets or conditions.
     n_resamples : int
         Number of bootstrap replicates of systems, at least 1.
-    ci_prob, ci_kind : float and {"eti", "hdi"}
-        Probability level, in (0, 1), and kind of the intervals.
+    ci_prob : float
+        Probability level of the intervals, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -95,7 +94,7 @@ def metric_correlations(
     ['all | clean', 'all | blur', 'all | noise', 'mean', 'global']
     """
     ci_prob = resolve("ci_prob", ci_prob)
-    ci_kind = resolve("ci_kind", ci_kind)
+    ci_kind: CiKind = resolve("ci_kind", None)
     check_interval(ci_prob, ci_kind)
     check_numbers(n_resamples=n_resamples)
     if n_resamples < 1:

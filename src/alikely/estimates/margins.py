@@ -17,9 +17,10 @@ from alikely.data.tables import By, joint_correctness
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.errors.posteriors import chained
 from alikely.estimates.analysis import Design, Groups, Kind, sampling_unit
+from alikely.estimates.contrasts import error_of_sum
 from alikely.estimates.kinds import of_pairs
 from alikely.estimates.result import Result
-from alikely.inference.influence import covariance_of, estimate, of_items, of_sums
+from alikely.inference.influence import estimate, of_items
 from alikely.inference.process import four_chains
 from alikely.inference.weighting import student_deviate
 from alikely.margins.checks import entry_notes
@@ -294,10 +295,9 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
     }
     alike = frame.groupby(["dataset", "condition", "n_models"], sort=False).ngroup().to_numpy()
     kinds, start, alike = np.unique(alike, return_index=True, return_inverse=True)
-    pooled = {
-        int(start[kind]): [*itertools.chain(*(across[k] for k in np.flatnonzero(alike == kind)))]
-        for kind in kinds
-    }
+    pooled: dict[int, list[tuple[str, str]]] = {int(entry): [] for entry in start}
+    for entry, kind in enumerate(alike):
+        pooled[int(start[kind])] += across[entry]
     cluster = str(result.data.attrs["cluster"])
     unit = cluster if of_items(table, cluster) else None
     of_margins = [_mean(table.isel(pair=alike == kind), result.metric, unit) for kind in kinds]
@@ -316,12 +316,9 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
 
 def _mean(table: xr.Dataset, metric: Metric, unit: str | None) -> tuple[float, float, float]:
     """Mean of the estimates of a table, its standard error and degrees of freedom."""
-    n = table.sizes["pair"]
-    value, weights = float(estimate(table, metric)["estimate"].values.mean()), np.full(n, 1 / n)
-    if unit is not None and of_items(table, unit):
-        square, df, _ = of_sums(table, metric, unit, weights[None])[:, 0].tolist()
-        return value, float(np.sqrt(square)), df
-    return value, float(np.sqrt(covariance_of(table, metric, unit, weights[None])[0, 0])), np.inf
+    weights = np.full(table.sizes["pair"], 1 / table.sizes["pair"])
+    se, df, _ = error_of_sum(table, metric, unit or "", weights)
+    return float(estimate(table, metric)["estimate"].values.mean()), se, df
 
 
 def _with_models(trials: Trials, table: xr.Dataset) -> Trials:

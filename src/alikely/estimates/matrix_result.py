@@ -415,10 +415,12 @@ def packed_answers(result: Result) -> list[Packed]:
     """Return the correctness in each condition or data set, as bits."""
     answers = result.data["answers"].to_dataset()
     ends = np.cumsum(np.atleast_1d(answers["n_words"].values))
-    ends, numbers = ends[:-1], np.atleast_1d(answers["n_trials"].values)
-    right = np.split(answers["right"].values, ends, axis=1)
-    shown = np.split(answers["shown"].values, ends, axis=1) if "shown" in answers else None
-    return [Packed(part, shown and shown[k], int(numbers[k])) for k, part in enumerate(right)]
+    parts: list[Any] = [
+        np.split(answers[name].values, ends[:-1], axis=1) if name in answers else [None] * len(ends)
+        for name in ("right", "shown")
+    ]
+    parts.append(np.atleast_1d(answers["n_trials"].values).tolist())
+    return [Packed(*own) for own in zip(*parts, strict=True)]
 
 
 def _reordered(

@@ -343,7 +343,6 @@ class Result:
         *,
         interval: str | None = None,
         ci_prob: float | None = None,
-        ci_kind: CiKind | None = None,
         digits: int = 2,
         mean: Any = None,
         difference: tuple[Any, Any] | None = None,
@@ -356,7 +355,7 @@ class Result:
             As in `summary`.
         interval : {"analytic", "bootstrap", "bca", "posterior"}, optional
             Method used to compute the interval. Default: the recommended method.
-        ci_prob, ci_kind : float and {"eti", "hdi"}, optional
+        ci_prob : float, optional
             Default: as in the analysis.
         digits : int
             Number of decimals.
@@ -401,7 +400,7 @@ class Result:
         """
         # The report is a higher layer, but users expect this method on the result.
         function = importlib.import_module("alikely.report.sentences").SENTENCES[self.kind]
-        prob, kind = self.interval_options(ci_prob, ci_kind)
+        prob, kind = self.interval_options(ci_prob, None)
         text: str = self._call(
             "sentence", function, generalize_to=generalize_to, level=level, interval=interval,
             ci_prob=prob, ci_kind=kind, digits=digits, mean=mean, difference=difference,
@@ -415,7 +414,6 @@ class Result:
         *,
         interval: str | None = None,
         ci_prob: float | None = None,
-        ci_kind: CiKind | None = None,
         columns: Sequence[str] | None = None,
         top: int | None = None,
         sort: Sort = None,
@@ -427,7 +425,7 @@ class Result:
 
         Parameters
         ----------
-        generalize_to, level, interval, ci_prob, ci_kind
+        generalize_to, level, interval, ci_prob
             As in `sentence`.
         columns : sequence of str, optional
             Columns of the summary. Default: labels that differ between rows, the estimate, its
@@ -447,7 +445,7 @@ class Result:
         ValueError
             If a column is unknown. See also `sentence`.
         """
-        prob, kind = self.interval_options(ci_prob, ci_kind)
+        prob, kind = self.interval_options(ci_prob, None)
         method = self._call("method", generalize_to=generalize_to, interval=interval)
         frame = self.summary(
             generalize_to, level, intervals=[method] if method else [], columns="all", ci_prob=prob,

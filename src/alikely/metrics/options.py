@@ -15,7 +15,6 @@ References
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -184,14 +183,19 @@ def capa_matrices(
     both_wrong = sums.number - sums.right_a - sums.right_b + sums.both_right
     agree = sums.chance - by_chance[0] - by_chance[1] + by_chance[2]
     return CapaMatrices(
-        *itertools.chain.from_iterable(zip(estimates, se, strict=True)),
-        same_wrong_chance=divide(agree, np.where(both_wrong > 0, both_wrong, 0.0)),
-        observed=same,
-        expected=chance_agreement(a, b, chance),
-        n_questions=sums.number.round().astype(np.int64),
-        right=a,
-        both_right=both,
-        chance=chance,
+        estimates[0],
+        se[0],
+        estimates[1],
+        se[1],
+        estimates[2],
+        se[2],
+        divide(agree, np.where(both_wrong > 0, both_wrong, 0.0)),
+        same,
+        chance_agreement(a, b, chance),
+        sums.number.round().astype(np.int64),
+        a,
+        both,
+        chance,
     )
 
 

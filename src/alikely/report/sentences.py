@@ -414,7 +414,7 @@ def _contrast(
             "interval of a mean must be 'analytic', 'bootstrap' or 'posterior', got 'bca'"
         )
     options: dict[str, Any] = {
-        "ci_prob": ci_prob, "ci_kind": ci_kind,
+        "ci_prob": ci_prob,
         "intervals": None if interval is None else [interval],
     }  # fmt: skip
     first, *others = sides
