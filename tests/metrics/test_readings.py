@@ -197,7 +197,7 @@ def test_perfect_agreement_is_one_and_what_is_undefined_says_why(metric: Metric)
     assert metric.reason(alike) == ""
     apart = readings([[0, 1, NONE], [NONE, NONE, 1]])
     assert np.isnan(metric.value(apart))
-    assert metric.reason(apart) == "no item with two readings"
+    assert metric.reason(apart) == "no item with two ratings"
     one = readings([[0, 0, 0], [0, 0, 0]], 1)
     if metric.name == "raw_agreement":
         assert metric.value(one) == 1

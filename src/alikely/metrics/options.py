@@ -341,7 +341,7 @@ KAPPA_P = _metric(
 KAPPA_P_DISCRETE = _metric(
     "kappa_p_discrete",
     "discrete CAPA",
-    "kappa_p of answers",
+    "kappa_p of responses",
     "options",
     _KAPPA,
     all_pairs=_of_all("response", limits=True),
@@ -358,7 +358,7 @@ OPTION_CORRELATION = _metric(
 SAME_WRONG_ANSWER = _metric(
     "same_wrong_answer",
     "same wrong",
-    "share of the same wrong answer",
+    "proportion of joint errors with the same option",
     "options",
     (same_wrong, "no joint error"),
     ("n_joint_errors", *ALONGSIDE),

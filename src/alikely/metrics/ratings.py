@@ -116,7 +116,7 @@ def _metric(name: str, short: str, label: str, value: Any, one_class: str, **mor
             name,
             value,
             "readings",
-            reason=reason_of(value, "no item with two readings", one_class),
+            reason=reason_of(value, "no item with two ratings", one_class),
             label=label,
             short=short,
             # Measured (`calibration.estimate_coverage`): untransformed normal intervals have low
@@ -130,14 +130,14 @@ def _metric(name: str, short: str, label: str, value: Any, one_class: str, **mor
     )
 
 
-ONE_CLASS = "all readings are of one class"
+ONE_CLASS = "all ratings are of one class"
 ONE_POSSIBLE = "there is only one class"
 # For all readers it is Conger's kappa [C80]_.
 COHEN_KAPPA = _metric(
     "cohen_kappa",
     # Not "kappa", because error consistency is also a kappa.
     "Cohen",
-    "Cohen's kappa of readings",
+    "Cohen's kappa of ratings",
     _cohen,
     ONE_CLASS,
     trust=RARE,
@@ -147,7 +147,7 @@ COHEN_KAPPA = _metric(
 FLEISS_KAPPA = _metric(
     "fleiss_kappa",
     "Fleiss",
-    "Fleiss' kappa of readings",
+    "Fleiss' kappa of ratings",
     _fleiss,
     ONE_CLASS,
     trust=RARE,
@@ -174,11 +174,11 @@ KRIPPENDORFF_ALPHA = _metric(
 BRENNAN_PREDIGER = _metric(
     "brennan_prediger",
     "PABAK",
-    "PABAK of readings",
+    "PABAK of ratings",
     _brennan,
     ONE_POSSIBLE,
     sources=("10.1177/001316448104100307", "10.1016/0895-4356(93)90018-V"),
 )
 RAW_AGREEMENT = _metric(
-    "raw_agreement", "equal", "share of equal readings", _raw, "", bounds=(0.0, 1.0)
+    "raw_agreement", "equal", "proportion of equal ratings", _raw, "", bounds=(0.0, 1.0)
 )

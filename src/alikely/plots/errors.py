@@ -173,7 +173,7 @@ def _confusions(counts: xr.DataArray) -> NDArray[np.object_]:
         ax.spines[:].set_visible(True)
         ax.set_xticks(range(len(answers)), answers, rotation=90, fontsize=7)
         ax.set_yticks(range(len(truths)), truths, fontsize=7)
-        ax.set(title=str(group), xlabel="answer")
+        ax.set(title=str(group), xlabel="response")
     axes[0].set_ylabel("true class")
     color_key(axes, image, "proportion of responses to a class", shrink=0.7)
     return axes
