@@ -183,7 +183,7 @@ def test_hard_images_are_noted_and_classes_heeded_within_strata() -> None:
     named = with_classes()
     pair = tuple(named.observers[:2])
     plan = al.planning.choose_images(named, 80, pair, by_class=True, rng=1)
-    (drawing,), (held,) = plan._drawings, plan._pools
+    ((held, _, drawing),) = plan._parts
     number = pd.Series(drawing.stratum, index=held.items)
     truths = pd.Series(held.truth, index=held.items)
     # Of each stratum as many of each class as it allows, give or take one.

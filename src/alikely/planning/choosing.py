@@ -88,6 +88,11 @@ class Pool(NamedTuple):
         """Name used in messages."""
         return f"{self.dataset} {self.condition}"
 
+    @property
+    def place(self) -> dict[str, str]:
+        """Labels in tables."""
+        return {"dataset": self.dataset, "condition": self.condition}
+
 
 def pools_of(
     trials: Trials, models: str | Sequence[str], shown: Collection[str] = ()
@@ -409,8 +414,17 @@ def drawing_of(
     return Drawing(inclusion[stratum], size, stratum, classes, uniform)
 
 
-def expected_of(pool: Pool, target: Target, drawing: Drawing) -> pd.DataFrame:
+class Design(NamedTuple):
+    """Design for one condition."""
+
+    pool: Pool
+    target: Target
+    drawing: Drawing
+
+
+def expected_of(part: Design) -> pd.DataFrame:
     """Standard errors of random sampling, the design and all images, from the models alone."""
+    pool, target, drawing = part
     count, models, pi = pool.n_images, len(pool.models), drawing.inclusion
     n = round(float(pi.sum()))
     # For all pairs, sizes sum over models, each minus their mean.
@@ -429,8 +443,7 @@ def expected_of(pool: Pool, target: Target, drawing: Drawing) -> pd.DataFrame:
     needed = per_image / (ours + beyond) if ours + beyond > 0 else np.nan
     return pd.DataFrame(
         {
-            "dataset": pool.dataset,
-            "condition": pool.condition,
+            **pool.place,
             "design": ["random", "chosen", "all"],
             "n_images": [n, n, count],
             "se_pool": np.sqrt(variance),
@@ -440,11 +453,10 @@ def expected_of(pool: Pool, target: Target, drawing: Drawing) -> pd.DataFrame:
     )
 
 
-def rows_of(pool: Pool, drawing: Drawing, target: Target, at: NDArray[np.intp]) -> pd.DataFrame:
+def rows_of(part: Design, at: NDArray[np.intp]) -> pd.DataFrame:
     """Rows of a plan's table for some images."""
-    frame = pd.DataFrame(
-        {"dataset": pool.dataset, "condition": pool.condition, "item": pool.items[at]}
-    )
+    pool, target, drawing = part
+    frame = pd.DataFrame({**pool.place, "item": pool.items[at]})
     if pool.truth.any():
         frame["truth"] = pool.truth[at]
     frame["inclusion"] = drawing.inclusion[at]
@@ -484,8 +496,9 @@ def _strata_names(
     return np.array([cell + half for cell, half in zip(cells, halves, strict=True)], dtype=object)
 
 
-def notes_of(pool: Pool, drawing: Drawing, several: bool) -> list[str]:
+def notes_of(part: Design, several: bool) -> list[str]:
     """Notes on how the selection may affect participants, and on excluded images."""
+    pool, _, drawing = part
     notes, pi = [], drawing.inclusion
     if pool.lost:
         notes.append(f"{pool.lost} images not shown to every model are excluded from the pool")
@@ -787,7 +800,7 @@ def choose_images(
         "fewer n_humans",
     )
     unknown = sorted(set(seen).difference(trials.data["item"].values.astype(str).tolist()))
-    rows, drawings, notes = [], [], []
+    rows, parts, notes = [], [], []
     if unknown:
         known = listed(unknown, most=3)
         notes.append(f"{len(unknown)} items of shown are not in these trials: {known}")
@@ -799,19 +812,16 @@ def choose_images(
                 "differences are 0 for every observer, whatever the images"
             )
         drawing = drawing_of(pool, size, wanted, n, uniform_fraction, by_class)
+        parts.append(Design(pool, wanted, drawing))
         generator = np.random.default_rng(seed)
         for number in tracked(range(1, lists + 1), lists):
             at = generator.permutation(drawing.draw(generator))
-            rows.append(rows_of(pool, drawing, wanted, at).assign(list=number))
-        drawings.append(drawing)
-        notes += notes_of(pool, drawing, len(pools) > 1)
+            rows.append(rows_of(parts[-1], at).assign(list=number))
+        notes += notes_of(parts[-1], len(pools) > 1)
     table = pd.concat(rows, ignore_index=True).sort_values("list", kind="stable", ignore_index=True)
     table.insert(0, "list", table.pop("list"))
-    expected = [expected_of(p, wanted, d) for p, d in zip(pools, drawings, strict=True)]
-    return StimulusPlan(
-        table, pd.concat(expected, ignore_index=True), wanted.text, tuple(dict.fromkeys(notes)),
-        tuple(pools), tuple(drawings), wanted,
-    )  # fmt: skip
+    expected = pd.concat(map(expected_of, parts), ignore_index=True)
+    return StimulusPlan(table, expected, wanted.text, tuple(dict.fromkeys(notes)), tuple(parts))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -854,9 +864,7 @@ class StimulusPlan:
     expected: pd.DataFrame
     target: str
     notes: tuple[str, ...]
-    _pools: tuple[Pool, ...] = dataclasses.field(repr=False)
-    _drawings: tuple[Drawing, ...] = dataclasses.field(repr=False)
-    _target: Target = dataclasses.field(repr=False)
+    _parts: tuple[Design, ...] = dataclasses.field(repr=False)
 
     @property
     def n_images(self) -> int:
@@ -950,14 +958,14 @@ class StimulusPlan:
             If none of the numbers is possible.
         """
         tables = []
-        for pool, drawing in zip(self._pools, self._drawings, strict=True):
-            stratum, by_class = drawing.stratum, drawing.classes is not None
-            least = 2 if stratum is None else fewest_images(stratum).sum()
+        for part in self._parts:
+            pool, target, drawing = part
+            by_class, uniform = drawing.classes is not None, drawing.uniform_fraction
+            least = 2 if drawing.stratum is None else fewest_images(drawing.stratum).sum()
             for n in numbers:
                 if least <= n <= pool.n_images:
-                    uniform = drawing.uniform_fraction
-                    other = drawing_of(pool, drawing.size, self._target, n, uniform, by_class)
-                    tables.append(expected_of(pool, self._target, other))
+                    other = drawing_of(pool, drawing.size, target, n, uniform, by_class)
+                    tables.append(expected_of(part._replace(drawing=other)))
         if not tables:
             raise ValueError(
                 f"numbers has no number of images that a pool and its strata allow: got {numbers}"
@@ -982,9 +990,8 @@ class StimulusPlan:
         """
         parts, keys = [], ["dataset", "condition", "item"]
         chosen = pd.MultiIndex.from_frame(self.table[keys])
-        for pool, drawing in zip(self._pools, self._drawings, strict=True):
-            frame = pd.DataFrame({"dataset": pool.dataset, "condition": pool.condition}, pool.items)
-            frame = frame.rename_axis("item").reset_index()[keys]
+        for pool, _, drawing in self._parts:
+            frame = pd.DataFrame({**pool.place, "item": pool.items})
             shown = pd.MultiIndex.from_frame(frame).isin(chosen)
             frame = frame.assign(
                 size=drawing.size, inclusion=drawing.inclusion, shown=shown,
@@ -1047,12 +1054,11 @@ class StimulusPlan:
         check_between(accuracy, "accuracy", "try 0.75")
         check_ranges(("difficulty_correlation", difficulty_correlation, 0, 1))
         generator, rows = np.random.default_rng(seed_sequence(rng)), []
-        for pool, drawing in zip(self._pools, self._drawings, strict=True):
-            place = {"dataset": pool.dataset, "condition": pool.condition}
-            each, ease = self._target.each(len(pool.models)), easiness(pool.correct)
+        for pool, target, drawing in self._parts:
+            each, ease = target.each(len(pool.models)), easiness(pool.correct)
             for share, degree in itertools.product(accuracy, difficulty_correlation):
                 people = simulated_people(ease, share, degree, n_humans, generator)
-                known = {**place, "accuracy": share, "difficulty_correlation": degree}
+                known = {**pool.place, "accuracy": share, "difficulty_correlation": degree}
                 tried = _tried(pool.correct, people, each, drawing, n_designs, generator)
                 rows += [{**known, **row} for row in tried]
         return pd.DataFrame(rows)
