@@ -88,20 +88,11 @@ def _true_readings(
     """Value for infinitely many items, with readers who err independently [DS79]_."""
     frequency, said = _readers(accuracy, prevalence, n_alternatives)
     equal = float(frequency @ (said**2).sum(axis=1))
-    share = ENDLESS * (frequency @ said)
-    return float(
-        metric.value(
-            Readings(
-                np.asarray(ENDLESS),
-                np.asarray(ENDLESS * equal),
-                np.asarray(n_readers * ENDLESS * equal),
-                share,
-                n_readers * share,
-                np.tile(share, (n_readers, 1)),
-                np.asarray(n_alternatives),
-            )
-        )
-    )
+    share = frequency @ said
+    each = np.tile(share, (n_readers, 1))
+    parts = (1, equal, n_readers * equal, share, n_readers * share, each)
+    sums = (np.asarray(ENDLESS * part) for part in parts)
+    return float(metric.value(Readings(*sums, np.asarray(n_alternatives))))
 
 
 def _readers(accuracy: float, prevalence: float, n_alternatives: int) -> tuple[Floats, Floats]:
