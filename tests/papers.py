@@ -90,11 +90,7 @@ def merged(table: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def mentioned(heading: str) -> set[str]:
-    """Figures and tables that a heading of a notebook is of.
-
-    >>> sorted(mentioned("Figures 3 and 13 to 15"))
-    ['Figure 13', 'Figure 14', 'Figure 15', 'Figure 3']
-    """
+    """Figures and tables that a heading of a notebook is of."""
     out = set()
     many = r"(\d+(?:(?:,| and| to) \d+)*)"
     for kind, numbers, appendix in re.findall(

@@ -66,25 +66,6 @@ def test_rows_lead_to_their_cells(file: Path) -> None:
     assert lost == []
 
 
-def test_headings_name_what_they_are_of() -> None:
-    assert papers.mentioned("Figures 3 and 13 to 15: three metrics") == {
-        "Figure 3", "Figure 13", "Figure 14", "Figure 15",
-    }  # fmt: skip
-    assert papers.mentioned("Figure 7 and Table 4") == {"Figure 7", "Table 4"}
-    assert papers.mentioned("Table 2 of the appendix: people") == {"Table 2 (appendix)"}
-    assert papers.mentioned("SF.9 to SF.11") == {"Figure SF.9", "Figure SF.10", "Figure SF.11"}
-    assert papers.mentioned("What to do next") == set()
-
-
-@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
-def test_notebooks_are_executed_and_small(file: Path) -> None:
-    assert file.stat().st_size < 1_000_000
-    cells = [c for c in json.loads(file.read_text())["cells"] if c["cell_type"] == "code"]
-    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
-    kinds = {output["output_type"] for cell in cells for output in cell["outputs"]}
-    assert "error" not in kinds
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_a_notebook_runs_without_the_data(

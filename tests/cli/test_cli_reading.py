@@ -70,11 +70,8 @@ def test_wide_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--columns", "subject"], "--columns expects ROLE=NAME,..., such as observer=subject"),
-        (["--columns", "item=a,item=b"], "gives item twice, as 'a' and 'b'; give it once"),
         (["--observers", "a,b"], "--observers needs --wide, because it names columns"),
         (["--wide", "--kind", "human"], "--kind expects KIND=NAME,..., such as human=anna,bert, g"),
-        (["--format", "csv"], "format must be auto, table, .*got 'csv'"),
         (["--sep", "tab"], "has one column"),
     ],
 )

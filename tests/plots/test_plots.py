@@ -28,45 +28,17 @@ def test_intervals_stand_where_the_summary_puts_them(clean: al.Result) -> None:
     assert labels == ["bootstrap, 95% ETI", "posterior, 95% ETI", "estimate undefined"]
 
 
-def test_bounds_show_the_observed_pairs(clean: al.Result) -> None:
-    left, right = al.plot_agreement(clean, "bounds")
-    cells = clean.table["cells"].values
-    expected = np.stack(al.metrics.consistency.accuracies(cells), axis=1)
-    for ax in (left, right):
-        np.testing.assert_allclose(ax.collections[-1].get_offsets(), expected)
-
-
-def test_agreement_stands_between_its_bounds(clean: al.Result) -> None:
-    left, right = al.plot_agreement(clean)
-    cells = clean.table["cells"].values
-    n11, n10, n01, n00 = cells.T
-    n = cells.sum(axis=1)
-    p_a, p_b = (n11 + n10) / n, (n11 + n01) / n
-    expected = p_a * p_b + (1 - p_a) * (1 - p_b)
-    for ax, value in ((left, (n11 + n00) / n), (right, clean.estimates["estimate"].values)):
-        defined = np.isfinite(value)
-        points = np.ma.filled(ax.collections[-1].get_offsets(), np.nan)[defined]
-        np.testing.assert_allclose(points, np.stack([expected, value], axis=1)[defined])
-        lower, upper = (np.interp(expected, *line.get_data()) for line in ax.lines[:2])
-        # The bounds bend between two points of their line.
-        assert (lower - 0.05 <= value)[defined].all()
-        assert (value <= upper + 0.05)[defined].all()
-
-
-def test_accuracies_have_their_limit(clean: al.Result) -> None:
-    ax = al.plot_agreement(clean, "accuracy")
-    p_a, p_b = al.metrics.consistency.accuracies(clean.table["cells"].values)
-    points = np.ma.filled(ax.collections[0].get_offsets(), np.nan)
-    value = clean.estimates["estimate"].values
-    defined = np.isfinite(value)
-    np.testing.assert_allclose(points[defined], np.stack([p_b, value], axis=1)[defined])
-    (dashes,) = [line for line in ax.lines if line.get_marker() == "_"]
-    limit = al.metrics.bounds.error_consistency_bounds(p_a, p_b)[1]
-    np.testing.assert_allclose(dashes.get_ydata(), limit)
-    assert (value <= limit + 1e-9)[defined].all()
+def test_agreement_needs_error_consistency() -> None:
     other = al.misclassification_agreement(al.load_example(), n_draws=0, n_resamples=0)
     with pytest.raises(ValueError, match="result must be of error_consistency, got misc"):
         al.plot_agreement(other)
+
+
+def test_a_kind_names_the_arguments_that_it_does_not_use(clean: al.Result) -> None:
+    with pytest.raises(TypeError, match="kind='bounds' does not use observer_kinds; it uses ax"):
+        al.plot_agreement(clean, "bounds", observer_kinds={})
+    with pytest.raises(TypeError, match="kind='classes' needs pair="):
+        al.plot_errors(clean, "classes")
 
 
 @pytest.fixture(scope="module")

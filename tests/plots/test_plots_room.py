@@ -46,13 +46,12 @@ def drawn(name: str, n: int, column: bool) -> Figure:
         return gallery.figure_of(gallery.DRAWINGS[name](n))
 
 
-@pytest.mark.parametrize("column", [False, True], ids=["screen", "column"])
 @pytest.mark.parametrize(
-    ("name", "n"),
+    ("name", "n", "column"),
     [
-        pytest.param(name, n, marks=() if name in QUICK and n < 30 else pytest.mark.slow)
+        pytest.param(name, n, column, marks=() if name in QUICK and n < 30 else pytest.mark.slow)
         for name in gallery.DRAWINGS
-        for n in (2, 30, 300)
+        for n, column in ((2, False), (30, True), (300, False), (300, True))
         if n < 300 or name not in FEWER
     ],
 )

@@ -198,9 +198,10 @@ def _prob_greater(
     systems, estimate = system_names(scores), level_scores(scores, level)
     models = set(model_names(scores))
     present = [i for i, name in enumerate(systems) if name in models and np.isfinite(estimate[i])]
-    # A map is as wide as high: the limit of rows of a page is not its limit.
-    n, _ = rows_shown(len(present), min(top or len(present), len(present)), 0.0)
-    order = sorted(present, key=lambda i: -estimate[i])[:n]
+    if top is not None and top < 1:
+        raise ValueError(f"top must be at least 1, got {top}")
+    order = sorted(present, key=lambda i: -estimate[i])[:top]
+    n = len(order)
     draws = level_draws(scores, "posterior", level=level)[:, order]
     cell = max(CELL * min(1, ROOMY / n), LEAST)
     ax = axes_or_new(ax, (max(2.2 + cell * n, 4.0), max(1.9 + cell * n, 3.2)))
