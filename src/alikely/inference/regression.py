@@ -292,21 +292,15 @@ def _products(rows: sparse.csr_array) -> tuple[NDArray[np.intp], sparse.csr_arra
     """Products of the entries of each row, by their place in the lower triangle."""
     n_pairs, n = rows.shape
     counts = np.diff(rows.indptr)
-    places: list[NDArray[np.intp]] = []
-    pairs: list[NDArray[np.intp]] = []
-    values: list[Floats] = []
-    for width in np.unique(counts):
-        pair = np.flatnonzero(counts == width)
-        at = rows.indptr[pair][:, None] + np.arange(width)
-        column, value = rows.indices[at].astype(np.intp), rows.data[at]
-        for a in range(width):
-            for b in range(a + 1):
-                low, high = np.sort([column[:, a], column[:, b]], axis=0)
-                places.append(high * n + low)
-                pairs.append(pair)
-                values.append(value[:, a] * value[:, b])
-    used, place = np.unique(np.concatenate(places), return_inverse=True)
-    table = sparse.csr_array(
-        (np.concatenate(values), (place, np.concatenate(pairs))), shape=(len(used), n_pairs)
-    )
+    pair = np.repeat(np.arange(n_pairs), counts)
+    # Each entry with all entries of its row.
+    times = counts[pair]
+    one = np.repeat(np.arange(rows.nnz), times)
+    within = np.arange(len(one)) - np.repeat(np.cumsum(times) - times, times)
+    other = within + np.repeat(rows.indptr[pair], times)
+    high, low = rows.indices[one].astype(np.intp), rows.indices[other]
+    once = high >= low
+    used, place = np.unique((high * n + low)[once], return_inverse=True)
+    values = (rows.data[one] * rows.data[other])[once]
+    table = sparse.csr_array((values, (place, pair[one][once])), shape=(len(used), n_pairs))
     return used, table

@@ -22,6 +22,7 @@ import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
+from scipy import linalg
 
 from alikely._base.arrays import normal_nodes
 from alikely.data.blocks import LEFT_OUT
@@ -417,11 +418,10 @@ def _layout(counts: xr.Dataset) -> _Layout:
 
 def _contrasts(group: NDArray[np.intp]) -> NDArray[np.float64]:
     """Orthonormal columns that sum to zero within each group: (person, contrast)."""
-    columns = []
+    columns = np.zeros((len(group), len(group) - group.max() - 1))
+    at = 0
     for k in range(group.max() + 1):
         rows = np.flatnonzero(group == k)
-        for n in range(1, len(rows)):
-            column = np.zeros(len(group))
-            column[rows[:n]], column[rows[n]] = 1 / n, -1
-            columns.append(column / np.sqrt(1 + 1 / n))
-    return np.stack(columns, axis=1)
+        columns[rows, at : at + len(rows) - 1] = linalg.helmert(len(rows)).T
+        at += len(rows) - 1
+    return columns

@@ -32,10 +32,9 @@ Priors = Mapping[str, Any]
 HOW = "such as pm.Normal.dist(0, 1)"
 # Numbers drawn of a given prior, to see whether the default allows them.
 DRAWN = 400
-# Places in the coordinates of chains, from one end of a support to the other.
-PLACES = np.array([-30.0, -10.0, -3.0, -1.0, -0.1, 0.1, 1.0, 3.0, 10.0, 30.0])
-# Range of the coordinates without a transform.
-FAR = np.array([-1e9, -1e6, -1e3, 1e3, 1e6, 1e9])
+# Values at which supports are compared: small, large, and near the ends of usual supports.
+PLACES = np.concatenate([1.7 * 10.0 ** np.arange(-12, 10, 3), [0.999, 1.001]])
+PLACES = np.concatenate([-PLACES, PLACES])
 # Distributions whose random variable has its parameter as 1 over that of the user.
 RATES = {("Gamma", "scale"): "beta", ("Exponential", "mu"): "lam"}
 # Evaluated once, without compiling, which would take longer.
@@ -316,12 +315,7 @@ def _refuse_outside(name: str, old: Any, drawn: Any) -> None:
     n = max(DRAWN // max(int(np.prod(_shape(drawn))), 1), 10)
     values = _drawn(drawn, n)
     if drawn.owner.op.ndim_supp == 0:
-        transform = _default_transform(drawn.owner.op, drawn)
-        places = PLACES if transform is not None else np.concatenate([PLACES, FAR])
-        ends = np.zeros((len(places), *_shape(drawn))) + places.reshape(-1, *[1] * drawn.ndim)
-        if transform is not None:
-            ends = _now(transform.backward(pm.math.constant(ends), *drawn.owner.inputs))
-        # Without coordinates of its own a distribution may end before the line does.
+        ends = np.zeros((len(PLACES), *_shape(drawn))) + PLACES.reshape(-1, *[1] * drawn.ndim)
         own = np.isfinite(_log_density(drawn, ends)).all(axis=tuple(range(1, ends.ndim)))
         values = np.concatenate([values, ends[own]])
     outside = _outside(old, values)
