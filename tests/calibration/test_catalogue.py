@@ -275,17 +275,6 @@ def test_ranks_that_are_kept_say_what_ranks_said(tmp_path: Path) -> None:
     assert path.stat().st_size < 2 * (3 + 1) * 250 + 8 * 400
 
 
-def test_samples_all_but_the_same_are_judged_without_a_warning() -> None:
-    n = 500
-    values = np.arange(n, dtype=float)
-    ranks = pd.DataFrame(
-        {"simulation": range(n), "method": "posterior", "quantity": "x", "rank": values / n}
-    ).assign(truth=values, draw=values + 1.5, divergent=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert Ranks(ranks).summary().loc[0, "data_averaged_p"] == pytest.approx(1, abs=1e-6)
-
-
 @pytest.mark.slow
 def test_a_branch_is_put_to_the_test(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -68,12 +68,6 @@ def items(seed: int) -> pm.Model:
     return item_margins(right, np.full(ITEMS, 10), rng.normal(size=ITEMS), n_alternatives=4)
 
 
-def two_groups(seed: int) -> pm.Model:
-    rng = np.random.default_rng(seed)
-    right = rng.binomial(10, rng.uniform(0.2, 0.9, (2, ITEMS)))
-    return item_margins(right, np.full((2, ITEMS), 10), n_alternatives=4)
-
-
 def observers(seed: int, shown: int = 3) -> pm.Model:
     rng = np.random.default_rng(seed)
     right = rng.binomial(shown, rng.uniform(0.2, 0.9, ITEMS), (4, ITEMS))
@@ -114,7 +108,6 @@ ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {
     "copying": lambda seed: al.models.copying(cells(seed)),
     "copying, independent": lambda seed: al.models.copying(cells(seed), independent=True),
     "item_margins": items,
-    "item_margins, two groups": two_groups,
     "observer_margins": observers,
     "paired_errors": paired,
     "cohort": cohort,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from alikely.inference import null
 from alikely.metrics import consistency
@@ -58,48 +59,28 @@ def test_same_seed_same_draws_whatever_the_workers() -> None:
     assert not np.array_equal(null.null_draws(cells, 50, rng=7), draws)
 
 
-@pytest.mark.slow
-def test_null_percentiles_agree_with_simulation() -> None:
-    """The exact limits against a plain simulation over the same grid of accuracies."""
-    n_trials, n_grid = 40, 30
-    limits = null.null_percentiles(n_trials, n_grid=n_grid)
-    third = n_grid // 3
-    grid = np.concatenate(
-        [np.linspace(0, 0.15, third), np.linspace(0.15, 0.85, third), np.linspace(0.85, 1, third)]
-    )
-    rng = np.random.default_rng(8)
-    size = 2_000_000
-    p_a, p_b = rng.choice(grid, size=size), rng.choice(grid, size=size)
-    k_a, k_b = rng.binomial(n_trials, p_a), rng.binomial(n_trials, p_b)
-    n11 = rng.hypergeometric(k_a, n_trials - k_a, k_b)
-    p_obs = (n_trials - k_a - k_b + 2 * n11) / n_trials
-    expected = (k_a * k_b + (n_trials - k_a) * (n_trials - k_b)) / n_trials**2
-    kappa = consistency.error_consistency(
-        np.stack([n11, k_a - n11, k_b - n11, n_trials - k_a - k_b + n11], axis=-1)
-    )
-    bins = np.minimum((k_a * k_b + (n_trials - k_a) * (n_trials - k_b)) * 100 // n_trials**2, 99)
-    assert limits.shape == (100, 7)
-    checked = 0
-    for row in limits.itertuples():
+def test_null_percentiles_are_those_of_all_tables() -> None:
+    n, n_grid = 12, 6
+    grid = np.concatenate([np.linspace(a, b, 2) for a, b in ((0, 0.15), (0.15, 0.85), (0.85, 1))])
+    k = np.arange(n + 1)
+    weight = stats.binom(n, grid[:, None]).pmf(k).mean(axis=0)
+    i, j, x = np.meshgrid(k, k, k, indexing="ij")
+    mass = weight[i] * weight[j] * np.nan_to_num(stats.hypergeom(n, i, j).pmf(x))
+    tables = np.stack([x, i - x, j - x, n - i - j + x], axis=-1)[mass > 0]
+    bins = np.minimum((i * j + (n - i) * (n - j)) * 100 // n**2, 99)[mass > 0]
+    mass = mass[mass > 0]
+    agreement, kappa = tables[:, [0, 3]].sum(axis=1) / n, consistency.error_consistency(tables)
+    for row in null.null_percentiles(n, n_grid=n_grid).itertuples():
         here = bins == row.Index
-        if here.sum() < 5_000:
-            continue
-        checked += 1
-        share = here.mean()
-        spread = np.sqrt(share * (1 - share) / size)
-        assert row.share == pytest.approx(share, abs=4 * spread)
-        assert expected[here].min() >= row.expected_lb - 1e-12
+        assert row.share == pytest.approx(mass[here].sum(), abs=1e-12)
         for values, lower, upper in (
-            (p_obs[here], row.agreement_lb, row.agreement_ub),
-            (kappa[here], row.error_consistency_lb, row.error_consistency_ub),
+            (agreement, row.agreement_lb, row.agreement_ub),
+            (kappa, row.error_consistency_lb, row.error_consistency_ub),
         ):
-            defined = values[~np.isnan(values)]
-            if not len(defined):
-                assert np.isnan([lower, upper]).all()
-                continue
-            noise = 4 * np.sqrt(0.025 * 0.975 / len(defined))
-            # A quantile of a discrete distribution: mass strictly below at most, up to it at least.
-            for level, limit in ((0.025, lower), (0.975, upper)):
-                assert np.mean(defined < limit - 1e-9) <= level + noise
-                assert np.mean(defined <= limit + 1e-9) >= level - noise
-    assert checked > 30
+            known = here & ~np.isnan(values)
+            share = mass[known] / mass[known].sum()
+            assert known.any() or np.isnan([lower, upper]).all()
+            for level, limit in ((0.025, lower), (0.975, upper)) if known.any() else ():
+                # A quantile of a discrete distribution: mass below at most, up to it at least.
+                assert share[values[known] < limit - 1e-9].sum() < level + 1e-9
+                assert share[values[known] <= limit + 1e-9].sum() > level - 1e-9

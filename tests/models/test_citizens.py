@@ -56,9 +56,7 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
         for name, branch in (
             ("cohort", "people"),
             ("item_margins", "sinh_arcsinh"),
-            ("item_margins", "two_groups"),
             ("observer_margins", "many_repeats"),
-            ("observer_margins", "one_answer_no_margins"),
         )
     },
     "cohort, covariates": cohort_with_covariates,
