@@ -22,7 +22,7 @@ COLUMNS = ["paper", "item", "claim", "printed", "ours", "rule", "verdict", "stat
 REST = "What our data cannot say"
 EXAMINED, NOT_YET = "examined", "not yet examined"
 VERDICTS = (
-    "holds", "holds with a caveat", "cannot be told", "does not hold", "nothing to test",
+    "holds", "holds with a caveat", "inconclusive", "does not hold", "nothing to test",
     "no data here",
 )  # fmt: skip
 # Numbered figures and tables of each paper and its supplement.

@@ -351,7 +351,10 @@ def margins_of_options(rng: int) -> pd.DataFrame:
     return stacked(summary=everything(result), margins=own.head(12))
 
 
-@golden("estimates.consistency_table", "margins.self_consistency", "margins.split_half_reliability")
+@golden(
+    "estimates.consistency_table", "margins.self_consistency", "margins.spearman_brown",
+    "margins.split_half_reliability",
+)  # fmt: skip
 def consistency_table(rng: int) -> pd.DataFrame:
     trials, _ = data.margins()
     correct = trials.data["correct"].values
