@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from alikely.metrics.margins import DECISION_MARGIN_CONSISTENCY, margin_moments
-from alikely.planning import margins as designs
+from alikely.planning import items as designs
 
 Figure = Callable[[str], None]
 

@@ -1,4 +1,3 @@
-from .agreement import items_for_agreement as items_for_agreement
 from .choosing import choose_conditions as choose_conditions
 from .choosing import choose_images as choose_images
 from .components import best_design as best_design
@@ -6,7 +5,8 @@ from .components import expected_errors as expected_errors
 from .components import plan_reader_study as plan_reader_study
 from .components import plan_repeats as plan_repeats
 from .components import variance_components as variance_components
-from .margins import items_for_margins as items_for_margins
+from .items import items_for_agreement as items_for_agreement
+from .items import items_for_margins as items_for_margins
 from .trials import plan_from as plan_from
 from .trials import trials_for_difference as trials_for_difference
 from .trials import trials_for_power as trials_for_power
