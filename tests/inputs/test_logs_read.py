@@ -114,7 +114,6 @@ def limited(do: Callable[..., Any], *given: Any) -> Any:
 
 
 FIELDS = "'a.eval' cannot be read as Inspect logs: a field is missing or has another type"
-LIST = "the samples of 'a.eval' are not a list of objects with fields"
 MODEL = "'a.eval' has no field 'eval.model'"
 whole = packed(WHOLE)
 TIDY = w.table(dataset="sketch").rename(columns={"item": "image"})
@@ -128,21 +127,21 @@ as an Inspect log: line 1, column 2 => header('{')
 MODEL => header({'version': 2, 'eval': None})
 'a.eval' has nothing in its => header({'eval': {'model': None, 'task': 't'}})
 is an Inspect log of version 9 => header(HEAD | {'version': 9})
-LIST => sample([])
+FIELDS => sample([])
 sample 0 has no field 'id' => sample({'scores': ONE['scores']})
 FIELDS => sample(ONE | {'scores': {'s': 'C'}})
-is \[1\], neither right nor => sample(ONE | {'scores': {'s': {'value': [1]}}})
-the epoch of 'a.eval', sample 0 is 'x' => sample(ONE | {'epoch': 'x'})
+is \[1\], neither 0 nor 1 => sample(ONE | {'scores': {'s': {'value': [1]}}})
+column 'repeat' mixes text and numbers => sample(ONE | {'epoch': 'x'})
 FIELDS => sample(ONE | {'output': 'x'})
 FIELDS => sample(ONE | {'output': {'choices': [{'logprobs': {'content': [{'token': 'A',
     'top_logprobs': [{'token': k, 'logprob': None} for k in 'AB']}]}}]}})
 observer 'm' has two => log(packed(WHOLE | {'samples/9_epoch_1.json': ONE}))
-LIST => log(packed({'header.json': HEAD, 'summaries.json': [1]}))
+FIELDS => log(packed({'header.json': HEAD, 'summaries.json': [1]}))
 'a.eval' is encrypted => log(marked_as(whole, encrypted=True, method=93))
 score must be a name, got int => log(whole, score=3)
 has no scorer .*; there is only 's' => log(whole, score='zzz')
 has no field 'samples' => log('[]', 'a.json', format='inspect')
-the samples of 'a.json' are not a list => log(json.dumps(HEAD | {'samples': {'a': 1}}), 'a.json')
+'a.json' cannot be read as Inspect logs => log(json.dumps(HEAD | {'samples': {'a': 1}}), 'a.json')
 a.csv' is empty: it has no rows => folder({'a.csv': ROW.split('\n')[0] + '\n'})
 a.csv' has no column => folder({'a.csv': ROW.replace('category', 'kind')})
 datasets is empty; there are: sketch => folder({'a.csv': ROW}, datasets=[])

@@ -111,8 +111,9 @@ def _add(
             unscored += 1
             continue
         n_options = len(sample.get("choices") or ())
-        answer = option(score.get("answer"), n_options)
         written = score.get("answer")
+        answer = option(written, n_options)
+        value = VALUES.get(value, value) if isinstance(value, str) else value
         logits = _logits(sample, answer)
         target = sample.get("target")
         target = target[0] if isinstance(target, list) and len(target) == 1 else target
@@ -123,29 +124,14 @@ def _add(
             condition=str((sample.get("metadata") or {}).get("subject") or "all"),
             answered=not sample.get("error") and (written is None or str(written).strip() != ""),
             mark=_question(sample, data),
-            repeat=_epoch(sample.get("epoch", 1), log.where),
-            correct=_right(value, log.where),
+            repeat=sample.get("epoch", 1),
+            correct=None if value is None else log.right(value, "the score"),
             truth=option(target, n_options),
             response=answer,
             **({"logits": logits} if logits else {}),
         )
     if unscored:
         log.notes.append(f"{unscored} samples of {place} have no score: left out")
-
-
-def _epoch(value: Any, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"the epoch of {where} is {value!r}; expected a whole number")
-    return value
-
-
-def _right(value: Any, where: str) -> int | None:
-    if isinstance(value, str) and value in VALUES:
-        return VALUES[value]
-    if isinstance(value, bool | int | float) and value in (0, 1):
-        return int(value)
-    what = "partly right" if value == "P" else "neither right nor wrong"
-    raise ValueError(f"the score of {where} is {value!r}, {what}; choose another by score=")
 
 
 def _logits(sample: dict[str, Any], answer: str | None) -> list[float]:
@@ -171,7 +157,7 @@ def _opened(file: File, log: Log) -> tuple[dict[str, Any], list[dict[str, Any]]]
     """The log without samples, and its samples."""
     if file.suffix == ".json":
         whole = (file.records([]) or [{}])[0]
-        return whole, _samples(file, log.field(whole, "samples") or [])
+        return whole, log.field(whole, "samples") or []
     if file.member:
         raise ValueError(f"{file.name!r} is inside another archive; unpack that first")
     try:
@@ -185,8 +171,7 @@ def _opened(file: File, log: Log) -> tuple[dict[str, Any], list[dict[str, Any]]]
             header = json.loads(_member(file, archive, members["header.json"]))
             log.field(header, "eval", "model")
             if "summaries.json" in members and not _asked_for_logprobs(header):
-                found = json.loads(_member(file, archive, members["summaries.json"]))
-                return header, _samples(file, found)
+                return header, json.loads(_member(file, archive, members["summaries.json"]))
             names = sorted(name for name in members if name.startswith("samples/"))
             # All are held at once: by what they are said to be, and by what they are.
             file.check_size(sum(members[name].file_size for name in names))
@@ -196,19 +181,9 @@ def _opened(file: File, log: Log) -> tuple[dict[str, Any], list[dict[str, Any]]]
                 n_bytes += len(content)
                 file.check_size(n_bytes)
                 read.append(json.loads(content))
-            return header, _samples(file, read)
+            return header, read
     except (*UNPACKING, pa.ArrowInvalid, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(unreadable(file, error)) from None
-
-
-def _samples(file: File, found: Any) -> list[dict[str, Any]]:
-    """Samples, if each has fields."""
-    if not isinstance(found, list) or not all(isinstance(sample, dict) for sample in found):
-        raise ValueError(
-            f"the samples of {file.name!r} are not a list of objects with fields: an unknown "
-            "version of this log; convert it to a table and read that with format='table'"
-        )
-    return found
 
 
 def _member(file: File, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
@@ -218,8 +193,6 @@ def _member(file: File, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> byt
         return archive.read(entry)
     if entry.flag_bits & ENCRYPTED:
         raise ValueError(f"{file.name!r} is encrypted; unpack it with its password first")
-    if not pa.Codec.is_available("zstd"):
-        raise ValueError(f"{file.name!r} is packed by Zstandard: install a pyarrow that has zstd")
     with file.path.open("rb") as stream:
         stream.seek(entry.header_offset + LOCAL_HEADER - 4)
         name, extra = struct.unpack("<HH", stream.read(4))
