@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
@@ -95,14 +96,19 @@ def cohort_counts(
     ]
     in_condition = group[:, None] == np.arange(len(names))
     answers = np.stack([np.where(of_trial == d, correct[o], LEFT_OUT) for o, d in persons])
+    by_person = {}
     if who_was_right:
-        patterns, member = _patterns(group, answers)
-        taken = patterns[:, 1:] != LEFT_OUT, patterns[:, 1:] == 1
-        strata = np.stack([patterns[:, 0], *(part.sum(axis=1) for part in taken)], axis=1)
-        by_person = {"answers": (("stratum", "person"), patterns[:, 1:])}
+        keys = np.concatenate([group[:, None], answers.T], axis=1)
+        rows = _patterns(keys)
+        taken = rows[:, 1:] != LEFT_OUT, rows[:, 1:] == 1
+        strata = np.stack([rows[:, 0], *(part.sum(axis=1) for part in taken)], axis=1)
+        by_person = {"answers": (("stratum", "person"), rows[:, 1:])}
     else:
-        strata, member = _numbers(group, answered, right)
-        by_person = {}
+        keys = np.stack([group, answered, right], axis=1)
+        kinds = np.unique(keys[:, :2], axis=0).tolist()
+        rows = strata = np.array([(c, n, s) for c, n in kinds for s in range(n + 1)])
+    index = pd.MultiIndex.from_arrays(list(rows.T))
+    member = index.get_indexer(pd.MultiIndex.from_arrays(list(keys.T)))
     membership = np.zeros((len(group), len(strata)), dtype=np.int64)
     membership[np.arange(len(group)), member] = 1
     return xr.Dataset(
@@ -134,26 +140,13 @@ def cohort_counts(
     )
 
 
-def _numbers(
-    group: NDArray[np.intp], answered: NDArray[np.int64], right: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Strata by the number of correct humans, and the stratum of each trial."""
-    kinds = np.unique(np.stack([group, answered]), axis=1).T.tolist()
-    strata = np.array([(c, n, s) for c, n in kinds for s in range(n + 1)])
-    number = {tuple(row): i for i, row in enumerate(strata.tolist())}
-    keys = zip(group.tolist(), answered.tolist(), right.tolist(), strict=True)
-    return strata, np.array([number[key] for key in keys])
-
-
-def _patterns(
-    group: NDArray[np.intp], answers: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Strata by condition and response pattern, and the stratum of each trial."""
-    seen = np.concatenate([group[:, None], answers.T], axis=1)
+def _patterns(seen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Strata by condition and response pattern: all patterns, or those that occurred."""
     # Humans who responded to the same trials, by condition.
-    unanswered = np.minimum(answers.T, 0)
     together, number = np.unique(
-        np.concatenate([group[:, None], unanswered], axis=1), axis=0, return_inverse=True
+        np.concatenate([seen[:, :1], np.minimum(seen[:, 1:], 0)], axis=1),
+        axis=0,
+        return_inverse=True,
     )
     strata = []
     for k, row in enumerate(together):
@@ -165,6 +158,4 @@ def _patterns(
         else:
             rows = np.unique(here, axis=0)
         strata.append(rows)
-    patterns = np.concatenate(strata)
-    place = {row.tobytes(): i for i, row in enumerate(patterns)}
-    return patterns, np.array([place[row.tobytes()] for row in seen])
+    return np.concatenate(strata)

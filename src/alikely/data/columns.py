@@ -478,13 +478,9 @@ def _dataset(
             coords["truth"] = ("trial", answers[1])
         coords["class"] = np.array(answers[2], dtype=object)
     data = xr.Dataset(variables, coords, {NOTES: list(notes)} if notes else None)
-    return _with_item_columns(data, list(item_columns))
-
-
-def _with_item_columns(data: xr.Dataset, names: list[str]) -> xr.Dataset:
-    """Record which coordinates of trials describe items; they are equal for all repeats."""
-    if not names:
+    if not (names := list(item_columns)):
         return data
+    # They describe items: they are equal for all repeats.
     keys = ["dataset", "condition", "item"]
     frame = pd.DataFrame({name: data[name].values for name in (*keys, *names)})
     first = frame.groupby(keys, sort=False)[names].transform("first")
@@ -502,47 +498,41 @@ def arrays_aligned(
     response: ArrayLike, truth: ArrayLike, classes: Sequence[Any] | str | None, **described: Any
 ) -> xr.Dataset:
     """Data of `Trials.from_arrays`."""
-    response = _array("response", response)
-    shown = ~np.ma.getmaskarray(response)
-    values = np.ma.getdata(response).astype(object)
-    true = np.ma.getdata(_array("truth", truth)).astype(object)
+    values, hidden = _array("response", response)
+    true, _ = _array("truth", truth)
     if values.ndim != 2 or true.shape != values.shape[1:]:
         raise ValueError(
             "response must have shape (observer, trial) and truth shape (trial,), got "
             f"{values.shape} and {true.shape}"
         )
-    given_missing = pd.isna(values)
+    values, true = values.astype(object), true.astype(object)
     if pd.isna(true).any():
         raise ValueError(f"truth has no value on trial {int(np.argmax(pd.isna(true)))}")
-    text = np.frompyfunc(label, 1, 1)
-    true = np.asarray(text(true), dtype=object)
-    answered = shown & ~given_missing
-    names = text(values[answered]) if answered.any() else np.array([], dtype=object)
-    known, note = admissible(true, Counter(names.tolist()), classes)
-    coded = np.full(values.shape, NOT_SHOWN, dtype=code_dtype(known))
-    coded[shown] = NO_RESPONSE
+    answered = ~hidden & ~pd.isna(values)
+    names = [label(value) for value in values[answered]]
+    truths = [label(value) for value in true]
+    known, note = admissible(truths, Counter(names), classes)
+    coded = np.where(hidden, NOT_SHOWN, NO_RESPONSE).astype(code_dtype(known))
     coded[answered] = class_codes(
         names, known, lambda i: "observer {}, trial {}".format(*np.argwhere(answered)[i])
     )
-    true_code = class_codes(true, known, lambda i: f"truth of trial {i}")
+    true_code = class_codes(truths, known, lambda i: f"truth of trial {i}")
     correct = np.where(coded < 0, coded, coded == true_code).astype(np.int8)
     return _described(correct, (coded, true_code, known), [note] if note else [], **described)
 
 
 def correct_aligned(correct: ArrayLike, **described: Any) -> xr.Dataset:
     """Data of `Trials.from_correct`."""
-    array = _array("correct", correct)
-    mask, values = np.ma.getmaskarray(array), np.ma.getdata(array)
+    values, hidden = _array("correct", correct)
     if values.ndim != 2:
         raise ValueError(f"correct must have shape (observer, trial), got {values.shape}")
     if values.dtype.kind in "mMc":
         raise ValueError(f"correct must be 0, 1 or NaN, got an array of {values.dtype}")
-    numbers = values
+    gone, numbers = pd.isna(values), values
     if values.dtype.kind in "OSU":
-        given = pd.Series(values.ravel(), dtype=object).where(lambda s: s.notna(), np.nan)
+        given = pd.Series(values.ravel(), dtype=object).where(~gone.ravel(), np.nan)
         numbers = pd.to_numeric(given, errors="coerce").to_numpy().reshape(values.shape)
-    gone = pd.isna(values)
-    bad = ~mask & ~gone & (numbers != 0) & (numbers != 1)
+    bad = ~hidden & ~gone & (numbers != 0) & (numbers != 1)
     if bad.any():
         observer, trial = np.argwhere(bad)[0]
         (value,) = values[observer, [trial]].tolist()
@@ -550,21 +540,21 @@ def correct_aligned(correct: ArrayLike, **described: Any) -> xr.Dataset:
             f"correct must be 0, 1 or NaN, got {value!r} for observer {observer}, trial {trial}"
         )
     # Signed first: the codes do not fit into arrays of unsigned integers.
-    coded = np.where(mask | gone, 0, numbers).astype(np.int8)
-    coded[gone], coded[mask] = NO_RESPONSE, NOT_SHOWN
+    coded = np.where(hidden | gone, 0, numbers).astype(np.int8)
+    coded[gone], coded[hidden] = NO_RESPONSE, NOT_SHOWN
     return _described(coded, None, [], **described)
 
 
-def _array(name: str, values: ArrayLike) -> np.ma.MaskedArray[Any, Any]:
-    """Convert to an array without turning NaN and None into text."""
+def _array(name: str, values: ArrayLike) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Values, without turning NaN and None into text, and which are masked."""
     try:
         array = np.ma.asarray(values)
+        mask = np.ma.getmaskarray(array)
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
-            kept = np.asarray(values, dtype=object)
-            return np.ma.masked_array(kept, np.ma.getmaskarray(array))
+            return np.asarray(values, dtype=object), mask
     except ValueError:
         raise ValueError(f"rows of {name} have different lengths; give each the same") from None
-    return array
+    return np.ma.getdata(array), mask
 
 
 def _described(
@@ -581,7 +571,7 @@ def _described(
 ) -> xr.Dataset:
     """Aligned arrays with checked labels and contiguous conditions."""
     n_observers, n_trials = correct.shape
-    if not n_observers or not n_trials:
+    if not correct.size:
         raise ValueError(f"no trials: got {n_observers} observers and {n_trials} trials")
     of_dims = ("labels", labels, "observer"), ("item_columns", item_columns, "trial")
     for argument, given, dim in of_dims:
@@ -595,16 +585,14 @@ def _described(
         observers = [f"observer_{i}" for i in range(n_observers)]
     if of_trial["item"] is None:
         of_trial["item"] = [f"trial_{i}" for i in range(n_trials)]
-    names = {
-        name: _texts("observers" if name == "observer" else name, values, n_observers, "observer")
-        for name, values in {"observer": observers, "kind": kind, **(labels or {})}.items()
-        if values is not None
-    }
-    of_trials = {
-        name: _texts(name, values, n_trials, "trial")
-        for name, values in {**of_trial, **(item_columns or {})}.items()
-        if values is not None
-    }
+    names, texts = (
+        {name: _texts(name, given, n, dim) for name, given in all_of.items() if given is not None}
+        for dim, n, all_of in (
+            ("observer", n_observers, {"observers": observers, "kind": kind, **(labels or {})}),
+            ("trial", n_trials, {**of_trial, **(item_columns or {})}),
+        )
+    )
+    names = {"observer": names.pop("observers"), **names}
     if len(set(names["observer"])) < n_observers:
         raise ValueError("observers must have different names; two have the same name")
     if repeat is not None:
@@ -612,11 +600,11 @@ def _described(
         whole = numbers.dtype.kind in "iu" and numbers.shape == (n_trials,)
         if not whole or (numbers < 0).any() or (numbers > MOST_NUMBER).any():
             raise ValueError(f"repeat must be {n_trials} whole numbers from 0, one per trial")
-        of_trials["repeat"] = numbers.astype(np.int64)
-    data = _dataset(correct, answers, names, of_trials, item_columns or (), notes)
+        texts["repeat"] = numbers.astype(np.int64)
+    data = _dataset(correct, answers, names, texts, item_columns or (), notes)
     keys = pd.DataFrame({name: data[name].values for name in OF_TRIAL})
-    if keys.duplicated().any():
-        bad = int(np.argmax(keys.duplicated()))
+    if (again := keys.duplicated()).any():
+        bad = int(np.argmax(again))
         raise ValueError(
             f"trial {bad} repeats item {keys['item'][bad]!r} in its condition; number repeated "
             "trials with repeat=[...]"
