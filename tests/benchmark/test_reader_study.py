@@ -223,19 +223,15 @@ def test_many_studies_by_hand_are_those_of_the_door() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spread", [0.3, 0.05])
 def test_power_is_what_is_promised(
-    spread: float,
-    figure: Callable[[str], None],
-    sets: Callable[..., int],
-    monkeypatch: pytest.MonkeyPatch,
+    figure: Callable[[str], None], sets: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Power and width of six designs by components of 40 large pilots: wrong is the formula.
 
     Components are known to 2 %, which is .005 of power; 16,000 studies tell it within .004, a
     quarter of them within .008.
     """
-    n_studies = sets(16_000)
+    n_studies, spread = sets(16_000), 0.3
     # Of widths: four errors of a mean, whose standard deviation is at most .8 of it, and .02.
     near = 4 * 0.8 / np.sqrt(n_studies) + 0.02
     # Four of both errors together, and .004 for what a formula may be off: .03 of all studies.
@@ -270,9 +266,7 @@ def test_power_is_what_is_promised(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("design", "spread"), [((5, 100), 0.0), ((5, 300), 0.3), ((10, 100), 0.3), ((10, 300), 0.0)]
-)
+@pytest.mark.parametrize(("design", "spread"), [((5, 100), 0.0), ((10, 300), 0.3)])
 def test_coverage_of_the_difference(
     design: tuple[int, int], spread: float, figure: Callable[[str], None], sets: Callable[..., int]
 ) -> None:
