@@ -9,8 +9,9 @@ from alikely.simulate.experiments import (
     difficulty,
     leaderboard,
     observers,
+    reader_study,
+    repeated_answers,
 )
-from alikely.simulate.readers import reader_study, repeated_answers
 
 __all__ = [
     "cell_probabilities",

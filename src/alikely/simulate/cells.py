@@ -20,13 +20,6 @@ from scipy import optimize
 from alikely._base.arrays import Floats, within
 from alikely.metrics import copying
 
-__all__ = [
-    "cell_probabilities",
-    "copy_cell_probabilities",
-    "pattern_cells",
-    "pattern_probabilities",
-]
-
 
 def check_ranges(*given: tuple[str, ArrayLike, float, float], strict: bool = False) -> None:
     """Raise `ValueError` for values outside their ranges, which exclude the ends if strict."""
