@@ -26,7 +26,7 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats, within
 from alikely._base.checks import one_of, require_names
-from alikely._base.frames import ROWS, Columns, with_columns, with_notes
+from alikely._base.frames import Columns, with_columns, with_notes
 from alikely._base.intervals import CiKind, Intervals, bound_columns, bound_names, chosen_methods
 from alikely._base.names import counted, listed
 from alikely._base.notes import codes, note, told
@@ -203,13 +203,6 @@ def page_columns(scores: Result, frame: pd.DataFrame, bounds: Sequence[str]) -> 
     if "ceiling_normalized" in frame and frame["ceiling_normalized"].notna().any():
         chosen += ["ceiling_normalized", *frame.filter(regex="^ceiling_normalized_ci")]
     return [name for name in [*chosen, "accuracy", "n_entries"] if name in frame]
-
-
-def preview(scores: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
-    """Return the rows of the humans, then the first models."""
-    frame = scores.summary(intervals=methods)
-    own = frame["system"].isin([HUMANS, CEILING])
-    return pd.concat([frame[own], frame[~own]], ignore_index=True).head(ROWS), len(frame), {}
 
 
 def describe(scores: Result) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type, require_names
 from alikely._base.files import write_file
-from alikely._base.frames import ROWS, Columns
+from alikely._base.frames import Columns
 from alikely._base.intervals import CiKind, Intervals, chosen_methods
 from alikely._base.names import counted, listed, nearest
 from alikely._base.notes import note
@@ -218,11 +218,6 @@ def summary(
 def method(result: Result, interval: str | None = None) -> str:
     """Return the method of the interval that a page shows."""
     return chosen_interval(entries(result, np.arange(1)), interval)
-
-
-def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
-    """Return the highest entries, and their number."""
-    return result.summary(top=ROWS, intervals=methods), result.estimates["estimate"].size, {}
 
 
 def select(result: Result, labels: Mapping[str, Any]) -> xr.DataTree:

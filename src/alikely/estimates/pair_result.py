@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely._base.frames import ROWS, Columns, known_columns
-from alikely._base.intervals import CiKind, Intervals, bound_names
+from alikely._base.frames import Columns, known_columns
+from alikely._base.intervals import CiKind, Intervals
 from alikely._base.names import listed, nearest
 from alikely._base.notes import codes, note, told
 from alikely.data.repeats import unequal_answers
 from alikely.data.tables import SEPARATOR
-from alikely.estimates.methods import PLACES, chosen_interval, shown_methods
+from alikely.estimates.methods import PLACES, bounds_of, chosen_interval, shown_methods
 from alikely.estimates.notes import (
     apart,
     cautions,
@@ -152,32 +152,21 @@ def summary(
     width: Floats | None = None
     few = ""
     for method in methods:
-        kind = {"analytic": "ci", "bca": "ci"}.get(method, ci_kind)
-        if method == "posterior" and result.without_draws:
-            limits = _quantiles(result, ci_prob, ci_kind)
-            bounds, width = limits[:, [0, -1]], limits[:, -1] - limits[:, 0]
-            if limits.shape[1] == 3:
-                frame["posterior_median"] = limits[:, 1]
-        else:
-            bounds = _bounds(result, method, ci_prob, ci_kind)
-            if method == "posterior":
-                draws = result.draws("posterior")
-                frame["posterior_median"] = np.median(draws, axis=0)
-                width = bounds[:, 1] - bounds[:, 0]
-                if len(draws) * (1 - ci_prob) / 2 < 1:
-                    few = note("few-draws", n=len(draws))
-        for name, bound in zip(bound_names(method, kind, ci_prob), bounds.T, strict=True):
-            frame[name] = bound
+        bounds = _bounds(result, method, ci_prob, ci_kind)
+        if method == "posterior":
+            width = bounds[:, -1] - bounds[:, 0]
+            if bounds.shape[1] == 3:
+                frame["posterior_median"] = bounds[:, 1]
+            if not result.without_draws and len(result.draws(method)) * (1 - ci_prob) / 2 < 1:
+                few = note("few-draws", n=len(result.draws(method)))
+        frame[[*bounds_of(method, ci_kind, ci_prob)]] = bounds[:, [0, -1]]
     every = intervals == "all" or columns == "all"
     if "bootstrap" in result.data.children and (every or {"bootstrap", "bca"} & {*methods}):
         frame["frac_undefined"] = np.isnan(result.draws("bootstrap")).mean(axis=0)
     tests = {name: estimates[name].values for name in TESTS if name in estimates}
     if "p_null" in tests:
         tests["p_null_bh"] = adjusted_p_values(tests["p_null"])
-    for name in TESTS:
-        if name in tests:
-            frame[name] = tests[name]
-    frame["note_codes"] = ""
+    frame = frame.assign(**{name: tests[name] for name in TESTS if name in tests}, note_codes="")
     named = [] if columns is None or columns == "all" else list(columns)
     known_columns(frame, named, "columns")
     hidden = {name for name in result.metric.unreliable if name not in named}
@@ -193,12 +182,9 @@ def summary(
     return frame.drop(columns=[name for name in hidden - {*named} if name in frame])
 
 
-def page_columns(
-    result: Result, frame: pd.DataFrame, bounds: Sequence[str], places: Sequence[str] | None = None
-) -> list[str]:
+def page_columns(result: Result, frame: pd.DataFrame, bounds: Sequence[str]) -> list[str]:
     """Select the columns of a summary that fit on a page."""
-    if places is None:
-        places = [name for name in PLACES if frame[name].nunique() > 1]
+    places = [name for name in PLACES if frame[name].nunique() > 1]
     rests = result.metric.rests_on[0]
     if rests == "n_errors" and "n_errors_a" in frame:
         frame[rests] = frame["n_errors_a"] + frame["n_errors_b"]
@@ -206,14 +192,6 @@ def page_columns(
     chosen += [name for name in (rests,) if name in frame and name not in chosen]
     shown = ["posterior_median"] if any(end.startswith("posterior") for end in bounds) else []
     return [*chosen, "estimate", *(name for name in shown if name in frame), *bounds]
-
-
-def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
-    """Return the first rows, the number of rows, and the labels that differ."""
-    first = type(result)(_part(result.data, slice(ROWS)))
-    places = [name for name in PLACES if len(set(result.table[name].values.tolist())) > 1]
-    frame = first.summary(intervals=methods)
-    return frame, result.table.sizes["pair"], {"places": places}
 
 
 def describe(result: Result) -> str:
@@ -253,6 +231,7 @@ def _trials(result: Result) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
 
 
 def _bounds(result: Result, method: str, ci_prob: float, ci_kind: CiKind) -> Floats:
+    """Limits of each entry, with the median between them where it is known."""
     if method == "analytic":
         value, se = (result.estimates[name].values for name in ("estimate", "se"))
         if "interval_center" not in result.estimates:
@@ -265,7 +244,11 @@ def _bounds(result: Result, method: str, ci_prob: float, ci_kind: CiKind) -> Flo
         return np.stack(holding(lower, upper, value), axis=1)
     if method == "bca":
         return bca_of_table(result.table, result.draws("bootstrap"), result.metric, ci_prob)
-    return interval(draws(result, method), ci_prob, ci_kind)
+    if method == "posterior" and result.without_draws:
+        return _quantiles(result, ci_prob, ci_kind)
+    values = draws(result, method)
+    limits = interval(values, ci_prob, ci_kind)
+    return np.insert(limits, 1, np.median(values, axis=0), axis=1)
 
 
 def _quantiles(result: Result, ci_prob: float, ci_kind: CiKind) -> Floats:

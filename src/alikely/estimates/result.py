@@ -71,12 +71,6 @@ def of_kind(result: object, *kinds: str) -> Result:
     raise TypeError(f"expected a Result of {wanted}, got {got or type(result).__name__}")
 
 
-def _first_rows(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
-    """Return the first rows of a summary, and the number of rows."""
-    frame = result.summary(intervals=methods)
-    return frame.head(ROWS), len(frame), {}
-
-
 @dataclasses.dataclass(frozen=True, repr=False)
 class Result:
     """Estimates with their standard errors, bootstrap replicates and posterior draws.
@@ -460,29 +454,27 @@ class Result:
             headings={**HEADINGS, "estimate": self.metric.label},
         )
 
-    def _page(
-        self, frame: pd.DataFrame, method: str, prob: float, kind: CiKind, **more: Any
-    ) -> pd.DataFrame:
+    def _page(self, frame: pd.DataFrame, method: str, prob: float, kind: CiKind) -> pd.DataFrame:
         """Select the columns of a summary that fit on a page."""
         bounds = bounds_of(method, kind, prob) if method else ()
-        names = self._functions.page_columns(self, frame, bounds, **more)
+        names = self._functions.page_columns(self, frame, bounds)
         return frame[[*names, *(["note"] if (frame["note"] != "").any() else [])]]
 
     def _repr_html_(self) -> str:
         """Show the first rows in notebooks, with one interval and the notes."""
         prob, kind = self.interval_options(None, None)
         method = self._functions.method(self)
-        preview = getattr(self._functions, "preview", _first_rows)
-        first, n_rows, more = preview(self, [method] if method else [])
+        matrix = self.kind == "matrix"
+        frame = self.summary(intervals=[method] if method else [], top=ROWS if matrix else None)
         cells, numbers, _ = printed(
-            self._page(first, method, prob, kind, **more),
+            self._page(frame, method, prob, kind).head(ROWS),
             headings={**HEADINGS, "estimate": self.metric.label},
         )
         return html_of(
             repr(self)[1:-1],
             cells,
             numbers=numbers,
-            n_rows=n_rows,
+            n_rows=self.estimates["estimate"].size if matrix else len(frame),
             more="summary() has all, with every interval and the tests",
         )
 
