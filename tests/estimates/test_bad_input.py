@@ -15,7 +15,6 @@ import alikely as al
 from alikely.estimates import (
     agreement,
     confusion_matrices,
-    independent_observers,
     nearest_observers,
 )
 from alikely.metrics import get_metric
@@ -134,7 +133,6 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: result().summary(columns=["kappa_maxi"]), "columns must name columns"),
     (lambda: result().sentence(interval="wald"), "interval must be one that this result has"),
     (lambda: result().to_latex(digits=-1), "digits must be a whole number from 0 to 10, got -1"),
-    (lambda: independent_observers(result(), priors={"pa": (1, 1)}), "unknown name in priors:"),
     (lambda: al.metric_correlations([result()] * 2), "two of the results have the metric"),
     (lambda: confusion_matrices(trials(), "age"), "by must be a label of the observers, or a map"),
     (lambda: confusion_matrices(trials(), {}), "by must name at least one observer"),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from typing import Any
 
 import arviz_stats as azs
 import numpy as np
-import pymc as pm
 import pytest
 import xarray as xr
 from scipy import stats
@@ -20,16 +18,15 @@ from alikely.metrics import consistency
 
 # Few trials: all tables can be counted. The last pair is near the ceiling, and often undefined.
 CELLS = np.array([[12, 3, 4, 1], [5, 8, 3, 4], [19, 1, 0, 0]])
-PRIORS = {"p_a": (3.0, 2.0)}
 N_DRAWS = 2000
 Null = tuple[np.ndarray, np.ndarray, float]
 
 
-def all_tables(cells: np.ndarray, prior_a: tuple[float, float] = (1, 1)) -> Null:
+def all_tables(cells: np.ndarray) -> Null:
     """Values of EC with their probabilities given that it is defined, and what is not."""
     n = int(cells.sum())
     k_a, k_b = cells[0] + cells[1], cells[0] + cells[2]
-    of_a = stats.betabinom(n, k_a + prior_a[0], n - k_a + prior_a[1])
+    of_a = stats.betabinom(n, k_a + 1, n - k_a + 1)
     return tables_of(n, of_a, stats.betabinom(n, k_b + 1, n - k_b + 1))
 
 
@@ -79,25 +76,6 @@ def test_replicates_have_the_null_distribution(tree: xr.DataTree) -> None:
         beyond_thresholds(draws.values.ravel(), *all_tables(cells), size=size)
 
 
-@pytest.mark.slow
-def test_other_priors_exactly_and_by_chains() -> None:
-    """Beta parameters have exact draws, distributions go to chains."""
-    for given, sampler in ((PRIORS, "exact"), ({"p_a": pm.Beta.dist(3, 2)}, "nuts")):
-        tree = independent_posterior(CELLS[:1], priors=given, n_draws=2000, rng=3)
-        assert tree.attrs["sampler"] == sampler
-        assert json.loads(tree.attrs["priors"]) == {"p_a": "Beta(3, 2)", "p_b": "Beta(1, 1)"}
-        truth = stats.beta(15 + 3, 5 + 2)
-        draws = tree["posterior"]["p_a"].isel(pair=0)
-        error = truth.std() / math.sqrt(effective(draws))
-        assert float(draws.mean()) == pytest.approx(truth.mean(), abs=4 * error)
-        values, mass, _ = all_tables(CELLS[0], (3, 2))
-        replicates = tree["posterior_predictive"]["error_consistency"].isel(pair=0)
-        mean = values @ mass
-        sd = math.sqrt((values - mean) ** 2 @ mass)
-        error = sd / math.sqrt(effective(replicates))
-        assert float(replicates.mean()) == pytest.approx(mean, abs=4 * error)
-
-
 def test_without_common_trials_nothing_is_said() -> None:
     for sampler in ("exact", "nuts"):
         tree = independent_posterior([[0, 0, 0, 0], *CELLS[:2]], None, sampler, n_draws=80, rng=1)
@@ -145,11 +123,6 @@ posterior = independent_posterior
     [
         (lambda: posterior(CELLS, sampler="gibbs"), "sampler must be 'auto', 'exact'"),
         (lambda: posterior(CELLS, ["x"]), "pairs must name all 3 tables, got 1 names"),
-        (lambda: posterior(CELLS, sampler="nuts", priors={"q": (1, 1)}), "no prior of 'q';"),
-        (
-            lambda: posterior(CELLS, sampler="exact", priors={"p_a": pm.Uniform.dist(0.5, 1)}),
-            r"prior of 'p_a' has no exact draws; use sampler='nuts', or give Beta .* \(2, 1\)",
-        ),
         (lambda: null.null_draws([1, 2, -3, 4]), "counts must be whole numbers from 0, got -3"),
     ],
 )

@@ -13,7 +13,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -53,7 +52,6 @@ def independent_observers(
     rng: RandomState = None,
     *,
     sampler: Sampler = "auto",
-    priors: Mapping[str, Any] | None = None,
     n_resamples: int = 0,
     log_likelihood: bool = False,
 ) -> xr.DataTree:
@@ -72,10 +70,8 @@ def independent_observers(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     sampler : {"auto", "exact", "nuts"}
-        Sampling method, as in `alikely.inference.null.independent_posterior`.
-    priors : mapping, optional
-        Priors for ``p_a`` and ``p_b``: Beta parameters such as ``(2, 1)``, or, with MCMC, any
-        distribution (see `alikely.models.copying`). Default: uniform.
+        Sampling method: exact draws (``"auto"``, ``"exact"``), or NUTS. Accuracies are uniform a
+        priori; `alikely.models.copying` takes other priors.
     n_resamples : int
         Number of bootstrap replicates for independent observers. 0 disables them.
     log_likelihood : bool
@@ -100,7 +96,7 @@ def independent_observers(
     Raises
     ------
     ValueError
-        If the metric is not a correctness metric, if an option or a prior is invalid, or if the log
+        If the metric is not a correctness metric, if an option is invalid, or if the log
         likelihood does not fit into memory.
 
     Warns
@@ -134,7 +130,6 @@ def independent_observers(
         cells,
         table["pair"].values.tolist(),
         sampler,
-        priors,
         n_draws,
         result.metric,
         seed,

@@ -26,8 +26,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -43,13 +42,13 @@ from alikely.data.tables import check_counts, pair_coords
 from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
 from alikely.inference.fisher import fisher_log10_p, log_table_mass
 from alikely.inference.fits import labeled
-from alikely.inference.process import in_chunks, independence_draws
+from alikely.inference.process import in_chunks
 from alikely.inference.sampling import Sampler, check_sampler
 from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency
 from alikely.metrics.consistency import (
+    DEFAULT_PRIOR,
     Prior,
     cell_prior,
-    check_accuracy_priors,
 )
 
 # Pairs drawn for at a time by one worker.
@@ -78,11 +77,22 @@ def null_draws(
             shares = np.nan_to_num(consistency.accuracies(counts))
             p_a, p_b = np.broadcast_to(shares[:, None], (2, n_draws, len(counts)))
         else:
-            p_a, p_b = independence_draws(counts, n_draws, of_accuracies).values()
+            p_a, p_b = _accuracies(counts, n_draws, np.random.default_rng(of_accuracies))
         generator = np.random.default_rng(of_cells)
         return metric.value(independent_cells(counts.sum(axis=-1), p_a, p_b, generator))
 
     return in_chunks(draw, np.atleast_2d(check_counts(cells)), (n_draws,), CHUNK, rng)
+
+
+def _accuracies(
+    counts: NDArray[np.int64], n_draws: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Exact draws (draw, pair) of the accuracies of independent observers."""
+    (a, b), (c, d) = DEFAULT_PRIOR.accuracies("a model of both accuracies").values()
+    n11, n10, n01, n00 = counts.T
+    size = (n_draws, len(counts))
+    p_a = rng.beta(a + n11 + n10, b + n01 + n00, size)
+    return p_a, rng.beta(c + n11 + n01, d + n10 + n00, size)
 
 
 def independent_cells(
@@ -332,7 +342,6 @@ def independent_posterior(
     cells: ArrayLike,
     pairs: Sequence[str] | None = None,
     sampler: Sampler = "auto",
-    priors: Mapping[str, Any] | None = None,
     n_draws: int = 4_000,
     metric: Metric = ERROR_CONSISTENCY,
     rng: RandomState = None,
@@ -343,31 +352,21 @@ def independent_posterior(
         raise ValueError(f"draws must be at least 1, got {n_draws}")
     counts = np.atleast_2d(check_counts(cells))
     coords = pair_coords(len(counts), pairs)
-    if priors is not None:
-        # The models import PyMC: only when needed.
-        from alikely.models._priors import check_priors
-
-        check_priors(priors)
     per_chain = -(-n_draws // CHAINS)
-    without = [name for name, given in (priors or {}).items() if not _is_beta(given)]
-    if sampler == "exact" and without:
-        raise ValueError(
-            f"the prior of {without[0]!r} has no exact draws; use sampler='nuts', or give Beta "
-            "parameters such as (2, 1)"
-        )
-    chosen = "nuts" if sampler == "nuts" or without else "exact"
+    chosen = "nuts" if sampler == "nuts" else "exact"
     if chosen == "nuts":
+        # The models import PyMC: only when needed.
         from alikely.models.copies import copying
 
         # Without labels: compiled once for this number of pairs.
-        model = copying(counts, independent=True, priors=priors)
-        remedy = DRAW_MORE if without else f"{DRAW_MORE}, or use sampler='exact'"
+        model = copying(counts, independent=True)
         n, include = CHAINS * per_chain, ["posterior_predictive"]
+        remedy = f"{DRAW_MORE}, or use sampler='exact'"
         tree = labeled(
             nuts(model, n, TUNE, rng, remedy=remedy, include=include), pair=coords["pair"]
         )
     else:
-        tree = _exact(counts, priors, per_chain, rng)
+        tree = _exact(counts, per_chain, rng)
     labels = {**coords, "chain": np.arange(CHAINS), "draw": np.arange(per_chain)}
     # Without a common trial the posterior would be the prior.
     shown = xr.DataArray(counts.sum(axis=1) > 0, dims="pair")
@@ -388,19 +387,11 @@ def independent_posterior(
     return tree
 
 
-def _is_beta(given: Any) -> bool:
-    """Whether a prior is given as two numbers, the parameters of a Beta."""
-    return isinstance(given, tuple | list) and all(np.ndim(number) == 0 for number in given)
-
-
-def _exact(
-    counts: NDArray[np.int64], priors: Mapping[str, Any] | None, per_chain: int, rng: RandomState
-) -> xr.DataTree:
-    seed, beta = seed_sequence(rng), check_accuracy_priors(priors)
-    drawn = independence_draws(counts, CHAINS * per_chain, seed, priors)
+def _exact(counts: NDArray[np.int64], per_chain: int, rng: RandomState) -> xr.DataTree:
+    generator = np.random.default_rng(seed_sequence(rng))
     shape = (CHAINS, per_chain, len(counts))
-    p_a, p_b = (drawn[name].reshape(shape) for name in ("p_a", "p_b"))
-    generator = np.random.default_rng(seed.spawn(1)[0])
+    drawn = _accuracies(counts, CHAINS * per_chain, generator)
+    p_a, p_b = (values.reshape(shape) for values in drawn)
     tables = independent_cells(counts.sum(axis=1), p_a, p_b, generator)
     tree = xr.DataTree.from_dict(
         {
@@ -408,6 +399,7 @@ def _exact(
             "posterior_predictive": xr.Dataset({"observed_cells": ((*DIMS, "cell"), tables)}),
         }
     )
+    beta = DEFAULT_PRIOR.accuracies("a model of both accuracies")
     texts = {name: f"Beta({a:.6g}, {b:.6g})" for name, (a, b) in beta.items()}
     tree.attrs["priors"] = json.dumps(texts)
     return tree

@@ -20,8 +20,8 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -41,7 +41,6 @@ from alikely.metrics.consistency import (
     PatternPrior,
     Prior,
     cell_prior,
-    check_accuracy_priors,
 )
 from alikely.metrics.copying import COPY_PROBABILITY
 
@@ -106,25 +105,6 @@ def pairwise_draws(
     counts, step = np.atleast_2d(check_counts(cells)), max(1, CHUNK // (8 * n))
     found = in_chunks(draw, counts, (len(metrics), n), step, rng)
     return {metric.name: values for metric, values in zip(metrics, found, strict=True)}
-
-
-def independence_draws(
-    cells: ArrayLike,
-    n_draws: int = 4_000,
-    rng: RandomState = None,
-    priors: Mapping[str, Any] | None = None,
-) -> dict[str, NDArray[np.float64]]:
-    """Exact draws of both accuracies of independent observers."""
-    beta = check_accuracy_priors(priors)
-    counts = np.atleast_2d(check_counts(cells))
-    n11, n10, n01, n00 = counts.T
-    generator = np.random.default_rng(seed_sequence(rng))
-    size = (n_draws, len(counts))
-    (a, b), (c, d) = beta["p_a"], beta["p_b"]
-    return {
-        "p_a": generator.beta(a + n11 + n10, b + n01 + n00, size),
-        "p_b": generator.beta(c + n11 + n01, d + n10 + n00, size),
-    }
 
 
 class Prepared(NamedTuple):

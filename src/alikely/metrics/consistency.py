@@ -380,34 +380,21 @@ def check_prior(prior: Prior | None) -> dict[str, Beta]:
             "parameters by name such as {'u': (1, 1)}",
         )
         return dataclasses.asdict(CellPrior.of_cells(*cells))
-    default = dataclasses.asdict(DEFAULT_PRIOR)
-    return _beta_parameters({**default, **prior}, set(default), "prior", "p_a, u and v")
-
-
-def check_accuracy_priors(priors: Mapping[str, Any] | None) -> dict[str, Beta]:
-    """Complete and validate conjugate priors of both accuracies of independent observers."""
-    default = DEFAULT_PRIOR.accuracies("a model of both accuracies")
-    return _beta_parameters({**default, **(priors or {})}, set(default), "priors", "p_a and p_b")
+    out = dataclasses.asdict(DEFAULT_PRIOR)
+    if unknown := sorted(set(prior) - set(out), key=str):
+        raise ValueError(
+            f"unknown name in prior: {', '.join(map(str, unknown))}; give Beta parameters for p_a, "
+            "u and v"
+        )
+    for name, given in prior.items():
+        a, b = _positive(given, 2, f"prior of {name} must be two positive Beta parameters")
+        out[name] = (a, b)
+    return out
 
 
 def prior_text(prior: Prior | None) -> str:
     """Format a prior as JSON, as saved in results."""
     return json.dumps(check_prior(prior))
-
-
-def _beta_parameters(
-    priors: Mapping[str, Any], known: set[str], option: str, expected: str
-) -> dict[str, Beta]:
-    if unknown := sorted(set(priors) - known, key=str):
-        raise ValueError(
-            f"unknown name in {option}: {', '.join(map(str, unknown))}; give Beta parameters for "
-            f"{expected}"
-        )
-    out = {}
-    for name, given in priors.items():
-        a, b = _positive(given, 2, f"prior of {name} must be two positive Beta parameters")
-        out[name] = (a, b)
-    return out
 
 
 def _positive(given: Any, number: int, expected: str) -> list[float]:

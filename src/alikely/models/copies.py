@@ -18,7 +18,7 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
 from alikely.data.tables import check_counts, pair_coords
-from alikely.metrics.consistency import check_accuracy_priors, check_prior
+from alikely.metrics.consistency import DEFAULT_PRIOR, check_prior
 from alikely.models._parts import tensor_within
 from alikely.models._priors import Priors, building
 
@@ -85,7 +85,9 @@ def copying(
     ['p_a', 'u', 'v']
     """
     cells = np.atleast_2d(check_counts(counts))
-    beta = check_accuracy_priors(None) if independent else check_prior(None)
+    beta = check_prior(None)
+    if independent:
+        beta = DEFAULT_PRIOR.accuracies("a model of both accuracies")
     with building(priors, pair_coords(len(cells), pairs)) as model:
         data = pm.Data("cells", cells, dims=("pair", "cell"))
         p_a, u, *v = (pm.Beta(name, *given, dims="pair") for name, given in beta.items())
