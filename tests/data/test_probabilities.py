@@ -130,7 +130,7 @@ STRAY = np.where(np.isnan(P), 1 / 3, P)
         (FEW, {}, "have NaN among them"),
         (STRAY, {}, "item 'q3' of observer 'y' was not shown but has probabilities"),
         (P, {"scale": "odds"}, "scale must be one of 'probabilities', 'logits'; got 'odds'"),
-        (FEW, {"scale": "logits"}, "logits of observer 0 for question 0 have NaN among them"),
+        (FEW, {"scale": "logits"}, "item 'q1' of observer 'x' has no logit of option 'A'"),
         (np.zeros((2, 3, 3)), {"scale": "logits", "n_options": [3, 2, 3]}, "question 1 has 2"),
     ],
 )  # fmt: skip

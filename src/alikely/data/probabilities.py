@@ -17,6 +17,8 @@ from alikely.data.ingest import Source, open_tables
 
 # Names in trials.
 PROBABILITY, N_OPTIONS = "probability", "n_options"
+# A value of each scale, and its column in a table.
+NAMES = {"probabilities": "probability", "logits": "logit"}
 # Columns that, with `item`, identify the trial of a row of a long table.
 OF_TRIAL = ("dataset", "condition", "repeat")
 # Size of a block of questions.
@@ -58,7 +60,7 @@ def with_probabilities(
     else:
         array, options = _of_table(data, open_tables([values]), scale)
     shown = data["correct"].values != NOT_SHOWN
-    given, likeliest = _looked_at(array, options)
+    given, likeliest = _looked_at(array)
     stray = given & ~shown
     if stray.any():
         raise ValueError(
@@ -118,34 +120,35 @@ def _of_array(
                 "logits of a chunked array would all be read for the softmax; give probabilities, "
                 "such as array.map_blocks(alikely.data.probabilities.softmax)"
             )
-        array = _of_logits(array, options)
+        array, possible = np.asarray(array, np.float64), np.arange(k) < options[:, None]
+        if (stray := np.isfinite(array) & ~possible).any():
+            question = int(np.argwhere(stray)[0][1])
+            raise ValueError(
+                f"question {question} has {options[question]} options but a logit beyond them; "
+                "give -inf there, or n_options"
+            )
+        array = _filled(data, array, possible, scale)
     return array, options
 
 
-def _of_logits(logits: NDArray[Any], options: NDArray[np.int64]) -> Floats:
-    array = np.array(logits, dtype=np.float64)
-    beyond = np.broadcast_to(np.arange(array.shape[2]) >= options[:, None], array.shape)
-    absent = (np.isnan(array) | beyond).all(axis=2)
-    if (stray := np.isfinite(array) & beyond).any():
-        question = int(np.argwhere(stray)[0][1])
+def _filled(
+    data: xr.Dataset, array: NDArray[Any], possible: NDArray[np.bool_], scale: str
+) -> NDArray[Any]:
+    """Probabilities with 0 for what is no option; NaN where an observer has none."""
+    gone = np.isnan(array)
+    none = (gone | ~possible).all(axis=2, keepdims=True)
+    if (some := gone & possible & ~none).any():
+        i, t, k = np.argwhere(some)[0]
         raise ValueError(
-            f"question {question} has {options[question]} options but a logit beyond them; give "
-            "-inf there, or n_options"
+            f"{_place(data, i, t)} has no {NAMES[scale]} of option {data['class'].values[k]!r}; "
+            "give all options, or none of them"
         )
-    if (some := np.isnan(array) & ~beyond & ~absent[..., None]).any():
-        observer, question, _ = np.argwhere(some)[0]
-        raise ValueError(
-            f"logits of observer {observer} for question {question} have NaN among them; give all "
-            "options, or NaN for all of them"
-        )
-    array[beyond] = -np.inf
-    array[absent] = np.nan
-    return softmax(array)
+    filled = np.where(possible, array, 0 if scale == "probabilities" else -np.inf)
+    filled = np.where(none, np.nan, filled)
+    return filled if scale == "probabilities" else softmax(filled)
 
 
-def _looked_at(
-    array: NDArray[Any], options: NDArray[np.int64]
-) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+def _looked_at(array: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
     """Available probabilities and the most probable option, in blocks."""
     n, n_trials, k = array.shape
     given, likeliest = np.zeros((n, n_trials), dtype=bool), np.zeros((n, n_trials), dtype=np.intp)
@@ -163,7 +166,6 @@ def _of_table(
     data: xr.Dataset, source: Source, scale: str
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Probabilities from a long table with a row for each observer, trial and option."""
-    value = "probability" if scale == "probabilities" else "logit"
     observer, trial = _rows_of(data, source)
     option = source.read("option")
     names = data["class"].values.tolist()
@@ -178,7 +180,7 @@ def _of_table(
         row = int(np.flatnonzero(pd.Series(at).duplicated())[0])
         raise ValueError(f"{source.where(row)} repeats an option of an earlier row")
     array = np.full(shape, np.nan)
-    array.ravel()[at] = source.numbers(value)
+    array.ravel()[at] = source.numbers(NAMES[scale])
     possible = np.zeros(shape[1:], dtype=bool)
     possible[trial, chosen] = True
     answers, truth = data["response"].values, data["truth"].values
@@ -191,22 +193,12 @@ def _of_table(
                 f"{_place(data, i, t)} has the {what} {names[codes[i, t]]!r}, which is not one of "
                 f"the options in the table: {listed(np.array(names)[possible[t]])}"
             )
-    absent = np.isnan(array)
-    some = (absent & possible).any(axis=2) & ~absent.all(axis=2)
-    if some.any():
-        i, t = np.argwhere(some)[0]
-        lacks = names[int(np.argmax(absent[i, t] & possible[t]))]
-        raise ValueError(f"{_place(data, i, t)} has no {value} of option {lacks!r}")
     options = possible.sum(axis=1)
     # A question that nobody has probabilities of has the options that are known of it, if any.
     known = data.coords.get(N_OPTIONS)
     options[~asked] = len(names) if known is None else known.values[~asked]
     check_options(np.zeros(shape[1], int), options, shape[1])
-    if scale == "logits":
-        array = softmax(np.where(absent & ~absent.all(axis=2, keepdims=True), -np.inf, array))
-    else:
-        array[absent & ~absent.all(axis=2, keepdims=True)] = 0.0
-    return array, options
+    return _filled(data, array, possible, scale), options
 
 
 def _rows_of(data: xr.Dataset, source: Source) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
