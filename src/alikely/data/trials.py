@@ -111,8 +111,8 @@ class Trials:
             Column names. A null response means that the trial was shown but not answered. A trial
             without a row for an observer was not shown to this observer.
         correct : str
-            Column with values of 0 and 1 (null: no response). This column is read if ``response``
-            and ``truth`` are absent.
+            Column with values of 0 and 1 (null: no response). The column is read only if
+            ``response`` and ``truth`` are absent.
         condition, dataset, repeat, kind : str
             Column names. Columns with the default names may be absent. ``kind`` contains the kind
             of each observer, such as human or model, by which other functions select pairs.

@@ -741,7 +741,7 @@ def choose_images(
 
         - ``simulate()``: precision, coverage and power with artificial humans
         - ``precision(numbers)``: expected standard errors with other numbers of images
-        - ``sizes()``: how informative each image of the pool is
+        - ``sizes()``: how informative each image in the pool is
         - ``sentence()``: summary of the plan
         - ``to_csv(path, layout)``: file for the experiment
 

@@ -353,9 +353,9 @@ def items_for_margins(
     dmc : array_like
         Correlation between the model's margins and the true accuracies of items, in (-1, 1).
     n_observers, item_mean, item_sd : array_like, optional
-        Number of participants, each of whom responds to every item once, and mean, in (0, 1), and
-        standard deviation of the true item accuracies (without response noise). Give all three or
-        none. By default, the true accuracies are treated as known.
+        Number of participants, each of whom responds to every item once, and mean and standard
+        deviation of the true item accuracies, without response noise. Give all three or none. By
+        default, the true accuracies are treated as known.
     power : float
         Target power, in (0, 1).
     alpha : float

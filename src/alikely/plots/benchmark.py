@@ -229,7 +229,7 @@ def plot_robustness(
 ) -> Axes:
     """Plot how scores or ranks depend on the data set, the metric or analysis choices.
 
-    Each kind plots one of the tables below:
+    Each kind plots one of these tables:
 
     - ``"correlations"``: correlations of scores between data sets. Correlations are bold if their
       interval excludes 0. In one-column figures with more than 8 data sets, dots mark correlations
