@@ -30,7 +30,7 @@ from alikely._base.settings import resolve
 from alikely.calibration.scenarios import SCENARIOS
 from alikely.calibration.studies import run_study
 from alikely.estimates.methods import Method
-from alikely.inference.intervals import defined_quantiles, interval
+from alikely.inference.intervals import interval
 from alikely.inference.resampling import bca_interval
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.metric import metric_again
@@ -483,9 +483,8 @@ def _bounds(
         draws = drawn[key]
         if label.cut == "bca":
             bounds = [bca_interval(counts, draws, setting.metric, p) for p in ci_probs]
-        elif label.cut == "hdi":
-            bounds = [interval(draws, p, "hdi") for p in ci_probs]
         else:
-            bounds = [defined_quantiles(draws, [(1 - p) / 2, (1 + p) / 2]) for p in ci_probs]
+            kind: CiKind = "hdi" if label.cut == "hdi" else "eti"
+            bounds = [interval(draws, p, kind) for p in ci_probs]
         found[name] = np.array(bounds)
     return found

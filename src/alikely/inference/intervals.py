@@ -16,7 +16,6 @@ References
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,28 +41,11 @@ def interval(draws: NDArray[np.floating], ci_prob: float, ci_kind: CiKind) -> ND
     check_interval(ci_prob, ci_kind)
     compute = array_stats.eti if ci_kind == "eti" else array_stats.hdi
     bounds = np.full((draws.shape[1], 2), np.nan)
-    undefined = np.isnan(draws).sum(axis=0)
-    complete = undefined == 0
-    if complete.any():
-        bounds[complete] = compute(draws[:, complete], ci_prob, axis=0)
-    for entry in np.flatnonzero(~complete & (undefined < len(draws) - 1)):
-        column = draws[:, entry]
-        bounds[entry] = compute(column[~np.isnan(column)], ci_prob)
-    return bounds
-
-
-def defined_quantiles(
-    draws: NDArray[np.floating], probabilities: Sequence[float]
-) -> NDArray[np.float64]:
-    """Quantiles of the defined draws of each entry."""
     ordered = np.sort(draws, axis=0)  # NaN last
-    last = np.maximum((~np.isnan(ordered)).sum(axis=0) - 1, 0)[:, None]
-    at = last * np.array(probabilities)
-    low = np.floor(at).astype(np.intp)
-    high = np.minimum(low + 1, last)
-    entry = np.arange(draws.shape[1])[:, None]
-    below, above = ordered[low, entry], ordered[high, entry]
-    return np.asarray(below + (at - low) * (above - below), dtype=np.float64)
+    number = (~np.isnan(ordered)).sum(axis=0)
+    for n in np.unique(number[number > 1]):
+        bounds[number == n] = compute(ordered[:n, number == n], ci_prob, axis=0)
+    return bounds
 
 
 def describe_draws(

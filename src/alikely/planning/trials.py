@@ -46,7 +46,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.estimates.result import Result
 from alikely.inference.fisher import fisher_log10_p
-from alikely.inference.intervals import defined_quantiles, mean_of_defined
+from alikely.inference.intervals import interval, mean_of_defined
 from alikely.metrics import ERROR_CONSISTENCY, Metric, bounds, consistency, get_metric
 from alikely.metrics.consistency import Prior, cell_prior
 from alikely.planning.numbers import (
@@ -212,9 +212,8 @@ def intervals(
     rng: np.random.Generator,
 ) -> Floats:
     """Intervals from counts of patterns, by one method."""
-    tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     if method == "analytic":
-        half = special.ndtri(tails[1]) * standard_errors(counts, setting)
+        half = special.ndtri((1 + ci_prob) / 2) * standard_errors(counts, setting)
         value = estimates(counts, setting)
         return np.stack([value - half, value + half], axis=1)
     # With accuracies near 1 few different tables occur.
@@ -224,7 +223,7 @@ def intervals(
     step = max(1, CHUNK // (n_draws * (tables.shape[1] + 4 * len(setting.weights))))
     for start in range(0, len(tables), step):
         drawn = replicates(tables[start : start + step], setting, prior, n_draws, rng)
-        bounds[start : start + step] = defined_quantiles(drawn, tails)
+        bounds[start : start + step] = interval(drawn, ci_prob, "eti")
     return bounds[which]
 
 
