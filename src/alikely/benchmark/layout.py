@@ -253,17 +253,14 @@ def layout_of(
         for name in part.loc[~part["alike"], "observer_b"]:
             models.setdefault(name, len(models))
         parts.append(_part([str(label) for label in key], part, models, both_orders))
-    names = [part.name for part in parts]
-    return Layout(parts, list(models), part_of_entry, _grouped(names, groups))
-
-
-def _grouped(names: Sequence[str], groups: Groups | None) -> dict[str, list[int]]:
-    """Parts of each level, in order of first appearance."""
-    labels = names if groups is None else groups_of(list(names), groups, "level")
+    labels = names = [part.name for part in parts]
+    if groups is not None:
+        labels = groups_of(names, groups, "level")
+    # In order of first appearance.
     levels: dict[str, list[int]] = {}
     for number, label in enumerate(labels):
         levels.setdefault(str(label), []).append(number)
-    return levels
+    return Layout(parts, list(models), part_of_entry, levels)
 
 
 def _part(

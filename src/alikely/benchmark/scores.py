@@ -578,7 +578,11 @@ def scores_from_result(result: Result, reference: str | Sequence[str] | None = N
         here = entries[entries["system"] == systems[place[1]]]
         if place[0] < len(datasets):
             here = here[here["dataset"] == datasets[place[0]]]
-        at, reason, weights = here.index.to_numpy(), "", _entry_weights(here)
+        at, reason = here.index.to_numpy(), ""
+        # Means over conditions, then members, then data sets.
+        by_member = here.groupby(["dataset", "member"])["system"].transform("size")
+        members = here.groupby("dataset")["member"].transform("nunique")
+        weights = (1 / (by_member * members * here["dataset"].nunique())).to_numpy(np.float64)
         if len(undefined := at[lost[at]]):
             example = str(labels[undefined[0]])
             reason = note("entries-without-posterior", n=len(undefined), example=example)
@@ -679,13 +683,6 @@ def _require_all(entries: pd.DataFrame) -> None:
                 f"{system!r} has no pair with {row.member!r} in {row.dataset}:{row.condition}, so "
                 "its mean is not comparable with those of other systems; leave out one of them"
             )
-
-
-def _entry_weights(entries: pd.DataFrame) -> Floats:
-    """Weight of each pair in the mean over conditions, then members, then data sets."""
-    by_member = entries.groupby(["dataset", "member"])["system"].transform("size")
-    members = entries.groupby("dataset")["member"].transform("nunique")
-    return np.asarray(1 / (by_member * members * entries["dataset"].nunique()), dtype=np.float64)
 
 
 def _mean_of_draws(draws: Floats, weights: Floats) -> Floats:

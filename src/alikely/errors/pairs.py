@@ -84,7 +84,8 @@ class PairedErrors(NamedTuple):
     @property
     def weight(self) -> Floats:
         """Return the proportion of a class among the errors of both, (pair, class)."""
-        return class_weights(self.totals)
+        of_both = self.totals.sum(axis=0).astype(np.float64)
+        return np.asarray(of_both / of_both.sum(axis=-1, keepdims=True))
 
     def with_rest(self) -> tuple[Counts, Floats]:
         """Errors of both systems, and numbers of labels by cell; the last is of unseen labels."""
@@ -165,12 +166,6 @@ def label_cells(data: PairedErrors) -> Floats:
     """Count the labels of each cell: 1 for given labels, then the others."""
     seen = (data.of_a + data.of_b > 0).astype(np.float64)
     return np.concatenate([seen, unseen_cells(data.unseen)], axis=-1)
-
-
-def class_weights(totals: NDArray[np.integer]) -> Floats:
-    """Compute the proportion of each class among the errors of both sides, (..., class)."""
-    of_both = totals.sum(axis=0).astype(np.float64)
-    return np.asarray(of_both / of_both.sum(axis=-1, keepdims=True))
 
 
 def divergence(p: Floats, q: Floats, part: Floats | float, base: float = 2) -> Floats:
