@@ -397,9 +397,9 @@ def contrast(
     pandas.DataFrame
         One row per method: ``analytic`` (influence functions, with the covariance over shared
         trials), ``bootstrap`` (the same resampled trials for all entries), ``posterior`` (joint
-        draws). If several correctness tables are combined, the analytic method is recommended.
-        For a single table, the recommended method is that of `alikely.Result.summary`. `rope` adds
-        the posterior row. Columns:
+        draws). If several correctness tables are combined, the analytic method is recommended. In
+        all other cases, the recommended method is that of `alikely.Result.summary`. `rope` adds the
+        posterior row. Columns:
 
         - ``estimate`` (the median for the posterior), ``se`` and the limits of the interval
         - ``p_value``: two-sided test against 0 (analytic row)

@@ -112,8 +112,9 @@ def spectrum(
     Notes
     -----
     The prior for the gaps between regime means avoids 0, and the prior for the widths of regimes
-    avoids 0 and infinity. With other priors, a regime could collapse onto a single condition, or
-    two regimes could coincide [RG97]_. No correction is needed for accuracies of 0 and 1.
+    avoids 0 and infinity. With priors that allow these values, a regime could collapse onto a
+    single condition, or two regimes could coincide [RG97]_. No correction is needed for accuracies
+    of 0 and 1.
 
     Examples
     --------
