@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
+from test_power import fleiss_variance
 
 import alikely as al
 from alikely import simulate
@@ -141,18 +142,6 @@ def test_undefined_share_of_a_difference(figure: Figure) -> None:
     assert np.isnan(plans.estimates(counts, THREE)).tolist() == undefined.tolist()
 
 
-def fleiss_variance(p: np.ndarray) -> float:
-    """Variance of kappa times the number of trials, as Fleiss, Cohen and Everitt printed it."""
-    table = p.reshape(2, 2)
-    rows, columns = table.sum(axis=1), table.sum(axis=0)
-    observed, expected = np.trace(table), rows @ columns
-    kappa = (observed - expected) / (1 - expected)
-    total = sum(table[i, i] * (1 - (rows[i] + columns[i]) * (1 - kappa)) ** 2 for i in range(2)) + (
-        1 - kappa
-    ) ** 2 * sum(table[i, j] * (columns[i] + rows[j]) ** 2 for i, j in ((0, 1), (1, 0)))
-    return float((total - (kappa - expected * (1 - kappa)) ** 2) / (1 - expected) ** 2)
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.floats(0.05, 0.95), st.floats(0.05, 0.95), st.floats(0.02, 0.98))
 def test_the_variance_is_the_printed_one(a: float, b: float, at: float) -> None:
@@ -160,7 +149,9 @@ def test_the_variance_is_the_printed_one(a: float, b: float, at: float) -> None:
     ec = float(lower + at * (upper - lower))
     p = simulate.cell_probabilities(a, b, ec)
     variance = float(plans.unit_variance(plans.one_pair(p)))
-    assert variance == pytest.approx(fleiss_variance(p), rel=1e-8, abs=1e-12)
+    assert variance == pytest.approx(
+        fleiss_variance(*np.array([[a], [b]]), ec)[0], rel=1e-8, abs=1e-12
+    )
     # Neither the order of observers nor the name of what is right plays a role.
     plan = trials_for_width([a, b, 1 - a], [b, a, 1 - b], ec, n_trials=10**9)
     assert plan["width"].to_numpy() == pytest.approx(2 * Z * np.sqrt(variance / 1e9), rel=1e-6)
@@ -200,7 +191,8 @@ def test_intervals_are_those_of_the_front_door() -> None:
 def test_trials_by_brute_force(pair: tuple[float, float, float], width: float) -> None:
     row = next(_rows(trials_for_width(*pair, width)))
     n = np.arange(2, 20_000)
-    every = 2 * Z * np.sqrt(fleiss_variance(simulate.cell_probabilities(*pair)) / n)
+    a, b, ec = np.array(pair)[:, None]
+    every = 2 * Z * np.sqrt(fleiss_variance(a, b, ec) / n)
     assert row.n_trials == n[every <= width][0]
     assert row.width == pytest.approx(every[row.n_trials - 2])
     assert row.target == width
