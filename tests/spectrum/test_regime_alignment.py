@@ -17,7 +17,7 @@ from alikely.data.trials import Trials
 from alikely.inference.intervals import OPEN
 from alikely.metrics import consistency, errors
 from alikely.papers.families import family_ranks
-from alikely.spectrum.regime_scores import representative_conditions
+from alikely.spectrum.alignment import representative_conditions
 
 EC, MA = "error_consistency", "misclassification_agreement"
 CLASSES = ["cat", "dog", "owl"]

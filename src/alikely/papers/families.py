@@ -41,8 +41,7 @@ from alikely.data.repeats import nested_labels
 from alikely.estimates.analysis import check_numbers
 from alikely.estimates.correlations import Values, matched
 from alikely.inference.intervals import adjusted_p_values, bounds
-from alikely.spectrum.alignment import condition_groups, models_of
-from alikely.spectrum.regime_scores import note_of_part, regime_parts
+from alikely.spectrum.alignment import condition_groups, models_of, note_of_part, regime_parts
 
 type Distances = xr.DataArray | pd.DataFrame
 FAMILY, GIVEN, SUPER = "H1", "H1 within super-families", "H2"

@@ -1,9 +1,9 @@
 from .alignment import alignment_table as alignment_table
 from .alignment import condition_alignment as condition_alignment
+from .alignment import regime_alignment as regime_alignment
 from .difficulty import difficulty_spectrum as difficulty_spectrum
 from .posterior import fit_spectrum as fit_spectrum
 from .regime_mixtures import regimes as regimes
-from .regime_scores import regime_alignment as regime_alignment
 
 __all__ = [
     "alignment_table",
