@@ -271,7 +271,7 @@ def test_files(by_condition: al.Result, tmp_path: Path) -> None:
 
 
 def test_chunked_arrays_give_the_same(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("alikely.estimates.matrix_answers.SLICE", 640)
+    monkeypatch.setattr("alikely.estimates.matrix_result.SLICE", 640)
     correct = trials.data["correct"].reset_coords(drop=True)
     # A table counts missing responses as errors.
     array = correct.where(correct != -1, 0).chunk(trial=100)

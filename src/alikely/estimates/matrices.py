@@ -22,8 +22,15 @@ from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.tables import By, groups_of_trials
 from alikely.data.trials import Trials
 from alikely.estimates.analysis import kept_prior
-from alikely.estimates.matrix_answers import answers_of, clusters_of, responses_of
-from alikely.estimates.matrix_result import ORDERS, TURNED, cluster_column, entries
+from alikely.estimates.matrix_result import (
+    ORDERS,
+    TURNED,
+    answers_of,
+    cluster_column,
+    clusters_of,
+    entries,
+    responses_of,
+)
 from alikely.estimates.result import Result
 from alikely.inference.cell_limits import option_limits, posterior_limits
 from alikely.inference.fisher import fisher_log10_p

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from alikely._base.arrays import Floats, within
 from alikely._base.notes import note
 from alikely.metrics.cells import divide
-from alikely.metrics.metric import Metric, register
+from alikely.metrics.metric import TRUST, Metric, register
 from alikely.metrics.rows import (
     Mixture,
     check_options,
@@ -33,7 +33,6 @@ from alikely.metrics.rows import (
     row_divergence,
     row_gradient,
 )
-from alikely.metrics.trust import TRUST
 
 
 def label_statistics(counts: ArrayLike) -> Floats:

@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 from alikely._base.arrays import ROUNDING, Floats, within
 from alikely._base.notes import note
 from alikely.metrics.cells import divide, reason_of
-from alikely.metrics.metric import Metric, register
-from alikely.metrics.trust import Trust, items_without_spread
+from alikely.metrics.metric import Metric, Trust, items_without_spread, register
 
 
 class Readings(NamedTuple):
