@@ -113,7 +113,7 @@ class Reading:
             more["classes"] = "seen" if self.classes == "seen" else self.classes.split(",")
         if self.na_values is not None:
             more["na_values"] = self.na_values.split(",")
-        own = {"kind": _kinds(self.kind)} if self.kind else {}
+        own: dict[str, Any] = {"kind": _kinds(self.kind)} if self.kind else {}
         own |= {"truth": Path(self.truth)} if self.truth is not None else {}
         if both := own.keys() & named:
             raise ValueError(f"give --{min(both)} or --columns {min(both)}=NAME, not both")
@@ -372,7 +372,7 @@ def _option(name: str, type_: Any, default: Any, text: str | None = None) -> ins
     plain = union[0] if type(None) in union else type_
     (inner,) = typing.get_args(plain) if typing.get_origin(plain) is list else (None,)
     pair = typing.get_origin(inner) is tuple
-    told = {} if text is None else {"help": text}
+    told: dict[str, Any] = {} if text is None else {"help": text}
     own = Parameter(
         **told,
         group=OPTIONS,
@@ -468,7 +468,7 @@ def subcommand(
             options.append(_option("out", Path, None, out))
         for name, kind in GROUPS.items():
             if name == "running" or file or "pilot" in usual:
-                flat = Annotated[kind, Parameter(name="*")]
+                flat = Annotated[kind, Parameter(name="*")]  # type: ignore[valid-type]
                 options.append(make(name, make.KEYWORD_ONLY, annotation=flat, default=None))
         entry.__name__, entry.__doc__ = body.__name__, body.__doc__
         entry.__signature__ = inspect.Signature([*files, *options])  # type: ignore[attr-defined]

@@ -234,7 +234,8 @@ def plot_metrics(
 
     ax = axes_or_new(ax, (6.6, 4.4))
     areas = _areas(shown["accuracy"])
-    handles = scatter_pairs(ax, shown, "value", "other", observer_kinds, areas, alpha=0.65)
+    look: dict[str, Any] = {"alpha": 0.65, "edgecolors": "white", "linewidths": 0.4}
+    handles = scatter_pairs(ax, shown, "value", "other", observer_kinds, areas, **look)
     handles = handles if observer_kinds is not None else []
     handles.append(key("\nmean accuracy", linestyle=""))
     for accuracy in np.unique(np.nanquantile(shown["accuracy"], [0, 0.5, 1]).round(2)):
@@ -347,7 +348,7 @@ def scatter_pairs(
             frame[x].iloc[rows], frame[y].iloc[rows], s=areas[rows], label=label,
             # Small groups are drawn on top.
             zorder=3 - len(rows) / len(frame), rasterized=len(frame) > 5000,
-            **{"edgecolors": "white", "linewidths": 0.4} | one | look,
+            **one | look,
         )  # fmt: skip
         handles.append(key(label, linestyle="", markersize=5, **one))
     return handles
