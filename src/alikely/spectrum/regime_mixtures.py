@@ -192,7 +192,7 @@ def regimes(
         labels, best_k = np.empty(replicates.shape, dtype=np.intp), np.empty(len(again), dtype=int)
         for r, (x, fits) in enumerate(zip(replicates, again, strict=True)):
             labels[r] = neighbour_probabilities(x, *fits[chosen][:3]).argmax(axis=1)
-            best_k[r] = min(tried, key=lambda number, fits=fits: fits[number].bic)
+            best_k[r] = tried[int(np.argmin([fits[number].bic for number in tried]))]
         share = _share(labels[:, :, None] == np.arange(chosen))
         out["resampled"] = (("condition", "regime"), share)
         out["stability"] = ("condition", share[np.arange(len(delta)), label])
