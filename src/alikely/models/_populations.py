@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
@@ -125,9 +126,7 @@ def _by_dataset(
     name: str, center: tuple[float, float], counts: xr.Dataset, seen: Any, information: Any
 ) -> Any:
     """Parameter of each condition around that of its data set."""
-    datasets = counts["dataset"].values.tolist()
-    names = list(dict.fromkeys(datasets))
-    position = np.array([names.index(name) for name in datasets])
+    position, names = pd.factorize(counts["dataset"].values)
     # Few conditions a data set say little about whose spread it is: a total and a share mix better.
     total = pm.HalfNormal(f"{name}_sd", 0.5)
     share = pm.Beta(f"{name}_dataset_share", 1, 1)
@@ -385,8 +384,8 @@ def _layout(counts: xr.Dataset) -> _Layout:
     groups, group = np.unique(
         np.concatenate([place[:, None], present], axis=1), axis=0, return_inverse=True
     )
-    datasets = list(dict.fromkeys(counts["dataset"].values.tolist()))
-    of_person = np.array([datasets.index(name) for name in counts["person_dataset"].values])
+    of_condition, datasets = pd.factorize(counts["dataset"].values)
+    of_person = pd.Index(datasets).get_indexer(counts["person_dataset"].values)
     alone = np.flatnonzero(there.sum(axis=1) < 2)
     if len(alone):
         name = counts["condition"].values[alone[0]]
@@ -409,10 +408,10 @@ def _layout(counts: xr.Dataset) -> _Layout:
         groups[:, 1:].astype(bool),
         groups[:, 0],
         place,
-        np.array([np.sum(place[:s] == c) for s, c in enumerate(place)]),
+        pd.Series(place).groupby(place).cumcount().to_numpy(),
         _contrasts(of_person),
         of_person,
-        np.array([datasets.index(name) for name in counts["dataset"].values]),
+        of_condition,
     )
 
 

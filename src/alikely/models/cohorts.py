@@ -370,12 +370,11 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
     entry = of_stratum[row_model, stratum]
     n_right = counts["n_right"].values[stratum]
     n_humans = counts["n_humans"].values[stratum]
-    datasets = counts["dataset"].values.tolist()
-    names_of_datasets = list(dict.fromkeys(datasets))
+    of_condition, datasets = pd.factorize(counts["dataset"].values)
     return {
         "coords": {
             "condition": counts["condition"].values.tolist(),
-            "dataset": names_of_datasets,
+            "dataset": datasets.tolist(),
             "model": counts["model"].values.tolist(),
             "person": counts["person"].values.tolist(),
             "entry": entries,
@@ -388,7 +387,7 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
         "model_of_entry": model,
         "entry_of_row": entry,
         "stratum_of_row": stratum,
-        "dataset_of_condition": np.array([names_of_datasets.index(name) for name in datasets]),
+        "dataset_of_condition": of_condition,
         "n_humans": n_humans,
         "n_right": n_right,
         "shown": shown[row_model, stratum],
