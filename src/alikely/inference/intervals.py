@@ -41,10 +41,12 @@ def interval(draws: NDArray[np.floating], ci_prob: float, ci_kind: CiKind) -> ND
     check_interval(ci_prob, ci_kind)
     compute = array_stats.eti if ci_kind == "eti" else array_stats.hdi
     bounds = np.full((draws.shape[1], 2), np.nan)
-    ordered = np.sort(draws, axis=0)  # NaN last
-    number = (~np.isnan(ordered)).sum(axis=0)
+    number = (~np.isnan(draws)).sum(axis=0)
     for n in np.unique(number[number > 1]):
-        bounds[number == n] = compute(ordered[:n, number == n], ci_prob, axis=0)
+        defined = draws[:, number == n]
+        if n < len(draws):
+            defined = np.sort(defined, axis=0)[:n]  # NaN last
+        bounds[number == n] = compute(defined, ci_prob, axis=0)
     return bounds
 
 
