@@ -3,16 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from judged import Judged, judged_candidates
+from numpy.typing import NDArray
+from scipy import special
 
 import alikely as al
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.agreement import partial_correlation
-from alikely.estimates import square_matrix
+from studies.simulators.trees import normal_consistency
+
+# Latent ability of the judge, in probits; latent correlations of candidates with it.
+JUDGE, MIDDLE, SPREAD = 0.8, 0.45, 0.15
+
+
+class Judged(NamedTuple):
+    """Answers (the judge first), scores by the judge, and their true consistency and accuracy."""
+
+    correct: NDArray[np.int8]
+    scores: Floats
+    consistency: Floats
+    accuracy: Floats
+
+
+def judged_candidates(
+    n_candidates: int, n_questions: int, preference: float, rng: RandomState = None
+) -> Judged:
+    """A judge that scores candidates by accuracy, by how alike they fail, and by chance."""
+    generator = np.random.default_rng(seed_sequence(rng))
+    latent = np.clip(generator.normal(MIDDLE, SPREAD, n_candidates), 0.02, 0.9)
+    ability = generator.normal(0.5, 0.4, n_candidates) + 0.12 * (latent - MIDDLE) / SPREAD
+    consistency = normal_consistency(latent, JUDGE, ability)
+    accuracy = special.ndtr(ability)
+    chance = generator.normal(0, 0.15, n_candidates)
+    of_judge = generator.standard_normal(n_questions)
+    own = generator.standard_normal((n_candidates, n_questions))
+    parts = latent[:, None] * of_judge + np.sqrt(1 - latent**2)[:, None] * own
+    correct = np.concatenate([[of_judge < JUDGE], parts < ability[:, None]])
+    return Judged(
+        correct.astype(np.int8), 2 * accuracy + preference * consistency + chance, consistency,
+        accuracy,
+    )  # fmt: skip
 
 
 def _matrix(judged: Judged) -> al.Result:
@@ -32,22 +68,6 @@ def test_the_plain_partial_correlation_is_that_of_residuals() -> None:
     residuals = [v - np.polyval(np.polyfit(z, v, 1), z) for v in (x, y)]
     expected = np.corrcoef(*residuals)[0, 1]
     assert partial_correlation(x, y, z)[0] == pytest.approx(expected, rel=1e-10)
-
-
-@pytest.mark.slow
-def test_noise_is_what_two_halves_of_the_questions_do_not_share(sets: Callable[..., int]) -> None:
-    """Halves have the same candidates and other noise: their covariance is free of it."""
-    n_sets, differences = sets(80, 40), []
-    for seed in np.random.default_rng(5).spawn(n_sets):
-        judged = judged_candidates(30, 600, 1.0, seed)
-        one, other = (judged._replace(correct=judged.correct[:, k::2]) for k in (0, 1))
-        value = [square_matrix(_matrix(half), "estimate").values[0, 1:] for half in (one, other)]
-        freed = np.var(value[0], ddof=1) * (1 - _table(one)["noise"])
-        differences.append(freed - np.cov(*value)[0, 1])
-    mean, sd = np.mean(differences), np.std(differences, ddof=1)
-    assert abs(mean) < 4 * sd / np.sqrt(n_sets)
-    # The noise itself is seen: four such errors are less than half of it.
-    assert 4 * sd / np.sqrt(n_sets) < 0.5 * np.var(value[0]) * _table(one)["noise"]
 
 
 def test_what_is_left_out_is_told() -> None:

@@ -302,19 +302,3 @@ def test_sizes_of_two_groups_of_readers() -> None:
         row = al.benchmark.differences(reader_study(trials_of(right, of_ai), "AI")).iloc[0]
         assert expected in row["note"]
         assert bool(row["note"]) == bool(expected)
-
-
-def test_a_pilot_says_how_far_its_power_is_to_be_trusted() -> None:
-    """Between readers as unlike and as alike as its variance over readers allows."""
-    trials, truth = readers(6, 150, rng=1)
-    found = reader_study(trials, "AI")
-    asked = {"difference": truth[0] - truth[1]}
-    plan = al.planning.plan_reader_study(found, [4, 10, 40], 200, **asked)
-    assert (plan["power_lb"] < plan["power"]).all()
-    assert (plan["power"] < plan["power_ub"]).all()
-    wider = al.planning.plan_reader_study(found, 10, 200, ci_prob=0.99, **asked)
-    assert wider["power_lb"][0] < plan["power_lb"][1]
-    # With ten times the readers pilots differ less.
-    more = reader_study(readers(60, 150, rng=1)[0], "AI")
-    sure = al.planning.plan_reader_study(more, 10, 200, **asked)
-    assert (sure["power_ub"] - sure["power_lb"])[0] < 0.7 * (plan["power_ub"] - plan["power_lb"])[1]

@@ -8,17 +8,6 @@ import pytest
 import alikely as al
 
 
-def experiment(n_models: int, n_humans: int = 4, name: str = "net_") -> al.Trials:
-    """Models of one set of images, from the same errors as the humans to errors of their own."""
-    rng = np.random.default_rng(1)
-    hard = rng.random(80)
-    share = np.r_[np.full(n_humans, 0.7), np.linspace(0, 1, n_models)]
-    right = np.array([(s * hard + (1 - s) * rng.random(80)) < 0.7 for s in share]).astype(int)
-    names_of = [f"h{i}" for i in range(n_humans)] + [f"{name}{i}" for i in range(n_models)]
-    kinds = ["human"] * n_humans + ["model"] * n_models
-    return al.Trials.from_correct(right, observers=names_of, kind=kinds)
-
-
 def test_who_is_no_human_is_not_called_one() -> None:
     """Models against models: notes, sentences and verdicts name the kind that was given."""
     right = np.random.default_rng(1).random((6, 60)) < 0.7
