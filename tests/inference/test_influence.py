@@ -13,7 +13,6 @@ from alikely.data.trials import Trials
 from alikely.inference import influence
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import ERROR_CONSISTENCY
-from alikely.metrics.copying import COPY_PROBABILITY
 
 CELLS = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1]]
 
@@ -64,50 +63,8 @@ def test_variances_stand_on_the_diagonal_and_disjoint_trials_are_uncorrelated() 
     assert (matrix[~np.eye(3, dtype=bool)] == 0).all()
 
 
-def test_duplicating_every_trial_halves_the_variance_unless_clustered() -> None:
-    correct = three_observers().data["correct"].values
-    twice = Trials.from_correct(
-        np.concatenate([correct, correct], axis=1),
-        item=[str(i) for i in range(200)] * 2,
-        repeat=[0] * 200 + [1] * 200,
-    )
-    once = covariance(joint_correctness(three_observers()))
-    table = joint_correctness(twice)
-    np.testing.assert_allclose(covariance(table), once / 2, rtol=1e-12)
-    np.testing.assert_allclose(covariance(table, cluster="item"), once, rtol=1e-12)
-    np.testing.assert_allclose(
-        influence.estimate(table, cluster="item")["se"].values ** 2, np.diag(once), rtol=1e-12
-    )
-
-
-def test_clusters_reach_over_conditions() -> None:
-    correct = three_observers().data["correct"].values
-    twice = Trials.from_correct(
-        np.concatenate([correct, correct], axis=1),
-        item=[str(i) for i in range(200)] * 2,
-        condition=["u"] * 200 + ["v"] * 200,
-    )
-    table = joint_correctness(twice)
-    plain = covariance(table)
-    clustered = covariance(table, cluster="item")
-    assert (plain[:3, 3:] == 0).all()
-    np.testing.assert_allclose(clustered[:3, 3:], plain[:3, :3], rtol=1e-12)
-
-
 def test_undefined_estimates_have_no_error_and_no_warning() -> None:
     table = from_counts([[160, 0, 0, 0], [100, 20, 20, 20], [0, 0, 0, 0]])
     result = influence.estimate(table)
     assert np.isnan(result["se"]).values.tolist() == [True, False, True]
     assert np.isnan(covariance(table)[0]).all()
-
-
-@pytest.mark.parametrize("metric", [ERROR_CONSISTENCY, COPY_PROBABILITY])
-def test_bootstrap_spread_agrees_for_every_metric(metric: object) -> None:
-    """What a metric needs is its value and its influence: the methods then agree."""
-    cells = [600, 150, 100, 150]
-    table = from_counts(cells)
-    draws = bootstrap(table, metric, n_resamples=10_000, rng=1).values  # type: ignore[arg-type]
-    se = influence.estimate(table, metric)["se"].item()  # type: ignore[arg-type]
-    # The relative error of a standard deviation from n draws is 1/sqrt(2 n); the delta method's is
-    # of order 1/N.
-    assert draws.std() == pytest.approx(se, rel=4 / np.sqrt(2 * 10_000) + 2 / 1000)

@@ -52,26 +52,6 @@ def test_pairs_share_their_trials_and_groups_do_not() -> None:
     assert np.abs(correlation[:3, 3:]).max() < 4 / np.sqrt(4000)
 
 
-def test_clusters_are_resampled_whole() -> None:
-    base = experiment(100, missing=False).data["correct"].values
-    twice = Trials.from_correct(
-        np.concatenate([base, base], axis=1),
-        item=list(range(100)) * 2,
-        repeat=[0] * 100 + [1] * 100,
-    )
-    once = resampling.bootstrap(
-        joint_correctness(experiment(100, False)), n_resamples=20_000, rng=1
-    )
-    table = joint_correctness(twice)
-    clustered = resampling.bootstrap(table, n_resamples=20_000, cluster="item", rng=2)
-    plain = resampling.bootstrap(table, n_resamples=20_000, rng=3)
-    relative = 4 / np.sqrt(20_000)
-    np.testing.assert_allclose(clustered.std("resample"), once.std("resample"), rtol=relative)
-    ratio = once.std("resample") / plain.std("resample")
-    # Twice the trials, were they independent; curvature shifts this by order 1/N.
-    np.testing.assert_allclose(ratio, np.sqrt(2), rtol=relative + 2 / 100)
-
-
 def test_undefined_replicates_are_nan_and_counted_right() -> None:
     cells = np.array([158, 2, 0, 0])
     draws = resampling.bootstrap(from_counts(cells), n_resamples=50_000, rng=4).values[:, 0]
@@ -126,7 +106,7 @@ def test_bca_equals_scipy() -> None:
     # Both ends are quantiles of replicates with density f: their Monte Carlo error is
     # sqrt(p (1 - p) / n) / f, doubled because the bias correction is simulated too, and there are
     # two simulations.
-    se = np.std(reference.bootstrap_modes)
+    se = np.std(reference.bootstrap_distribution)
     density = stats.norm.pdf(1.96) / se
     noise = 4 * 2 * np.sqrt(2) * np.sqrt(0.025 * 0.975 / n_resamples) / density
     assert ours[0] == pytest.approx(reference.confidence_interval.low, abs=noise)

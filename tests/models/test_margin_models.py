@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import arviz_stats as azs
 import numpy as np
-import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
-from scipy import integrate, stats
 
-import alikely as al
 from alikely.margins.strengths import strength_of
 from alikely.metrics.alternatives import m_afc_log_probability
 from alikely.models._strengths import GRID, log_odds
@@ -47,31 +43,6 @@ def test_log_odds_of_the_model(n_alternatives: int) -> None:
     far = np.array([-200.0, GRID[0], GRID[-1], 200.0])
     assert (odds(far)[1] > 0).all()
     assert (np.diff(odds(far)[0]) > 0).all()
-
-
-@pytest.mark.slow
-def test_rho_equals_quadrature() -> None:
-    """Six items, with everything but rho and the strengths held at a value."""
-    model = item_margins(RIGHT, [10] * 6, MARGINS, n_alternatives=M)
-    held = {"strength_mean": 1.5, "strength_sd": 1.0, "margin_mean": 0.0, "margin_sd": 1.0}
-    tree = al.inference.nuts(pm.do(model, held), n_draws=4000, rng=1)
-    z = (MARGINS - MARGINS.mean()) / MARGINS.std()
-    d = np.linspace(-6, 9, 1501)
-    log_right, log_wrong = m_afc_log_probability(d, M)
-    likelihood = np.exp(np.outer(RIGHT, log_right) + np.outer(10 - RIGHT, log_wrong))
-    rho = np.linspace(-0.9999, 0.9999, 2001)
-    density = np.ones_like(rho)
-    for item in range(6):
-        prior = stats.norm.pdf(d, 1.5 + rho[:, None] * z[item], np.sqrt(1 - rho[:, None] ** 2))
-        density *= integrate.trapezoid(prior * likelihood[item], d, axis=1)
-    density /= density.sum()
-    mean = density @ rho
-    sd = np.sqrt(density @ (rho - mean) ** 2)
-    draws = tree["posterior"]["rho"]
-    ess = float(azs.ess(draws.to_dataset(name="x"))["x"])
-    # The narrowest curves of the grid, at |rho| near 1, are sums of two points: below .001 in all.
-    assert float(draws.mean()) == pytest.approx(mean, abs=4 * sd / np.sqrt(ess) + 1e-3)
-    assert float(draws.std()) == pytest.approx(sd, rel=4 * np.sqrt(1.5 / ess))
 
 
 @pytest.mark.parametrize(
