@@ -51,13 +51,12 @@ OTHERWISE = {
 }
 HEAD = """# Five papers, figure by figure
 
-This page lists every numbered figure and table of five papers and their supplements. Each row has
-the claim in our words, the printed number, the number from the available data with a 95% interval,
-and a verdict. The rule for each verdict was written before the result was known. A verdict is about
-the claim for the available data, which for some figures are from different models; for others there
-are no data. The rows are in [papers.csv](papers.csv), and each links to the cells of a notebook.
-
-(`uv run python tests/papers.py` writes this page; a test compares it.)
+This page lists every numbered figure and table of five papers and their supplements. Each row
+contains the claim in our words, the printed number, the number from the available data with a 95%
+interval, and a verdict. The rule for each verdict was written before the result was known. Each
+verdict refers to the available data, which for some figures come from different models. For other
+figures, no data are available. The rows are also in [papers.csv](papers.csv), and each row links to
+the cells of a notebook.
 """
 
 
@@ -163,13 +162,13 @@ def page(table: list[dict[str, str]]) -> str:
 def _numbers() -> list[str]:
     """How many printed numbers are ours to their digits."""
     lines = [
-        "## Printed numbers, to their digits",
+        "## Printed numbers",
         "",
         "[printed.csv](printed.csv) lists all printed numbers that can be computed from the",
         "available data. A number matches if it is equal after rounding to the printed digits. A",
         "printed probability of 0 matches a value below the smallest floating-point number.",
         "",
-        "| paper | | numbers | matched | where not |",
+        "| paper | item | numbers | matched | reason for differences |",
         "|---|---|---|---|---|",
     ]
     table = printed_numbers.rows()
