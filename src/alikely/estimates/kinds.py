@@ -32,7 +32,7 @@ from alikely.estimates.analysis import (
     counted,
     model_name,
 )
-from alikely.estimates.notes import design_notes
+from alikely.estimates.notes import design_notes, joined_notes
 from alikely.estimates.result import Result
 from alikely.inference import null
 from alikely.inference.evaluation import option_features
@@ -353,7 +353,7 @@ def _draw_rows(
     for k, (r_hat, bounded) in enumerate(zip(drawn.r_hat, drawn.bounded, strict=True)):
         apart = note("chains-apart", r_hat=r_hat) if r_hat > R_HAT else ""
         open_ = UNBOUNDED if bounded < (1 + prob) / 2 else ""
-        notes[k] = "; ".join(filter(None, (apart, few, open_)))
+        notes[k] = joined_notes(apart, few, open_)
     groups = {
         "posterior": chained(drawn.values, table, metric, "gibbs"),
         "rows": model,
@@ -459,39 +459,37 @@ def _alongside_readings(
     if table.attrs.get("without_truth"):
         of_errors, unlike = np.full(len(of_errors), np.nan), _texts(len(of_errors))
     missing = np.zeros(table.sizes["pair"], dtype=np.int64)
-    rare = np.zeros(table.sizes["pair"])
-    notes = _texts(table.sizes["pair"])
+    rare, notes = np.zeros(len(missing)), _texts(len(missing))
     names, response = table["observer"].values, table["response"].values
-    ends = np.stack([table["first"].values, table["second"].values], axis=1)
+    one = np.eye(len(names), dtype=bool)
+    pairs = one[table["first"].values] | one[table["second"].values]
+    readers = table["readers"].values if together else pairs
     group = table["pair_group"].values
-    trials = {g: np.flatnonzero(table["trial_group"].values == g) for g in np.unique(group)}
+    trials = {g: table["trial_group"].values == g for g in np.unique(group)}
     for entry, g in enumerate(group):
-        own = np.flatnonzero(table["readers"].values[entry]) if together else ends[entry]
-        said = response[np.ix_(own, trials[g])]
+        said = response[readers[entry]][:, trials[g]]
         number = (said != LEFT_OUT).sum(axis=0)
-        possible = len(own) * int((number > 0).sum())
+        possible = len(said) * int((number > 0).sum())
         n = missing[entry] = possible - number.sum()
         many = said[:, number > 1]
         times = np.unique(many[many != LEFT_OUT], return_counts=True)[1]
         rare[entry] = many.shape[1] * (1 - times.max() / times.sum()) if len(times) else 0
-        known = said if together else many
         alone = [
             str(name)
-            for name, row in zip(names[own], known, strict=True)
+            for name, row in zip(names[readers[entry]], said if together else many, strict=True)
             if len(np.unique(row[row != LEFT_OUT])) == 1
         ]
-        parts = []
-        if n:
-            total = {"total": possible} if together else {}
-            parts.append(
-                note("missing-ratings" if together else "missing-items", n=int(n), **total)
-            )
-        if together and (absent := str(table["absent"].values[entry])):
-            parts.append(note("no-ratings", who=absent))
-        parts += [note("one-class", who=listed(alone))] if alone else []
-        if unlike[entry] and number.max(initial=0) > 1:
-            parts.append(note("ec-undefined", why=str(unlike[entry])))
-        notes[entry] = "; ".join(parts)
+        absent = str(table["absent"].values[entry]) if together else ""
+        code, total = (
+            ("missing-ratings", {"total": possible}) if together else ("missing-items", {})
+        )
+        why = str(unlike[entry]) if number.max(initial=0) > 1 else ""
+        notes[entry] = joined_notes(
+            note(code, n=int(n), **total) if n else "",
+            note("no-ratings", who=absent) if absent else "",
+            note("one-class", who=listed(alone)) if alone else "",
+            note("ec-undefined", why=why) if why else "",
+        )
     known_of = {"error_consistency": of_errors, "n_missing": missing, "n_minority_ratings": rare}
     if together:
         known_of["n_readers"] = table["readers"].values.sum(axis=1)
