@@ -17,8 +17,9 @@ INTRODUCTION = (
 def notes_page() -> str:
     """The page, as it should be."""
     rows = [
-        f"| `{code}` | {_cell(one.sentence)}. | {_cell(one.when[0].upper() + one.when[1:])}. | "
-        f"{_cell(one.advice)}. |"
+        " | ".join(
+            [f"| `{code}`", _cell(one.sentence), _cell(one.condition), f"{_cell(one.advice)} |"]
+        )
         for code, one in sorted(NOTES.items())
     ]
     parts = [
@@ -31,7 +32,8 @@ def notes_page() -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    """A sentence of a table."""
+    return f"{text[0].upper()}{text[1:]}.".replace("|", "\\|")
 
 
 if __name__ == "__main__":

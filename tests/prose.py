@@ -105,7 +105,7 @@ def notes() -> Iterator[str]:
     from alikely._base.notes import NOTES
 
     for note in NOTES.values():
-        yield "\n\n".join([note.sentence, note.when, note.advice])
+        yield "\n\n".join([note.sentence, note.condition, note.advice])
 
 
 def command_line() -> Iterator[str]:

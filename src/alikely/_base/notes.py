@@ -16,8 +16,13 @@ class Note(NamedTuple):
     """Wording of a note, and its entry on the page of notes."""
 
     sentence: str
-    when: str
+    when: str = ""
     action: str = ""
+
+    @property
+    def condition(self) -> str:
+        """When it is given: by default, the beginning of the sentence."""
+        return self.when or self.sentence.split(". ")[0].partition(":")[0]
 
     @property
     def advice(self) -> str:
@@ -28,20 +33,20 @@ class Note(NamedTuple):
 
 NOTES = {
     "few-errors": Note(
-        "Fewer than {least} errors or correct responses: analytic and bootstrap intervals are too "
-        "narrow. Report the posterior interval",
+        "Fewer than {least} errors or correct responses: analytic and bootstrap intervals "
+        "are too narrow. Report the posterior interval",
         "an observer of the pair makes fewer than 10 errors, or gives fewer than 10 correct "
         "responses",
         "Report the posterior interval, or collect more trials",
     ),
     "few-errors-biased": Note(
-        "Fewer than {least} errors: the pseudocount dominates the estimate. Compare divergence "
-        "with expected_divergence",
+        "Fewer than {least} errors: the pseudocount dominates the estimate. Compare "
+        "divergence with expected_divergence",
         "for error similarity, an observer makes fewer than 10 errors",
     ),
     "few-joint-errors": Note(
-        "Fewer than {least} joint errors: analytic and bootstrap intervals are too narrow. Report "
-        "the posterior interval",
+        "Fewer than {least} joint errors: analytic and bootstrap intervals are too narrow. "
+        "Report the posterior interval",
         "for label metrics, a pair has fewer than 40 joint errors",
     ),
     "too-few-joint-errors": Note(
@@ -50,26 +55,26 @@ NOTES = {
         "Report no interval, or collect more trials",
     ),
     "all-joint-errors": Note(
-        "Fewer than {least} trials, all of them joint errors: the coverage of 95% intervals may be"
-        " only 0.87. Collect more trials",
+        "Fewer than {least} trials, all of them joint errors: the coverage of 95% intervals "
+        "may be only 0.87. Collect more trials",
         "a pair has fewer than 40 trials, and all of them are joint errors",
         "Report the interval as approximate, or collect more trials",
     ),
     "joint-errors-of-means": Note(
-        "A pair has fewer than {least} joint errors: intervals may be too narrow. Exclude such "
-        "pairs",
-        "a mean includes pairs with fewer than 10 joint errors, or a difference includes pairs "
-        "with fewer than 40",
+        "A pair has fewer than {least} joint errors: intervals may be too narrow. Exclude "
+        "such pairs",
+        "a mean includes pairs with fewer than 10 joint errors, or a difference includes "
+        "pairs with fewer than 40",
         "Exclude such pairs, or report the interval as approximate",
     ),
     "few-items": Note(
-        "Fewer than {least} items: analytic and bootstrap intervals are too narrow. Report the "
-        "posterior interval",
+        "Fewer than {least} items: analytic and bootstrap intervals are too narrow. Report "
+        "the posterior interval",
         "an agreement coefficient is based on fewer than 20 items",
     ),
     "few-rare-ratings": Note(
-        "Fewer than 20 items, or fewer than {least} ratings outside the most frequent class: "
-        "intervals may be too narrow",
+        "Fewer than 20 items, or fewer than {least} ratings outside the most frequent "
+        "class: intervals may be too narrow",
         "chance agreement depends on fewer than 10 ratings outside the most frequent class",
         "Also report `gwet_ac1` or `brennan_prediger`, or collect more items of rare classes",
     ),
@@ -90,8 +95,8 @@ NOTES = {
         "the standard error is 0, because responses do not vary",
     ),
     "wide": Note(
-        "The posterior interval is wider than {width}: these data say little about this pair. "
-        "Collect more trials or harder items",
+        "The posterior interval is wider than {width}: these data say little about this "
+        "pair. Collect more trials or harder items",
         "the posterior interval is wider than 0.5",
     ),
     "few-draws": Note(
@@ -109,8 +114,8 @@ NOTES = {
     ),
     "clusters": Note(
         "Responses within {column} are correlated (design effect {effects}). Pass cluster={column}",
-        "responses within groups defined by an item column are correlated (permutation test, p < "
-        "0.01)",
+        "responses within groups defined by an item column are correlated (permutation "
+        "test, p < 0.01)",
     ),
     "few-clusters": Note(
         "{column} defines only {n} clusters: the interval is approximate. Collect more clusters",
@@ -118,14 +123,14 @@ NOTES = {
         "Collect more clusters, or report the interval as approximate",
     ),
     "one-cluster": Note(
-        "All items belong to one cluster of {column}: no interval is available. Collect more "
-        "clusters",
+        "All items belong to one cluster of {column}: no interval is available. Collect "
+        "more clusters",
         "all items belong to one cluster",
         "Collect more clusters, or report the estimate without an interval",
     ),
     "few-clusters-posterior": Note(
-        "The effective number of clusters is only {n}: the posterior may be too narrow. Report the"
-        " analytic interval",
+        "The effective number of clusters is only {n}: the posterior may be too narrow. "
+        "Report the analytic interval",
         "the effective number of clusters is below 50",
     ),
     "clusters-ignored": Note(
@@ -134,14 +139,14 @@ NOTES = {
         "the generative model of the posterior does not account for clusters",
     ),
     "clusters-pairs": Note(
-        "The posterior of each pair ignores clusters and may be too narrow. Report the analytic "
-        "interval",
-        "for error similarity, items are clustered or repeated, and the posterior accounts for "
-        "clusters only in the correlation between pairs",
+        "The posterior of each pair ignores clusters and may be too narrow. Report the "
+        "analytic interval",
+        "for error similarity, items are clustered or repeated, and the posterior accounts "
+        "for clusters only in the correlation between pairs",
     ),
     "repeats-as-trials": Note(
-        "Repeated responses to an item are treated as independent trials. Omit cluster='trial' to "
-        "resample items",
+        "Repeated responses to an item are treated as independent trials. Omit "
+        "cluster='trial' to resample items",
         "items are repeated, and `cluster='trial'` was passed",
     ),
     "repeats-no-tests": Note(
@@ -149,32 +154,32 @@ NOTES = {
         "items are repeated, but `p_fisher` and `log_bf10` assume independent trials",
     ),
     "item-labels": Note(
-        "An item label with several true classes denotes a different item in each condition. Use "
-        "unique labels",
+        "An item label with several true classes denotes a different item in each "
+        "condition. Use unique labels",
         "an item label has several true classes",
     ),
     "prior-alone": Note(
-        "No trial distinguishes the comparisons: the interval reflects only the prior. Report each"
-        " comparison separately",
+        "No trial distinguishes the comparisons: the interval reflects only the prior. "
+        "Report each comparison separately",
         "the standard error of a mean or difference is 0",
     ),
     "prior-biases": Note(
-        "Few expected disagreements (about {n} in each of {entries} comparisons): the prior biases"
-        " the posterior. Report the analytic interval",
+        "Few expected disagreements (about {n} in each of {entries} comparisons): the prior "
+        "biases the posterior. Report the analytic interval",
         "a mean or difference includes comparisons with few disagreements expected by chance",
     ),
     "bootstrap-sums": Note(
-        "Few expected disagreements (about {n} in each of {entries} comparisons): the bootstrap "
-        "interval is too narrow. Report the analytic interval",
+        "Few expected disagreements (about {n} in each of {entries} comparisons): the "
+        "bootstrap interval is too narrow. Report the analytic interval",
         "fewer than 17 disagreements are expected by chance in each comparison of a mean or "
         "difference",
     ),
     "pair-by-pair": Note(
-        "Posteriors of comparisons that share trials were drawn separately. Use sampler='exact' "
-        "with the same prior for both observers",
+        "Posteriors of comparisons that share trials were drawn separately. Use "
+        "sampler='exact' with the same prior for both observers",
         "a mean or difference includes comparisons whose posteriors were drawn separately",
-        "Use `sampler='exact'` with a prior that is the same for both observers, such as the "
-        "default, or report the analytic interval",
+        "Use `sampler='exact'` with a prior that is the same for both observers, such as "
+        "the default, or report the analytic interval",
     ),
     "undefined-entry": Note(
         "The estimate for a comparison is undefined ({why}). Exclude this comparison",
@@ -200,7 +205,9 @@ NOTES = {
         "Check that both observers have the same item labels",
     ),
     "no-ratings": Note(
-        "No ratings by {who}", "a rater has no ratings in a condition", "Exclude the rater"
+        "No ratings by {who}",
+        "a rater has no ratings in a condition",
+        "Exclude the rater",
     ),
     "one-class": Note(
         "Only one class is used by {who}",
@@ -221,8 +228,8 @@ NOTES = {
         "a comparison in a matrix uses only some of the trials to which both observers responded",
     ),
     "kink": Note(
-        "The estimate is within 2 standard errors of a kink ({kink}): the analytic interval is not"
-        " valid. Report the posterior interval",
+        "The estimate is within 2 standard errors of a kink ({kink}): the analytic interval "
+        "is not valid. Report the posterior interval",
         "the estimate of a normalized metric is close to a kink of the metric",
     ),
     "unreliable": Note(
@@ -241,23 +248,21 @@ NOTES = {
         "Use `generalize_to='images'`, or collect data from more humans",
     ),
     "ceiling-zero": Note(
-        "Human-human consistency is not above 0: ceiling-normalized scores are undefined. Report "
-        "scores without normalization",
-        "humans do not agree more than expected by chance",
+        "Human-human consistency is not above 0: ceiling-normalized scores are undefined. "
+        "Report scores without normalization",
     ),
     "ceiling-unclear": Note(
-        "Human-human consistency does not differ significantly from 0: ceiling-normalized scores "
-        "are approximate. Report scores without normalization",
+        "Human-human consistency does not differ significantly from 0: ceiling-normalized "
+        "scores are approximate. Report scores without normalization",
         "the Fieller interval for a ceiling-normalized score is unbounded",
     ),
     "above-ceiling": Note(
-        "The ceiling-normalized score exceeds 1: the model agrees more with humans than humans "
-        "agree with each other",
-        "the ceiling-normalized score is above 1",
+        "The ceiling-normalized score exceeds 1: the model agrees more with humans than "
+        "humans agree with each other",
     ),
     "estimate-outside": Note(
-        "The estimate lies outside its interval, because pseudocounts shift the interval if there "
-        "are few errors. Report interval_center",
+        "The estimate lies outside its interval, because pseudocounts shift the interval if "
+        "there are few errors. Report interval_center",
         "pseudocounts move the center of the analytic interval away from the estimate",
     ),
     "accuracies-bound": Note(
@@ -270,21 +275,21 @@ NOTES = {
         "some pairs or conditions of a score have no estimate",
     ),
     "posterior-biased": Note(
-        "The priors on individual pairs shift the posterior mean by {by} posterior SDs. Report the"
-        " analytic interval",
+        "The priors on individual pairs shift the posterior mean by {by} posterior SDs. "
+        "Report the analytic interval",
         "the posterior mean is more than 0.5 posterior SDs from the center of the analytic "
         "interval",
     ),
     "posterior-not-reported": Note(
-        "The posterior is not reported: the priors on individual pairs shift its mean by {by} "
-        "posterior SDs",
+        "The posterior is not reported: the priors on individual pairs shift its mean by "
+        "{by} posterior SDs",
         "the posterior mean is more than 0.5 posterior SDs from the center of the analytic "
         "interval",
         "Report the analytic interval",
     ),
     "posterior-images": Note(
-        "The posterior treats an image shown in several conditions as different images. Report the"
-        " analytic interval",
+        "The posterior treats an image shown in several conditions as different images. "
+        "Report the analytic interval",
         "images are repeated, and the posterior is drawn separately for each condition",
     ),
     "no-posterior": Note(
@@ -295,43 +300,40 @@ NOTES = {
     "chosen-images": Note(
         "Images were selected with unequal probabilities: no posterior generalizes to "
         "{generalize_to}. Report the analytic interval",
-        "images have unequal probabilities of selection",
     ),
     "no-valid-interval": Note(
-        "No interval is valid, because the estimate is biased if a class has few errors. Report "
-        "the estimate without an interval",
+        "No interval is valid, because the estimate is biased if a class has few errors. "
+        "Report the estimate without an interval",
         "error similarity is used as a benchmark metric",
         "Report the estimate without an interval, or use a different metric",
     ),
     "identical-responses": Note(
-        "Both systems gave identical responses: their difference has no variance. Exclude one of "
-        "the systems",
-        "two systems gave the same responses",
+        "Both systems gave identical responses: their difference has no variance. Exclude "
+        "one of the systems",
     ),
     "equal-differences": Note(
-        "The difference between systems is the same for all humans, so it has no variance. Use "
-        "generalize_to='images'",
+        "The difference between systems is the same for all humans, so it has no variance. "
+        "Use generalize_to='images'",
         "a difference between systems is the same for all humans",
     ),
     "same-draws": Note(
-        "Both systems have identical posterior draws: their difference has no variance. Exclude "
-        "one of the systems",
-        "two systems have the same posterior draws",
+        "Both systems have identical posterior draws: their difference has no variance. "
+        "Exclude one of the systems",
     ),
     "no-score": Note(
         "The data set has no score for {system}. Choose a different data set",
         "a system in a comparison has no score in this data set",
     ),
     "significant-alone": Note(
-        "The difference is significant without adjustment, but not after adjustment for all {n} "
-        "differences",
-        "the pointwise interval for a difference excludes 0, but the simultaneous interval does "
-        "not",
+        "The difference is significant without adjustment, but not after adjustment for all "
+        "{n} differences",
+        "the pointwise interval for a difference excludes 0, but the simultaneous interval "
+        "does not",
         "Report the simultaneous interval, unless the comparison was planned in advance",
     ),
     "prior-dominated": Note(
-        "No difference is significant after adjustment, so prob_positive depends mainly on the "
-        "prior",
+        "No difference is significant after adjustment, so prob_positive depends mainly on "
+        "the prior",
         "`prob_positive` is above 0.8 or below 0.2, and no difference is significant after "
         "adjustment",
         "Report the simultaneous interval",
@@ -345,19 +347,19 @@ NOTES = {
         "the rank sets of a model under two metrics do not overlap",
     ),
     "only-noise": Note(
-        "Noise explains all of the variance in the scores: no latent correlation is available. "
-        "Report the raw correlation",
+        "Noise explains all of the variance in the scores: no latent correlation is "
+        "available. Report the raw correlation",
         "the variance of scores across models does not exceed the variance due to noise",
         "Report the raw correlation, or collect more trials",
     ),
     "noise-unknown": Note(
-        "Too few humans to estimate the noise in scores: no latent correlation is available. "
-        "Collect data from more humans",
+        "Too few humans to estimate the noise in scores: no latent correlation is "
+        "available. Collect data from more humans",
         "a data set has fewer than 3 humans",
     ),
     "reliability-unclear": Note(
-        "The reliability of scores does not differ significantly from 0: no interval is available."
-        " Report the raw correlation",
+        "The reliability of scores does not differ significantly from 0: no interval is "
+        "available. Report the raw correlation",
         "the interval for a latent correlation is unbounded",
         "Report the raw correlation, or collect more trials",
     ),
@@ -368,13 +370,11 @@ NOTES = {
     ),
     "mostly-noise": Note(
         "The reliability is below 0.5: scores are mostly noise. Collect more trials",
-        "the reliability of scores is below 0.5",
     ),
     "correlation-near-one": Note(
-        "The latent correlation is above 0.9 in absolute value and reliabilities are above 0.8: "
-        "the interval may be too narrow",
-        "the absolute latent correlation is above 0.9, and reliabilities are above 0.8",
-        "Report the interval as approximate",
+        "The latent correlation is above 0.9 in absolute value and reliabilities are above "
+        "0.8: the interval may be too narrow",
+        action="Report the interval as approximate",
     ),
     "shared-noise": Note(
         "Data sets share {what}: their shared noise counts as agreement. Report the raw "
@@ -382,9 +382,8 @@ NOTES = {
         "data sets share images or humans",
     ),
     "weighted-images": Note(
-        "Images were selected with unequal probabilities and weighted: estimates generalize to "
-        "{generalize_to}",
-        "a plan selected images with unequal probabilities",
+        "Images were selected with unequal probabilities and weighted: estimates generalize "
+        "to {generalize_to}",
     ),
     "strata-images": Note(
         "Images were selected from strata: the posterior generalizes to {generalize_to}",
@@ -396,21 +395,21 @@ NOTES = {
         "Report the interval as approximate, or select more images",
     ),
     "few-effective-unplanned": Note(
-        "Images were selected for a different comparison, and their effective number is only {n}: "
-        "intervals may be too narrow",
-        "images were selected for other comparisons, and few of them are informative about this "
-        "comparison",
+        "Images were selected for a different comparison, and their effective number is "
+        "only {n}: intervals may be too narrow",
+        "images were selected for other comparisons, and few of them are informative about "
+        "this comparison",
         "Report the interval as approximate, or select images for this comparison",
     ),
     "few-effective-unknown": Note(
         "The effective number of images is only {n}: intervals may be too narrow",
-        "few selected images are informative about a comparison, and the plan does not name its "
-        "models",
+        "few selected images are informative about a comparison, and the plan does not name "
+        "its models",
         "Report the interval as approximate, or select more images",
     ),
     "strata-several-humans": Note(
-        "With several humans, the posterior may be too narrow (coverage 0.89 for similar models "
-        "near the ceiling). Report the analytic interval",
+        "With several humans, the posterior may be too narrow (coverage 0.89 for similar "
+        "models near the ceiling). Report the analytic interval",
         "a posterior over strata includes more than one human",
     ),
     "weighted-center": Note(
@@ -419,26 +418,24 @@ NOTES = {
         "Report the center of the interval together with the interval",
     ),
     "few-readers": Note(
-        "Only {n} readers: the interval is approximate, and too narrow if a few readers differ "
-        "strongly from the others",
+        "Only {n} readers: the interval is approximate, and too narrow if a few readers "
+        "differ strongly from the others",
         "there are fewer than 6 readers",
         "Report the interval as approximate, or add readers",
     ),
     "reader-groups": Note(
-        "Readers form two groups ({most} and {least} readers) whose results differ: the mean over "
-        "readers depends on the group sizes. Report each reader's mean",
+        "Readers form two groups ({most} and {least} readers) whose results differ: the "
+        "mean over readers depends on the group sizes. Report each reader's mean",
         "two groups of readers have clearly different results",
         "Report `reader_mean` in `estimates` of the result",
     ),
     "one-observer": Note(
         "The group has only one observer: agreement within the group is undefined",
-        "a group has only one observer",
-        "Merge groups, or report agreement between groups",
+        action="Merge groups, or report agreement between groups",
     ),
     "no-common-trials": Note(
         "No common trials",
-        "pairs of observers have no common trial",
-        "Exclude these pairs, or collect responses of both observers to the same trials",
+        action="Exclude these pairs, or collect responses of both observers to the same trials",
     ),
     "undefined-pair": Note(
         "The estimate for a pair is undefined, so the mean is also undefined",
@@ -447,14 +444,12 @@ NOTES = {
     ),
     "few-means": Note(
         "Fewer than two observers have a mean: no ranks are available",
-        "fewer than two observers have a mean",
-        "Collect more trials",
+        action="Collect more trials",
     ),
     "one-cluster-mean": Note(
         "An observer's mean is based on only one cluster: standard errors and ranks are not "
         "available",
-        "all trials of an observer belong to one cluster",
-        "Collect more clusters",
+        action="Collect more clusters",
     ),
 }
 
