@@ -1109,7 +1109,7 @@ def plots_of_items(_: int) -> pd.DataFrame:
     return stacked(
         confusions=closing(lambda: al.plot_errors(confusions, "confusions")),
         choice=closing(lambda: al.plot_plan(plan, "images")),
-        checks=closing(lambda: al.plot_margins(result, "checks", n_alternatives=5)),
+        checks=closing(lambda: al.plot_margins(result, "checks")),
     )
 
 

@@ -91,8 +91,8 @@ def _true_readings(
     share = frequency @ said
     each = np.tile(share, (n_readers, 1))
     parts = (1, equal, n_readers * equal, share, n_readers * share, each)
-    sums = (np.asarray(ENDLESS * part) for part in parts)
-    return float(metric.value(Readings(*sums, np.asarray(n_alternatives))))
+    sums = [*(ENDLESS * part for part in parts), n_alternatives]
+    return float(metric.value(Readings(*map(np.asarray, sums))))
 
 
 def _readers(accuracy: float, prevalence: float, n_alternatives: int) -> tuple[Floats, Floats]:

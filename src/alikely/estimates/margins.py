@@ -53,8 +53,8 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
         trials, margins, design.pairs, design.by, design.no_response,
         group=asked["group"], cluster=design.cluster,
     )  # fmt: skip
+    model = asked["model"]
     if design.n_draws:
-        model = asked["model"]
         one_of("model", model, get_args(MarginModel))
         if of_items(table, design.cluster) and model != "moments":
             raise ValueError(
@@ -62,8 +62,9 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
                 f"cluster={design.cluster!r}; use model='moments', or n_draws=0 for the analytic "
                 "interval"
             )
-        if model != "moments" or n_alternatives is not None or trials.has_classes:
-            table.attrs["n_alternatives"] = alternatives_of(trials, n_alternatives)
+    known = n_alternatives is not None or trials.has_classes
+    if known or (design.n_draws and model != "moments"):
+        table.attrs["n_alternatives"] = alternatives_of(trials, n_alternatives)
     return table
 
 

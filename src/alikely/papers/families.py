@@ -567,7 +567,7 @@ def family_scores(
             here = cells[0] == i * size + j
             if not here.any():
                 continue
-            row = {"metric": metric, "family": labels[i], "other": labels[j]}
+            row: dict[str, Any] = {"metric": metric, "family": labels[i], "other": labels[j]}
             row["n_pairs"] = pd.MultiIndex.from_arrays([a[here], b[here]]).nunique()
             own, mean = pd.Series(z[here]), means[:, i * size + j]
             as_far = (np.abs(mean[1:]) >= abs(mean[0]) - 1e-12).sum()
