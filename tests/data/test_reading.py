@@ -271,6 +271,13 @@ def test_wide_tables(tmp_path: Path) -> None:
     trials = Trials.read(tmp_path / "rows.csv", wide=True)
     assert trials.data["item"].values.tolist() == ["0", "1"]
     assert trials.notes[0] == "there is no column 'item': items are the rows, counted from 0"
+    parts = {"u": WIDE, "v": WIDE}
+    write(tmp_path / "parts", **{f"{name}_csv": text(table=part) for name, part in parts.items()})
+    for name, part in parts.items():
+        part.to_parquet(tmp_path / f"{name}.parquet")
+    for place in (tmp_path / "parts", [tmp_path / "u.parquet", tmp_path / "v.parquet"]):
+        trials = Trials.read(place, wide=True, pattern="{condition}.*")
+        assert same(trials, pd.concat([TABLE.assign(condition=name) for name in parts]))
     kinds_of = {"anna": "human", "net": "model"}
     (tmp_path / "w.csv").write_text(text(table=WIDE))
     trials = Trials.read(tmp_path / "w.csv", wide=["anna", "net"], kind=kinds_of)

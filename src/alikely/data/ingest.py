@@ -47,7 +47,7 @@ class Source:
 
     def __init__(
         self,
-        frames: Sequence[nw.DataFrame[Any] | ParquetTable],
+        frames: Sequence[nw.DataFrame[Any] | ParquetTable | View],
         names: Sequence[str] | None = None,
         missing: Collection[str] = (),
     ) -> None:
@@ -108,7 +108,9 @@ class Source:
         """Name a row for a message."""
         table = int(np.searchsorted(self._starts, row, side="right")) - 1
         number = int(row - self._starts[table])
-        native = getattr(self._frames[table], "to_native", lambda: None)()
+        frame = self._frames[table]
+        frame = frame.frame if isinstance(frame, View) else frame
+        native = getattr(frame, "to_native", lambda: None)()
         if self.of_files and isinstance(native, pd.DataFrame):
             number = native.index[number]  # of the file, if rows were left out
         several = len(self._frames) > 1 or self.of_files
@@ -223,25 +225,15 @@ class Source:
 class ParquetTable:
     """A parquet file whose columns are read only when needed."""
 
-    def __init__(
-        self, file: File, footer: pq.FileMetaData, constants: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, file: File, footer: pq.FileMetaData) -> None:
         self._file, self._footer = file, footer
         self._types = {field.name: field.type for field in footer.schema.to_arrow_schema()}
-        self._constants = dict(constants or {})
-        self.columns = [*self._types, *self._constants]
+        self.columns = [*self._types]
 
     def __len__(self) -> int:
         return int(self._footer.num_rows)
 
-    def with_constants(self, constants: Mapping[str, str]) -> ParquetTable:
-        """The same with further constant columns of text."""
-        return ParquetTable(self._file, self._footer, constants)
-
     def __getitem__(self, name: str) -> pa.ChunkedArray:
-        if name in self._constants:
-            none = np.zeros(len(self), dtype=np.int32)
-            return pa.chunked_array([pa.DictionaryArray.from_arrays(none, [self._constants[name]])])
         texts = [name] if _is_text(self._types[name]) else []
         # Thousands of files must not be open at a time.
         try:
@@ -251,6 +243,23 @@ class ParquetTable:
                 return opened.read([name])[name]
         except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as error:
             raise ValueError(unreadable(self._file, error)) from None
+
+
+class View:
+    """Columns of a table under other names, and columns with one text in all rows."""
+
+    def __init__(self, frame: Any, names: Mapping[str, str], texts: Mapping[str, str]) -> None:
+        self.frame, self._names, self._texts = frame, names, texts
+        self.columns = [*names, *texts]
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._texts:
+            return self.frame[self._names[name]]
+        none, text = np.zeros(len(self), dtype=np.int32), self._texts[name]
+        return pa.chunked_array([pa.DictionaryArray.from_arrays(none, [text])])
 
 
 def open_table(
@@ -289,7 +298,7 @@ def open_tables(
     missing: Collection[str] = (),
 ) -> Source:
     """Open pandas, polars or pyarrow tables, or others that narwhals reads."""
-    frames = [t if isinstance(t, ParquetTable) else frame_of(t, instead) for t in tables]
+    frames = [t if isinstance(t, ParquetTable | View) else frame_of(t, instead) for t in tables]
     source = Source(frames, names, missing)
     if not frames:
         raise ValueError("no table was given")

@@ -21,6 +21,7 @@ from alikely.data.ingest import (
     Column,
     ParquetTable,
     Source,
+    View,
     frame_of,
     item_column,
     open_table,
@@ -38,8 +39,6 @@ ROW = "row"
 # Columns of surveys: names of the column of raters, and numbered questions.
 RATERS = ("responseid", "response id", "rater", "participant", "subject", "observer", "respondent")
 QUESTIONS = re.compile(r"Q\d+(_\d+)*", re.IGNORECASE)
-# Columns of the long table made from a survey.
-RATER, QUESTION = "rater", "question"
 GUESSED_KINDS = "kinds are guessed"
 # Messages of the errors that readers meet when fields have other types than expected.
 FOREIGN = re.compile(
@@ -135,11 +134,11 @@ def _aligned(
         return _of_kinds(_aligned(tables, columns, wide, names, missing, truths), kinds)
     notes: list[str] = []
     if wide == "rows":
-        tables = [_raters(table, columns, notes) for table in tables]
-        roles = {"observer": RATER, "item": QUESTION, "response": "response", "truth": "truth"}
-        columns, wide = {**columns, **roles}, False
-        if truths is None:
-            columns.pop("truth")
+        parts = [_raters(table, columns, notes) for table in tables]
+        names = names and [name for name, own in zip(names, parts, strict=True) for _ in own]
+        tables, wide = [view for own in parts for view in own], False
+        given = ("observer", "item", "response", "truth")
+        columns = {role: name for role, name in columns.items() if role not in given}
     item = columns.get("item", "item")
     if wide is not False:
         tables, names, columns, told = _long(
@@ -270,16 +269,14 @@ def _note_same_rows(
 
 
 def _with_fields(table: Any, fields: dict[str, str], name: str) -> Any:
-    lazy = isinstance(table, ParquetTable)
-    frame = table if lazy else nw.from_native(table, eager_only=True)
-    both = [field for field in fields if field in frame.columns]
-    if both:
+    frame = table if isinstance(table, ParquetTable) else frame_of(table)
+    if both := [field for field in fields if field in frame.columns]:
         raise ValueError(
             f"{both[0]!r} is a field of the pattern and a column of {name!r}; write * instead of "
             f"{{{both[0]}}}"
         )
-    if lazy:
-        return table.with_constants(fields)
+    if isinstance(frame, ParquetTable):
+        return View(frame, {column: column for column in frame.columns}, fields)
     return frame.with_columns(**{k: nw.lit(v, dtype=nw.String) for k, v in fields.items()})
 
 
@@ -318,10 +315,9 @@ def _long(
         of = {role: name for role, name in of.items() if name in frame.columns}
         people = _observers(frame.columns, observers, set(of.values()))
         found |= dict.fromkeys(people)
-        shared = [nw.col(column).alias(role) for role, column in of.items()]
         answered = judged or "truth" in of or _readings(frame, people)
         answer = "response" if answered else "correct"
-        made += _molten(frame, people, "observer", *shared, value=answer)
+        made += [View(frame, {**of, answer: name}, {"observer": name}) for name in people]
         places += [f"column {name}" + (f" of {names[number]}" if names else "") for name in people]
     if observers is None:
         notes[f"{len(found)} columns are observers: {listed(found, most=8)}"] = None
@@ -336,24 +332,14 @@ def _require(name: str, there: Sequence[str], what: str) -> None:
         )
 
 
-def _molten(frame: Any, names: Sequence[str], of_name: str, *shared: Any, value: str) -> list[Any]:
-    """A long table for each of some columns, with its name as a column."""
-    return [
-        frame.select(*shared, nw.col(name).alias(value)).with_columns(
-            **{of_name: nw.lit(name, dtype=nw.String)}
-        )
-        for name in names
-    ]
-
-
 def _readings(frame: Any, people: Sequence[str]) -> bool:
     """Whether columns of responses have values other than correctness."""
     values = {str(value).lower() for name in people for value in frame[name].unique().to_list()}
     return not values <= {*MEANING, *map(str.lower, NA_VALUES), "none", ""}
 
 
-def _raters(table: Any, columns: Mapping[str, Any], notes: list[str]) -> Any:
-    """Make a long table of a survey with one row per rater and one column per question."""
+def _raters(table: Any, columns: Mapping[str, Any], notes: list[str]) -> list[View]:
+    """A long table for each question of a survey with one row per rater."""
     frame = frame_of(table)
     if (named := columns.get("observer")) is not None:
         _require(named, frame.columns, "observer")
@@ -373,8 +359,7 @@ def _raters(table: Any, columns: Mapping[str, Any], notes: list[str]) -> Any:
         f"each row is a rater, named by {rater!r}, and {len(asked)} columns are items: "
         f"{listed(asked, most=8)}"
     )
-    shared = nw.col(rater).alias(RATER)
-    return nw.concat(_molten(frame, asked, QUESTION, shared, value="response")).to_native()
+    return [View(frame, {"observer": rater, "response": name}, {"item": name}) for name in asked]
 
 
 def _of_kinds(data: xr.Dataset, kinds: Mapping[str, str]) -> xr.Dataset:
