@@ -91,74 +91,61 @@ def _weighted(
     together = [[number] for number in range(len(groups))]
     if units is not None:
         together = linked([units[block.trials] for block in groups])
-    jobs = []
-    for numbers in together:
+
+    def draw(numbers: list[int]) -> list[NDArray[np.float32]]:
+        generator = np.random.default_rng(seeds[numbers[0]])
         own = [groups[number] for number in numbers]
-        unit = None if units is None else [units[block.trials] for block in own]
-        # Units that nothing shares are trials like any others.
-        if unit and len(unit) == 1 and len(np.unique(unit)) == len(unit[0]):
-            unit = None
-        jobs.append((own, unit, metrics, n, prior, patterns, seeds[numbers[0]]))
+        shared = None if units is None else [units[block.trials] for block in own]
+        chosen = own[0].chosen
+        alike = patterns and metrics[0].counts == "correctness" and not chosen
+        counts, own, members = units_of_trials(own, shared, alike)
+        out = [np.full((len(metrics), n, len(block.a)), np.nan, dtype=np.float32) for block in own]
+        ready = [
+            (values, evaluator(block, metrics[0]), member)
+            for values, block, member in zip(out, own, members, strict=True)
+            if len(member)
+        ]
+        if not ready:
+            return out
+        held = int(counts.sum()) + max(each.width for _, each, _ in ready)
+        if prior is not None:
+            n_observers = max(len(block.correct) for block in own)
+            held += n_observers * (n_observers + n_pieces(prior.mass)) - int((counts - 1).sum())
+        weights: NDArray[np.floating]
+        step = max(1, CHUNK // held)
+        for start in range(0, n, step):
+            some = slice(start, min(start + step, n))
+            size = some.stop - start
+            if prior is not None:
+                # Gamma masses instead of Dirichlet ones: every estimand is free of scale. In double
+                # precision, because masses of rare patterns decide near the ceiling.
+                weights = generator.standard_gamma(counts, size=(size, len(counts)))
+                # Images that nobody was shown bear one mass in all groups, with patterns of each.
+                pieces = prior_pieces(generator, size, prior.mass)
+            elif chosen:
+                # Images that a plan chose: its weights, resampled with the design.
+                target = ready[0][1].generalize_to
+                weights = multiplicities(own[0].inclusion, size, target, generator)
+            else:
+                weights = _unit_weights(counts, size, generator)
+            for values, each, member in ready:
+                if prior is None:
+                    values[0, some] = each.values(weights[:, member])
+                    continue
+                cells = weighted_cells(weights[:, member], each.block.shares())
+                cells += _prior_cells(generator, prior, pieces, each.block)
+                for found, metric in zip(values, metrics, strict=True):
+                    found[some] = metric.value(cells)
+        for values, each, _ in ready:
+            # Without a common trial a posterior would be the prior.
+            values[..., ~each.features.known()] = np.nan
+        return out
+
     out = np.empty((len(metrics), n, table.sizes["pair"]), dtype=np.float32)
-    for numbers, found in zip(together, in_parallel(_of_blocks, jobs), strict=True):
+    jobs = [(numbers,) for numbers in together]
+    for numbers, found in zip(together, in_parallel(draw, jobs), strict=True):
         for number, values in zip(numbers, found, strict=True):
             out[..., groups[number].rows] = values
-    return out
-
-
-def _of_blocks(
-    own: list[Block],
-    units: list[NDArray[np.intp]] | None,
-    metrics: Sequence[Metric],
-    n: int,
-    prior: PatternPrior | None,
-    patterns: bool,
-    seed: np.random.SeedSequence,
-) -> list[NDArray[np.float32]]:
-    """Values for groups whose units are weighted together: (metric, draw, pair) of each."""
-    chosen = own[0].chosen
-    patterns = patterns and metrics[0].counts == "correctness" and not chosen
-    counts, own, members = units_of_trials(own, units, patterns)
-    rng = np.random.default_rng(seed)
-    out = [np.full((len(metrics), n, len(block.a)), np.nan, dtype=np.float32) for block in own]
-    ready = [
-        (values, evaluator(block, metrics[0]), member)
-        for values, block, member in zip(out, own, members, strict=True)
-        if len(member)
-    ]
-    if not ready:
-        return out
-    held = int(counts.sum()) + max(each.width for _, each, _ in ready)
-    if prior is not None:
-        n_observers = max(len(block.correct) for block in own)
-        held += n_observers * (n_observers + n_pieces(prior.mass)) - int((counts - 1).sum())
-    weights: NDArray[np.floating]
-    step = max(1, CHUNK // held)
-    for start in range(0, n, step):
-        some = slice(start, min(start + step, n))
-        size = some.stop - start
-        if prior is not None:
-            # Gamma masses instead of Dirichlet ones: every estimand is free of scale. In double
-            # precision, because masses of rare patterns decide near the ceiling.
-            weights = rng.standard_gamma(counts, size=(size, len(counts)))
-            # Images that nobody was shown bear one mass in all groups, with patterns of each.
-            pieces = prior_pieces(rng, size, prior.mass)
-        elif chosen:
-            # Images that a plan chose: its weights, resampled with the design.
-            weights = multiplicities(own[0].inclusion, size, ready[0][1].generalize_to, rng)
-        else:
-            weights = _unit_weights(counts, size, rng)
-        for values, each, member in ready:
-            if prior is None:
-                values[0, some] = each.values(weights[:, member])
-                continue
-            cells = weighted_cells(weights[:, member], each.block.shares())
-            cells += _prior_cells(rng, prior, pieces, each.block)
-            for found, metric in zip(values, metrics, strict=True):
-                found[some] = metric.value(cells)
-    for values, each, _ in ready:
-        # Without a common trial a posterior would be the prior.
-        values[..., ~each.features.known()] = np.nan
     return out
 
 
@@ -182,7 +169,8 @@ def units_of_trials(
 
     Without units, each trial is a unit; trials with the same pattern for all pairs are one kind.
     """
-    if units is not None:
+    # Units of one trial each that no other block shares are trials like any others.
+    if units and (len(units) > 1 or len(np.unique(units[0])) < len(units[0])):
         used, every = np.unique(np.concatenate(units), return_inverse=True)
         members = np.split(every, np.cumsum([len(u) for u in units])[:-1])
         return np.ones(len(used), dtype=np.intp), own, members
