@@ -37,13 +37,20 @@ def fisher_log10_p(
         raise ValueError(
             f"alternative must be 'two-sided', 'greater' or 'less', got {alternative!r}"
         )
+    from alikely.inference.count_loops import log_tails
+
     counts = whole_counts(cells)
     flat = counts.reshape(-1, 4)
     out = np.empty(len(flat))
-    rest = _rests(flat)
-    side = SIDES[alternative]
-    jobs = [(flat[start : start + BLOCK], rest, side) for start in range(0, len(flat), BLOCK)]
-    for k, found in enumerate(in_parallel(_log_p, jobs)):
+    rest, side = _rests(flat), SIDES[alternative]
+
+    def log_p(part: NDArray[np.integer]) -> Floats:
+        found = np.empty(len(part))
+        log_tails(np.ascontiguousarray(part, dtype=np.int64), rest, side, found)
+        return found
+
+    jobs = [(flat[start : start + BLOCK],) for start in range(0, len(flat), BLOCK)]
+    for k, found in enumerate(in_parallel(log_p, jobs)):
         out[k * BLOCK : k * BLOCK + len(found)] = found
     out /= math.log(10)
     return out.reshape(counts.shape[:-1])
@@ -69,15 +76,6 @@ def _rests(flat: NDArray[np.integer]) -> Floats:
     for start in range(0, len(flat), BLOCK):
         largest = max(largest, int(flat[start : start + BLOCK].sum(axis=1, dtype=np.int64).max()))
     return _stirling(np.arange(max(SMALL, min(largest, LONGEST)) + 1.0))
-
-
-def _log_p(flat: NDArray[np.integer], rest: Floats, side: int) -> Floats:
-    """Natural logarithms of p-values."""
-    from alikely.inference.count_loops import log_tails
-
-    out = np.empty(len(flat))
-    log_tails(np.ascontiguousarray(flat, dtype=np.int64), rest, side, out)
-    return out
 
 
 def log_table_mass(table: NDArray[np.int64]) -> Floats:

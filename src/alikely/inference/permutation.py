@@ -46,14 +46,19 @@ def permutation_p(
     conditions = np.zeros(table.sizes["trial"], np.intp)
     if "trial_condition" in table.coords:
         conditions = np.unique(table["trial_condition"].values, return_inverse=True)[1]
-    groups = list(blocks(table))
-    seeds = seed_sequence(rng).spawn(len(groups))
-    jobs = []
-    for block, seed in zip(groups, seeds, strict=True):
-        own = np.arange(len(block.trials)) if numbers is None else numbers[block.trials]
-        jobs.append((block, own, conditions[block.trials], metric, n_permutations, seed))
-    out = np.full(table.sizes["pair"], np.nan)
-    for block, found in zip(groups, in_parallel(_of_block, jobs), strict=True):
+
+    def of_block(block: Block, seed: np.random.SeedSequence) -> Floats:
+        generator = np.random.default_rng(seed)
+        units = np.arange(len(block.trials)) if numbers is None else numbers[block.trials]
+        answers = _by_unit(block.correct.astype(np.float64), units, conditions[block.trials])
+        pairs = zip(block.a.tolist(), block.b.tolist(), strict=True)
+        return np.array(
+            [_of_pair(answers[a], answers[b], metric, n_permutations, generator) for a, b in pairs]
+        )
+
+    groups, out = list(blocks(table)), np.full(table.sizes["pair"], np.nan)
+    jobs = list(zip(groups, seed_sequence(rng).spawn(len(groups)), strict=True))
+    for block, found in zip(groups, in_parallel(of_block, jobs), strict=True):
         out[block.rows] = found
     return out
 
@@ -103,22 +108,6 @@ def _flipped(sums: NDArray[np.float64], n_flips: int, rng: np.random.Generator) 
         further[rows] = (np.abs(sums[rows] @ signs) >= far[rows]).sum(axis=1)
     more = 0 if every else 1
     return (more + further) / (more + signs.shape[1])
-
-
-def _of_block(
-    block: Block,
-    units: NDArray[np.intp],
-    conditions: NDArray[np.intp],
-    metric: Metric,
-    n_permutations: int,
-    seed: np.random.SeedSequence,
-) -> NDArray[np.float64]:
-    rng = np.random.default_rng(seed)
-    answers = _by_unit(block.correct.astype(np.float64), units, conditions)
-    pairs = zip(block.a.tolist(), block.b.tolist(), strict=True)
-    return np.array(
-        [_of_pair(answers[a], answers[b], metric, n_permutations, rng) for a, b in pairs]
-    )
 
 
 def _by_unit(
