@@ -1105,7 +1105,8 @@ def plots_of_items(_: int) -> pd.DataFrame:
     plan = al.planning.choose_images(models, 60, ("model_1", "model_4"), rng=1)
     confusions = al.estimates.confusion_matrices(data.study(), by="kind")
     trials, model = data.margins()
-    result = al.decision_margin_consistency(trials, model, [("human", "near")], **BARE)
+    options = {"n_alternatives": 5, **BARE}
+    result = al.decision_margin_consistency(trials, model, [("human", "near")], **options)
     return stacked(
         confusions=closing(lambda: al.plot_errors(confusions, "confusions")),
         choice=closing(lambda: al.plot_plan(plan, "images")),

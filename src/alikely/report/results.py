@@ -27,7 +27,7 @@ from alikely.benchmark.trees import families, members
 from alikely.estimates.contrasts import model_means, observer_differences
 from alikely.estimates.methods import PLACES, bounds_of, chosen_interval
 from alikely.estimates.result import Result
-from alikely.plots._style import COLORS, name_rows, new_axes, styled
+from alikely.plots._style import COLORS, name_rows, new_axes, rows_with_intervals, styled
 from alikely.plots.agreement import plot_agreement
 from alikely.plots.benchmark import plot_benchmark
 from alikely.plots.families import MOST_GROUPS, plot_families
@@ -492,8 +492,7 @@ def _forest(panels: Mapping[str, pd.DataFrame]) -> Any:
     for ax, (label, table) in zip(axes, panels.items(), strict=True):
         position = range(len(table))[::-1]
         estimate, lower, upper = (table.iloc[:, k] for k in range(3))
-        ax.hlines(position, lower, upper, color=COLORS[0], linewidth=2)
-        ax.plot(estimate, position, "o", color=COLORS[0], markersize=5)
+        rows_with_intervals(ax, position, estimate, lower, upper, COLORS[0])
         ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
         name_rows(ax, [str(name) for name in table.index[::-1]])
         ax.set_xlabel(label)
