@@ -567,14 +567,16 @@ def family_scores(
             here = cells[0] == i * size + j
             if not here.any():
                 continue
-            row: dict[str, Any] = {"metric": metric, "family": labels[i], "other": labels[j]}
-            row["n_pairs"] = pd.MultiIndex.from_arrays([a[here], b[here]]).nunique()
             own, mean = pd.Series(z[here]), means[:, i * size + j]
             as_far = (np.abs(mean[1:]) >= abs(mean[0]) - 1e-12).sum()
             known = int(own.count())
-            row |= {"n_entries": len(own), "n_undefined": len(own) - known}
-            row |= {"z": mean[0], "sd": own.std()}
-            rows.append(row | {"p_value": (1 + as_far) / len(mean) if known else np.nan})
+            rows.append({
+                "metric": metric, "family": labels[i], "other": labels[j],
+                "n_pairs": pd.MultiIndex.from_arrays([a[here], b[here]]).nunique(),
+                "n_entries": len(own), "n_undefined": len(own) - known,
+                "z": mean[0], "sd": own.std(),
+                "p_value": (1 + as_far) / len(mean) if known else np.nan,
+            })  # fmt: skip
     table = pd.DataFrame(rows)
     return table.assign(p_value_bh=adjusted_p_values(table["p_value"]))
 
