@@ -438,8 +438,8 @@ def _groups(tree: xr.DataTree, covariate: str, *, ax: Axes | None = None) -> Axe
     at, row = np.nonzero(column.values[:, None] == draws[covariate].values)
     ax.plot(members[column[kind].values[at]], row + 0.22, "o", color="0.6", markersize=3.5,
             markerfacecolor="none")  # fmt: skip
-    ends = interval(flat, 0.95, "eti").T
-    rows_with_intervals(ax, rows, flat.mean(axis=0), *ends, METHODS["posterior"], markersize=6)
+    mean, (lower, upper) = flat.mean(axis=0), interval(flat, 0.95, "eti").T
+    rows_with_intervals(ax, rows, mean, lower, upper, METHODS["posterior"], markersize=6)
     name_rows(ax, [str(name) for name in names], down=True)
     ax.set_ylabel(covariate)
     ax.set_xlabel("copy probability, at equal accuracy")

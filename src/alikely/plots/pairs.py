@@ -491,10 +491,12 @@ def _draw(ax: Axes, result: Result, frame: pd.DataFrame, drawn: Sequence[str]) -
         # Noise-corrected values differ from the estimate, and are named accordingly.
         name = result.metric.posterior_label if method == "posterior" else method
         letters = re.findall(r"_([a-z]+)[\d.]+_lb$", bounds[0])[0].upper()
+        label = f"{name}, {percent(prob)} {letters}"
+        middle, lower, upper = (frame[column] for column in (center, *bounds))
+        at = position + offset
         rows_with_intervals(
-            ax, position + offset, *(frame[column] for column in (center, *bounds)),
-            METHODS[method], markersize=4, label=f"{name}, {percent(prob)} {letters}",
-        )  # fmt: skip
+            ax, at, middle, lower, upper, METHODS[method], markersize=4, label=label
+        )
     if not drawn:
         ax.plot(frame["estimate"], position, "o", color="0.3", markersize=4, label="estimate")
     undefined = position[frame["estimate"].isna()]
