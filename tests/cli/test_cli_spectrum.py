@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import alikely as al
@@ -28,10 +27,6 @@ def test_models_within_regimes(tmp_path: Path, capsys: pytest.CaptureFixture[str
     arguments = [str(path), "--reference", "clean", "--correction", "0.5", "--k", "2"]
     printed = printed_by([*arguments, "--n-resamples", "100", "--out", str(tmp_path)], capsys)
     assert "nearest model" in printed
-    models = pd.read_csv(tmp_path / "models.csv")
-    assert set(models["metric"]) == {"error_consistency", "misclassification_agreement"}
-    # Easiest first, as the conditions stand.
-    assert models["regime"].drop_duplicates().tolist() == ["regime 2", "regime 1"]
     # A share of an agreement that cannot be told from 0 has no ends.
     assert " [-inf, inf] " in printed
     assert {"alignment.csv", "models.png", "distortions.png"} <= {
