@@ -114,8 +114,9 @@ class Trials:
             Column with values of 0 and 1 (null: no response). The column is read only if
             ``response`` and ``truth`` are absent.
         condition, dataset, repeat, kind : str
-            Column names. Columns with the default names may be absent. ``kind`` contains the kind
-            of each observer, such as human or model, by which other functions select pairs.
+            Column names. A column whose name is left at its default is optional. ``kind`` contains
+            the kind of each observer, such as human or model. Other functions use the kind to
+            select pairs.
         labels : sequence of str
             Further columns that describe observers, such as a model family.
         item_columns : sequence of str

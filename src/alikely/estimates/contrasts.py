@@ -398,8 +398,8 @@ def contrast(
         One row per method: ``analytic`` (influence functions, with the covariance over shared
         trials), ``bootstrap`` (the same resampled trials for all entries), ``posterior`` (joint
         draws). If several correctness tables are combined, the analytic method is recommended. In
-        all other cases, the recommended method is that of `alikely.Result.summary`. `rope` adds the
-        posterior row. Columns:
+        all other cases, the recommended method is the one that `alikely.Result.summary` reports. If
+        `rope` is passed, a posterior row is added. Columns:
 
         - ``estimate`` (the median for the posterior), ``se`` and the limits of the interval
         - ``p_value``: two-sided test against 0 (analytic row)

@@ -223,7 +223,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
           a model; negative values count as 0). The ceiling is the expected correlation if the
           noise-corrected correlation is 1.
 
-        Means over all rows of the data set and condition with the same ``n_models``. The analytic
+        Means over all rows with the same data set, condition and ``n_models``. The analytic
         intervals of these means generalize to new items with these models and observers:
 
         - ``mean_error_consistency`` and ``mean_margin_consistency``

@@ -477,7 +477,7 @@ def decision_margin_consistency(
         Grouping of trials; groups are analyzed separately. Pooling conditions of unequal difficulty
         inflates the correlation.
     group : str
-        Label that defines groups of observers without margins: ``"kind"``, a label of the observers
+        Label by which to group observers that have no margins: ``"kind"``, any other observer label
         in the trials, or ``"observer"`` (no pooling).
     n_alternatives : int, optional
         Number of response alternatives in the task. Default: the number of classes in the trials.

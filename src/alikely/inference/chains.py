@@ -76,7 +76,7 @@ def nuts(
     target_accept : float
         Target mean acceptance probability, in (0, 1). A higher target leads to shorter steps.
     remedy : str
-        Advice to include in a warning, such as to use another sampler.
+        Advice to include in a warning, for example "use another sampler".
     thin : int
         Keep every `thin`-th draw.
     include : "all" or sequence of str
