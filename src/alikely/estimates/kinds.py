@@ -480,12 +480,10 @@ def _alongside_readings(
             if len(np.unique(row[row != LEFT_OUT])) == 1
         ]
         absent = str(table["absent"].values[entry]) if together else ""
-        code, total = (
-            ("missing-ratings", {"total": possible}) if together else ("missing-items", {})
-        )
+        code = "missing-ratings" if together else "missing-items"
         why = str(unlike[entry]) if number.max(initial=0) > 1 else ""
         notes[entry] = joined_notes(
-            note(code, n=int(n), **total) if n else "",
+            note(code, n=int(n), total=possible) if n else "",
             note("no-ratings", who=absent) if absent else "",
             note("one-class", who=listed(alone)) if alone else "",
             note("ec-undefined", why=why) if why else "",
