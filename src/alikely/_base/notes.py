@@ -235,7 +235,7 @@ NOTES = {
     "unreliable": Note(
         "{why}",
         "an interval was requested by name, but its coverage is wrong in simulations",
-        "Report the recommended interval",
+        "Report the interval that the table shows by default",
     ),
     "few-humans": Note(
         "Only {n} humans: the interval is approximate",

@@ -56,8 +56,8 @@ class Settings:
     n_resamples : int
         Number of bootstrap replicates. 0 disables them. Default 10,000.
     n_null : int
-        Number of simulated or permuted data sets for tests of pairs against independent observers.
-        Tests of equal error rows use at most 999 data sets. 0 disables the tests. Default 10,000.
+        Number of simulated or permuted data sets for the test of independence of each pair. Tests
+        of equal error rows use at most 999 data sets. 0 disables the tests. Default 10,000.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness. If this is an integer, every call uses it as its seed. Default: a new
         seed for each call.

@@ -448,7 +448,7 @@ def ranks(
     scores : Result
         As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`. For
         results of `alikely.benchmark.group_scores`, observers are ranked by their mean agreement
-        with all others.
+        with all other observers.
     generalize_to, level, ci_prob
         As in `differences`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -464,7 +464,7 @@ def ranks(
         - ``rank_lb``, ``rank_ub``: limits of the simultaneous confidence sets for all ranks
         - ``marginal_lb``, ``marginal_ub``: limits of a separate confidence set for each rank
         - ``tier``: group of models; the best model of a tier is not significantly better than the
-          others in it
+          other models of the tier
         - ``tied_with_top``: whether the model does not differ significantly from the best model
         - ``note``: the reason if the sets are not valid (otherwise omitted)
 

@@ -91,7 +91,7 @@ def multiverse_analysis(
         With `summary`, one row per system, with columns
 
         - ``score``, ``rank``: values for the first combination
-        - ``lowest``, ``highest``: range of scores of the same metric
+        - ``lowest``, ``highest``: range of scores over combinations with the main metric
         - ``most_influential_choice``, ``largest_change``: the choice that changes the score most
           while the other choices are fixed, and the size of the change
         - ``best_rank``, ``worst_rank``: range over all metrics

@@ -269,13 +269,13 @@ def cohort_scores(
         - ``copy_probability``, ``error_consistency``, ``ceiling_normalized``: posterior means and
           bounds; also for the observed humans if their results differ
         - ``humans``: ``"new"`` (scores for new humans from a heterogeneous population) or
-          ``"alike"`` (scores for new humans, assuming that all are equally accurate)
+          ``"alike"`` (scores for new humans, assuming that all humans are equally accurate)
         - ``note``: the number of missing responses, and whether Cochran's Q test rejects the model
 
     Raises
     ------
     ValueError
-        If the level or an option is unknown, or the tree is not a cohort fit.
+        If the level or an option is unknown. If the tree was not returned by `fit_cohort`.
 
     Examples
     --------

@@ -86,8 +86,8 @@ def group_scores(
         between"``), ``group``, ``group_b`` and ``method``, with columns
 
         - ``n_pairs``: number of pairs
-        - ``n_pairs_no_overlap``: number of pairs without common trials in at least one condition,
-          from which they are excluded
+        - ``n_pairs_no_overlap``: number of pairs without common trials in at least one condition;
+          such pairs are excluded from these conditions
         - the columns of `alikely.contrast`
 
         `alikely.benchmark.ranks` returns one row per observer, with columns

@@ -78,9 +78,9 @@ def reader_study(
     readers : str
         Observer kind to treat as readers.
     no_response : {"error", "drop"}
-        Whether to count missing ratings as errors or to exclude them, as `alikely.agreement` does.
-        The default is ``"drop"``, because a case that was not read provides no information about
-        the reader.
+        Whether to count missing ratings as errors or to exclude them. The default is ``"drop"``, as
+        in `alikely.agreement`, because a case that was not read provides no information about the
+        reader.
     cluster : str, optional
         Column that defines clusters of dependent cases, such as ``"patient"`` for lesions. If
         given, clusters are the sampling units instead of cases.

@@ -115,7 +115,8 @@ def benchmark_scores(
         Kind of observer to score, and kind of observer to compare it with.
     human_ids : {"shared", "per_dataset"}, optional
         Whether a human label identifies the same person in all data sets, or a different person in
-        each. Required if a label occurs in several data sets, unless the loader has set it.
+        each data set. Required if a label occurs in several data sets, unless the loader has set
+        it.
     item_scope : {"dataset", "label", "condition"}
         Whether an item label identifies one image within a data set, in all data sets, or within a
         condition.
@@ -146,9 +147,9 @@ def benchmark_scores(
         If `trials` is not a `Trials` object. To score a result, use
         `alikely.benchmark.scores_from_result`.
     ValueError
-        If the metric is unknown or is computed from margins, or `human_ids` is required but not
-        given. If a data set has fewer than two humans, or lacks a model although it has others. If
-        a model, a data set or a label has a reserved name. See also
+        If the metric is unknown or is computed from margins. If `human_ids` is required but not
+        given. If a data set has fewer than two humans. If a data set has some of the models but
+        lacks others. If a model, a data set or a label has a reserved name. See also
         `alikely.data.joint_correctness`.
 
     Notes

@@ -101,7 +101,8 @@ class Coverage(pd.DataFrame):
         Parameters
         ----------
         ci_prob : float
-            Probability level of the intervals to summarize. It must be one of those in the study.
+            Probability level of the intervals to summarize, which must be one of the levels in the
+            study.
 
         Returns
         -------

@@ -76,13 +76,13 @@ class Ranks(pd.DataFrame):
             - ``p_value``: test of uniform ranks (`alikely.inference.intervals.uniformity`)
             - ``inside``: whether the distribution of ranks is inside the simultaneous band of
               `ci_prob`
-            - ``inside_all``: the same for a wider band that is simultaneous for all quantities
-              (Bonferroni)
+            - ``inside_all``: whether the distribution of ranks is inside a wider band that is
+              simultaneous for all quantities (Bonferroni)
             - ``data_averaged_p``: Kolmogorov-Smirnov test that true values and single posterior
               draws have the same distribution; NaN if draws were not saved
             - ``coverage_50``, ``coverage_80``, ``coverage_95``: coverage of central intervals; an
               undefined interval counts as not covering the true value
-            - ``coverage_50_mcse``, ...: their Monte Carlo errors
+            - ``coverage_50_mcse``, ...: Monte Carlo errors of these coverages
 
         Raises
         ------

@@ -67,9 +67,9 @@ def joint_correctness(
         excluded), which may be chunked (dask, zarr, netCDF) and need not fit into memory. All pairs
         of an array are counted slice by slice, and other options raise an error.
     pairs : str, sequence of str, or sequence of (str, str)
-        ``"all"``, two kinds joined by a hyphen, such as ``"human-model"``, several of these, or a
-        list of observer pairs. The first observer of a pair is the reference ``a``; with ``"all"``,
-        humans come first.
+        One of: ``"all"``; two kinds joined by a hyphen, such as ``"human-model"``; several such
+        texts; or a list of observer pairs. The first observer of a pair is the reference ``a``;
+        with ``"all"``, humans come first.
     by : {"condition", "dataset"} or None
         Groups of trials that are counted separately. Conditions are nested in data sets; ``None``
         pools all trials.

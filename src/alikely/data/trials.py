@@ -254,7 +254,7 @@ class Trials:
             One table, or several tables to concatenate. A null value means that the trial was shown
             but not answered.
         observers : sequence of str, optional
-            Columns that contain responses. Default: all columns without another role.
+            Columns that contain responses. Default: all columns that have no other role.
         truth : str
             Column of true classes. If the default column is absent, responses are read as
             correctness (0 or 1).

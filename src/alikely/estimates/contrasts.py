@@ -127,8 +127,8 @@ def difference(
     ci_prob : float, optional
         Probability level of the intervals. Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to show, one per row. None shows the recommended method; ``"all"`` shows all valid
-        methods.
+        Methods to show, one per row. None shows the method recommended for the metric; ``"all"``
+        shows all valid methods.
 
     Returns
     -------
@@ -183,8 +183,8 @@ def mean(
     ci_prob : float, optional
         Probability level of the intervals. Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to show, one per row. None shows the recommended method; ``"all"`` shows all valid
-        methods.
+        Methods to show, one per row. None shows the method recommended for the metric; ``"all"``
+        shows all valid methods.
 
     Returns
     -------
@@ -272,7 +272,7 @@ def nearest_observers(matrix: Result, observer: str, k: int = 10) -> pd.DataFram
     observer : str
         Name of the observer, who is the reference if the metric is not symmetric.
     k : int
-        Number of observers. Default 10.
+        Number of observers to return. Default 10.
 
     Returns
     -------
@@ -389,8 +389,8 @@ def contrast(
     ci_prob : float, optional
         Probability level of the intervals. Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to show, one per row. None shows the recommended method; ``"all"`` shows all valid
-        methods.
+        Methods to show, one per row. None shows the method recommended for the metric; ``"all"``
+        shows all valid methods.
 
     Returns
     -------

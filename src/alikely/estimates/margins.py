@@ -233,7 +233,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If the result was computed with another metric.
+        If the metric of the result is not decision-margin consistency.
 
     Notes
     -----

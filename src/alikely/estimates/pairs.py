@@ -172,8 +172,8 @@ def error_consistency(
         Aligned responses. If only the four cells of each pair are known, pass a table from
         `alikely.data.from_counts`; ``pairs``, ``by`` and ``no_response`` then have no effect.
     pairs : str or sequence of (str, str)
-        ``"all"``, two kinds such as ``"human-model"`` (the first is the reference), or a list of
-        pairs.
+        One of: ``"all"``; two kinds, such as ``"human-model"`` (the first kind is the reference);
+        or a list of pairs.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. None pools all trials. Pooling
         conditions of unequal difficulty inflates EC.
@@ -192,8 +192,8 @@ def error_consistency(
         only `a`, only `b`, neither), or Beta parameters by name (see `alikely.models.copying`).
         Default: 1/2 for each cell. Differences and means require a Dirichlet prior with ``n10 =
         n01`` and ``n11 n00 >= n10 n01``. The Bayes factor uses the same prior as the posterior,
-        except that its default is 1 for each cell. The Bayes factor is omitted if the prior is not
-        a Dirichlet distribution or has margins of at most 1.
+        except that the default prior of the Bayes factor is 1 for each cell. The Bayes factor is
+        omitted if the prior is not a Dirichlet distribution or has margins of at most 1.
     model : "copying" or pymc.Model
         Generative model: `alikely.models.copying` or, for MCMC, a custom model of the pairs with
         the variable ``error_consistency`` (pair). A custom model must contain the data: the cells
@@ -400,14 +400,14 @@ def error_similarity(
     Notes
     -----
     Divergences estimated from samples are biased upward, and intervals centered on them do not
-    correct this bias.
-    Bootstrap and analytic intervals are even more biased; their coverage is 0 to 0.98 (nominal
-    0.95). ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 74% of data sets whose rows
-    differ. The summary shows analytic and bootstrap intervals and the Bayes factor only on request,
-    with the reason in the note. We recommend reporting ``p_equal_adjusted``. For similar systems,
-    the posterior interval may correctly lie below the estimated divergence (above the similarity),
-    because the estimate is biased. The upper limit of similarity is exactly 1 if the data are
-    compatible with equal rows.
+    correct this bias. Bootstrap and analytic intervals are biased even more than the estimate;
+    depending on the design, their coverage is 0 to 0.98 (nominal 0.95). ``log_bayes_factor`` favors
+    equal rows by more than 3 to 1 in 74% of data sets whose rows differ. The summary shows analytic
+    and bootstrap intervals and the Bayes factor only on request, with the reason in the note. We
+    recommend reporting ``p_equal_adjusted``. For similar systems, the posterior interval may
+    correctly lie below the estimated divergence (above the estimated similarity), because the
+    estimate is biased. The upper limit of similarity is exactly 1 if the data are compatible with
+    equal rows.
 
     The posterior interval uses, in each tail, the more extreme of two limits. The first limit comes
     from the posterior of paired error rows (`alikely.errors.pairs`). The second limit is the
@@ -611,8 +611,8 @@ def agreement(
         As in `error_consistency`.
     readers : {"pairs", "all"}
         ``"pairs"`` gives one entry per pair, computed from the items that both readers rated.
-        ``"all"`` gives one entry for all readers in these pairs, computed from all of their ratings
-        [G14]_.
+        ``"all"`` gives one entry for all readers that occur in `pairs`, computed from all ratings
+        of these readers [G14]_.
     no_response : {"drop", "error"}
         Whether to exclude missing ratings or to count them as a class, ``(no response)``. The
         default is ``"drop"``, because an item that a reader did not rate provides no information

@@ -235,9 +235,9 @@ class Result:
         By default, each row has one interval, computed by the method recommended for the metric.
         For pairs, the posterior interval is recommended if the posterior describes the same
         quantity as the estimate and accounts for clusters. For scores, the analytic interval is
-        recommended. Pairs have one test against independent observers, ``p_null``. The
-        false-positive rate of ``p_null`` is closer to the nominal rate than that of Fisher's exact
-        test.
+        recommended. Pairs have one test of independence, ``p_null``. Its null hypothesis is that
+        the two observers err independently, given their accuracies. The false-positive rate of
+        ``p_null`` is closer to the nominal rate than that of Fisher's exact test.
 
         Parameters
         ----------
@@ -285,7 +285,7 @@ class Result:
             - bounds, whose names state the method, the kind and the probability level;
               ``posterior_median``; ``frac_undefined``, the fraction of undefined bootstrap
               replicates
-            - ``p_null``, the test against independent observers; on request ``p_null_bh``
+            - ``p_null``, the p-value of the test of independence; on request ``p_null_bh``
               (Benjamini-Hochberg adjusted over all rows), ``p_fisher``, ``log_bf10`` (nats)
             - ``note``: the reason if a value is undefined or an interval is not reliable; on
               request ``note_codes``, the codes of these notes
@@ -348,7 +348,7 @@ class Result:
         generalize_to, level
             As in `summary`.
         interval : {"analytic", "bootstrap", "bca", "posterior"}, optional
-            Method used to compute the interval. Default: the recommended method.
+            Method used to compute the interval. Default: the method recommended for the metric.
         ci_prob : float, optional
             Default: as in the analysis.
         digits : int
@@ -363,10 +363,11 @@ class Result:
         -------
         str
             - For one pair: the estimate, its interval, the method, the number of trials, the
-              population to which the interval generalizes, and the test against independent
-              observers.
-            - For several pairs: the lowest and the highest estimate, and the number of pairs that
-              differ from independent observers after adjustment for multiple comparisons.
+              population to which the interval generalizes, and the p-value of the test of
+              independence.
+            - For several pairs: the lowest and the highest estimate, and the number of pairs for
+              which the test of independence is significant after adjustment for multiple
+              comparisons.
             - For scores: the lowest and the highest score, the human-human consistency, and the
               number of differences that are significant after adjustment.
             - For a mean or a difference: the estimate, its interval, and whether the interval

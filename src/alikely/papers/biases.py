@@ -61,8 +61,8 @@ def cue_bias(
         Responses with classes.
     attribute : "texture" or mapping of str to str
         Class of the competing cue: a mapping from items to classes, or ``"texture"``, which reads
-        it from item names such as ``cat3-dog12`` (shape, then texture). Items without a competing
-        cue are excluded.
+        the class from item names such as ``cat3-dog12`` (shape, then texture). Items without a
+        competing cue are excluded.
     dataset : str, optional
         Data set to use. Default: all.
     n_resamples : int

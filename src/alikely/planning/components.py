@@ -170,7 +170,7 @@ def expected_errors(
     *,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Compute the expected standard error and interval width of a mean over humans, by design.
+    """Compute the expected standard error and interval width of a mean over humans for each design.
 
     The interval is the analytic interval of `alikely.benchmark_scores` for new humans and new
     images. If few humans are planned and they differ, Student's *t* quantiles have few degrees of
@@ -607,7 +607,7 @@ def plan_repeats(
     n_repeats_b: ArrayLike | None = None,
     n_items: int | None = None,
 ) -> pd.DataFrame:
-    """Predict standard errors for other numbers of items and responses per item.
+    """Predict standard errors for new numbers of items and of responses per item.
 
     The variance of an estimate has two sources: differences between items, and trial-by-trial
     variability of each observer. The two sources are variance components in a design with responses

@@ -78,7 +78,8 @@ def plot_benchmark(
       (`generalize_to`, `level`, `top`)
     - ``"ranks"``: ranks with their simultaneous confidence sets (`generalize_to`, `top`, `rng`).
       Colors show which models differ significantly from the model with the highest rank. A model
-      with a large standard error may not differ significantly, although a higher-ranked model does
+      with a large standard error may not differ significantly from the highest-ranked model,
+      although a model with a better rank does
     - ``"prob_greater"``: posterior probability that the model in a row scores higher than the model
       in a column, for new images and the same humans (`level`, `top`)
 
