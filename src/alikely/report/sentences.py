@@ -43,7 +43,7 @@ TEMPLATES = {
     # Pairs.
     "pair": "{what} was {value}, {interval} ({how}).",
     "undefined": "{what} is undefined: {reason} ({ground}){posterior}.",
-    "test": "The test against independent observers gave {p}.",
+    "test": "The test of independence gave {p}.",
     "all undefined": "The {label} of all {over} is undefined: {reasons}. They are based on "
     "{ground}.",
     "range": "Over {over}, {label} {spread}.",
