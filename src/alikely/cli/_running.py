@@ -67,15 +67,13 @@ class Terminated(BaseException):
 
 def execute(body: Callable[[], None], options: Options, names: Sequence[str]) -> int:
     """Run a subcommand; 0 if all went well, 2 on bad input, else 1."""
-    # Custom metrics may be in the current folder, after installed packages.
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)
     running = options.running
 
     def told(message: object) -> str:
         return worded(visible(" ".join(str(message).split())), names, ROLES)
 
     with (
+        _with_current_folder(),
         contextlib.redirect_stdout(Printable(sys.stdout)),
         _terminable(),
         _logged(running.verbose, told),
@@ -95,6 +93,17 @@ def execute(body: Callable[[], None], options: Options, names: Sequence[str]) ->
         for note in options.notes:
             print(textwrap.fill(f"- {told(note)}", 80, subsequent_indent="  "))
         return 0
+
+
+@contextlib.contextmanager
+def _with_current_folder() -> Iterator[None]:
+    """Import custom metrics from the current folder, after installed packages."""
+    path = list(sys.path)
+    sys.path.append(str(Path.cwd()))
+    try:
+        yield
+    finally:
+        sys.path[:] = path
 
 
 def _run(body: Callable[[], None], options: Options) -> None:
