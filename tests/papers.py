@@ -53,10 +53,10 @@ HEAD = """# Five papers, figure by figure
 
 This page lists every numbered figure and table of five papers and their supplements. Each row
 contains the claim in our words, the printed number, the number from the available data with a 95%
-interval, and a verdict. The rule for each verdict was written before the result was known. Each
-verdict refers to the available data, which for some figures come from different models. For other
-figures, no data are available. The rows are also in [papers.csv](papers.csv), and each row links to
-the cells of a notebook.
+interval, and a verdict. The rule for each verdict was written before the result was known, and
+reworded since. Each verdict refers to the available data, which for some figures come from
+different models. For other figures, no data are available. The rows are also in
+[papers.csv](papers.csv), and each row links to the cells of a notebook.
 """
 
 
