@@ -50,7 +50,7 @@ encoding 'klingon' is unknown => compare t.csv --encoding klingon
 't\.csv' cannot be read as a csv file: byte 46 is not of ascii => compare t.csv
     --encoding ascii => {'t.csv': ren('observer', anna='Zoë')}
 column 'observer' has 'anna' => compare t.csv --na-values anna
-observer 'observer' has two rows for item => compare t.csv --wide
+'anna' \(column 'response', row 0 of 'column observer => compare t.csv --wide
 no column 'c' \(an observer\); the columns are row, truth, a, b => compare t.csv --wide
     --observers a,c => {'t.csv': 'truth,a,b\nx,x,y\ny,y,y\n'}
 question 0 has one option => compare t.csv --n-options 1 --metric kappa_p

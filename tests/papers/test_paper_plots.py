@@ -65,7 +65,7 @@ def test_ranks_and_their_sets_are_where_the_table_says(alignment: xr.Dataset) ->
         if len(segment)
     }
     for row in own[own["regime"] == "hard"].itertuples():
-        assert (round(row.rank_lb - 0.3, 6), round(row.rank_ub + 0.3, 6)) in bars
+        assert (round(row.rank_lb - 0.2, 6), round(row.rank_ub + 0.2, 6)) in bars
     last = own[own["regime"] == "hard"].sort_values("rank")["system"].tolist()
     # Best on top.
     assert [text.get_text() for text in ax.texts] == last

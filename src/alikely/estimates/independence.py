@@ -115,7 +115,7 @@ def independent_observers(
     >>> list(az.compare({"copying": copying, "independence": tree}).index)
     ['copying', 'independence']
     >>> tree["null"].to_dataset().to_dataframe()["null_eti95_ub"].round(2).tolist()
-    [0.15]
+    [0.16]
     """
     n_draws = resolve("n_draws", n_draws)
     cells = correctness_cells(result)
