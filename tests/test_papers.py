@@ -78,7 +78,7 @@ def test_a_notebook_runs_without_the_data(
     for cell in json.loads((FOLDER / "klein2025.ipynb").read_text())["cells"]:
         if cell["cell_type"] == "code":
             exec("".join(cell["source"]), names)
-    assert "shared/data/model_vs_human is not here: the example shows the path" in (
+    assert "shared/data/model_vs_human is not here: the example shows the steps" in (
         capsys.readouterr().out
     )
     found = {row["item"]: row for row in names["verdicts"]}
