@@ -61,7 +61,8 @@ def test_logits_are_made_probabilities() -> None:
 def test_questions_with_fewer_options() -> None:
     two = P.copy()
     two[:, 1] = [[0.25, 0.75, 0.0], [0.5, 0.5, 0.0]]
-    found = trials().with_probabilities(two, n_options=[3, 2, 3]).data
+    given = trials().with_options([3, 2, 3])
+    found = given.with_probabilities(two).data
     assert found["n_options"].values.tolist() == [3, 2, 3]
     rows = table(two)
     rows = rows[(rows["item"] != "q2") | (rows["option"] != "C")]
@@ -70,7 +71,7 @@ def test_questions_with_fewer_options() -> None:
     assert of_table["n_options"].values.tolist() == [3, 2, 3]
     with np.errstate(divide="ignore"):
         logits = np.log(two)
-    of_logits = trials().with_probabilities(logits, n_options=[3, 2, 3], scale="logits").data
+    of_logits = given.with_probabilities(logits, scale="logits").data
     np.testing.assert_allclose(of_logits["probability"], two, atol=1e-15)
 
 
@@ -131,12 +132,13 @@ STRAY = np.where(np.isnan(P), 1 / 3, P)
         (STRAY, {}, "item 'q3' of observer 'y' was not shown but has probabilities"),
         (P, {"scale": "odds"}, "scale must be one of 'probabilities', 'logits'; got 'odds'"),
         (FEW, {"scale": "logits"}, "item 'q1' of observer 'x' has no logit of option 'A'"),
-        (np.zeros((2, 3, 3)), {"scale": "logits", "n_options": [3, 2, 3]}, "question 1 has 2"),
     ],
-)  # fmt: skip
+)
 def test_bad_arrays(values: Any, options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         trials().with_probabilities(values, **options)
+    with pytest.raises(ValueError, match="question 1 has 2 options but a logit beyond them"):
+        trials().with_options([3, 2, 3]).with_probabilities(np.zeros((2, 3, 3)), scale="logits")
 
 
 @pytest.mark.parametrize(

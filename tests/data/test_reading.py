@@ -260,11 +260,11 @@ WIDE["net"] = ["cat", "dog"]
 
 
 def test_wide_tables(tmp_path: Path) -> None:
-    trials = Trials.from_wide(WIDE, kind={"anna": "human", "net": "model"})
+    trials = Trials.read(WIDE, wide=True, kind={"anna": "human", "net": "model"})
     kinds = TABLE["observer"].map({"anna": "human", "net": "model"})
     assert same(trials, TABLE.assign(kind=kinds))
     assert trials.notes == ["2 columns are observers: anna, net"]
-    assert Trials.from_wide(WIDE, observers=["anna"]).notes == []
+    assert Trials.read(WIDE, wide=["anna"]).notes == []
     (tmp_path / "wide.csv").write_text(text(";", WIDE.rename(columns={"image": "picture"})))
     assert same(Trials.read(tmp_path / "wide.csv", wide=True, item="picture"))
     (tmp_path / "rows.csv").write_text(text(table=WIDE.drop(columns="image")))
@@ -283,7 +283,7 @@ def test_wide_tables(tmp_path: Path) -> None:
     trials = Trials.read(tmp_path / "w.csv", wide=["anna", "net"], kind=kinds_of)
     assert same(trials, TABLE.assign(kind=kinds))
     right = WIDE.drop(columns="truth").assign(anna=[1, 0], net=[1.0, None])
-    trials = Trials.from_wide(right)
+    trials = Trials.read(right, wide=True)
     assert not trials.has_classes
     assert trials.data["correct"].values.tolist() == [[1, 0], [1, NO_RESPONSE]]
 
@@ -299,13 +299,13 @@ def test_wide_tables(tmp_path: Path) -> None:
 )
 def test_bad_wide_tables(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Trials.from_wide(WIDE, **options)
+        Trials.read(WIDE, wide=True, **options)
     with pytest.raises(ValueError, match="no column is left for an observer"):
-        Trials.from_wide(WIDE[["image", "truth"]])
+        Trials.read(WIDE[["image", "truth"]], wide=True)
 
 
 def test_wide_tables_without_truth_hold_readings_or_right_and_wrong() -> None:
-    trials = Trials.from_wide(WIDE.rename(columns={"truth": "label"}))
+    trials = Trials.read(WIDE.rename(columns={"truth": "label"}), wide=True)
     assert trials.observers == ["label", "anna", "net"]
     assert "3 columns are observers: label, anna, net" in trials.notes
     with pytest.raises(ValueError, match=r"no true classes.* by truth=, or compare the responses"):
@@ -322,14 +322,11 @@ def test_tables_are_read_as_by_their_own_functions(
     parts = [made(table[:100]), made(table[100:].reset_index(drop=True))]
     read = Trials.read(parts if several else made(table))
     xr.testing.assert_identical(read.data, expected)
-    wide = pd.DataFrame({"truth": ["x", "y"], "a": ["x", "x"], "b": ["x", "y"]})
-    xr.testing.assert_identical(
-        Trials.read(made(wide), wide=["a", "b"], kind={"a": "human", "b": "model"}).data,
-        Trials.from_wide(wide, observers=["a", "b"], kind={"a": "human", "b": "model"}).data,
-    )
 
 
-@pytest.mark.parametrize("opened", [Trials.read, Trials.from_table, Trials.from_wide])
+@pytest.mark.parametrize(
+    "opened", [Trials.read, Trials.from_table, lambda table: Trials.read(table, wide=True)]
+)
 def test_columns_of_one_name_are_refused(opened: Callable[[Any], Trials]) -> None:
     """Also of columns that nothing asks for: a wide table would make observers of them."""
     table = pd.DataFrame([["x", "x", "y"], ["y", "x", "y"]], columns=["truth", "a", "a"])

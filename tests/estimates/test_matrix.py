@@ -133,7 +133,7 @@ def board_of_options(missing: bool = False) -> al.Trials:
     trials = al.Trials.from_arrays(
         chosen, letters[truth], classes=list("ABCD"), condition=np.repeat(["x", "y"], 75).tolist()
     )
-    return trials.with_probabilities(p, n_options=n_options)
+    return trials.with_options(n_options).with_probabilities(p)
 
 
 OPTIONS = ["kappa_p", "kappa_p_discrete", "option_correlation", "same_wrong_answer"]

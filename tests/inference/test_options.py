@@ -37,7 +37,7 @@ def leaderboard(
         np.ma.masked_array(names[p.argmax(axis=2)], gone), names[truth], classes=CLASSES
     )
     p[gone] = np.nan
-    return trials.with_probabilities(p, n_options=n_options), p, truth, n_options
+    return trials.with_options(n_options).with_probabilities(p), p, truth, n_options
 
 
 @pytest.mark.parametrize("vary", [False, True])

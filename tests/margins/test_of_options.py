@@ -15,12 +15,12 @@ from alikely.margins import decision_margins
 KEYS = ["observer", "dataset", "condition", "item"]
 
 
-def _trials(p: Any, n_options: Any = None) -> al.Trials:
+def _trials(p: Any, n_options: Any = "classes") -> al.Trials:
     letters = np.array(list("ABCD"))
     truth = letters[np.random.default_rng(2).integers(0, 2, p.shape[1])]
     answers = letters[np.nan_to_num(p, nan=0.0).argmax(axis=2)]
     trials = al.Trials.from_arrays(answers, truth, classes=list("ABCD"))
-    return trials.with_probabilities(p, n_options=n_options)
+    return trials.with_options(n_options).with_probabilities(p)
 
 
 @pytest.fixture

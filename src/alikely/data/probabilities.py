@@ -47,16 +47,12 @@ def with_options(data: xr.Dataset, n_options: ArrayLike) -> xr.Dataset:
     return data.assign_coords({N_OPTIONS: ("trial", numbers)})
 
 
-def with_probabilities(
-    data: xr.Dataset, values: Any, n_options: ArrayLike | None, scale: str
-) -> xr.Dataset:
+def with_probabilities(data: xr.Dataset, values: Any, scale: str) -> xr.Dataset:
     """Data of `Trials.with_probabilities`."""
     _require_classes(data)
     one_of("scale", scale, ("probabilities", "logits"))
     if not hasattr(values, "columns"):
-        array, options = _of_array(data, values, n_options, scale)
-    elif n_options is not None:
-        raise ValueError("a table defines the options of each question; leave n_options out")
+        array, options = _of_array(data, values, scale)
     else:
         array, options = _of_table(data, open_tables([values]), scale)
     shown = data["correct"].values != NOT_SHOWN
@@ -99,7 +95,7 @@ def _require_classes(data: xr.Dataset) -> None:
 
 
 def _of_array(
-    data: xr.Dataset, values: ArrayLike, n_options: ArrayLike | None, scale: str
+    data: xr.Dataset, values: ArrayLike, scale: str
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Probabilities from an array of aligned trials; options are the first classes."""
     array = on_disk_or_chunked(values.data if isinstance(values, xr.DataArray) else values)
@@ -110,10 +106,9 @@ def _of_array(
             f"probabilities must have shape (observer, trial, class) = {shape}, classes in the "
             f"order {listed(data['class'].values)}; got {array.shape}"
         )
-    known = data.coords.get(N_OPTIONS)
-    if n_options is None:
-        n_options = k if known is None else known.values
-    options = with_options(data, n_options)[N_OPTIONS].values
+    if N_OPTIONS not in data:
+        data = with_options(data, k)
+    options = data[N_OPTIONS].values
     if scale == "logits":
         if is_chunked(array):
             raise ValueError(
@@ -125,7 +120,7 @@ def _of_array(
             question = int(np.argwhere(stray)[0][1])
             raise ValueError(
                 f"question {question} has {options[question]} options but a logit beyond them; "
-                "give -inf there, or n_options"
+                "give -inf there, or the number by with_options"
             )
         array = _filled(data, array, possible, scale)
     return array, options

@@ -127,10 +127,8 @@ def _aligned(
     truths: _Truths | None = None,
 ) -> xr.Dataset:
     """Align tables from memory or files: long, or wide with these (or all) observers."""
-    kinds = columns.get("kind")
-    if isinstance(kinds, Mapping) or (kinds is None and "kind" in columns):
+    if isinstance(kinds := columns.get("kind"), Mapping):
         columns = {role: name for role, name in columns.items() if role != "kind"}
-    if isinstance(kinds, Mapping):
         return _of_kinds(_aligned(tables, columns, wide, names, missing, truths), kinds)
     notes: list[str] = []
     if wide == "rows":
@@ -222,7 +220,7 @@ def _with_options(
     try:
         if renamed:
             raise ValueError(f"{renamed[0]} is not the column of the log")
-        return with_probabilities(data, options, None, "logits")
+        return with_probabilities(data, options, "logits")
     except ValueError as error:
         notes.append(f"probabilities of options were left out: {error}")
         return data

@@ -21,10 +21,8 @@ from scipy import sparse
 from alikely._base.checks import entries, of_type, one_of
 from alikely._base.names import listed, nearest
 from alikely._base.size import check_memory
-from alikely._base.steps import progress_bar
 from alikely.data.blocks import LEFT_OUT, Block, blocks
 from alikely.data.columns import ELSEWHERE, ITEM_COLUMNS, NO_TRUTH, SILENT, with_silence
-from alikely.data.counting import all_cells, pack
 from alikely.data.inclusion import INCLUSION, refuse_lists, with_design
 from alikely.data.probabilities import N_OPTIONS, PROBABILITY
 from alikely.data.repeats import presented, recurring
@@ -38,8 +36,6 @@ SEPARATOR = "\n"
 
 # Floats are exact for whole numbers up to here.
 MOST_COUNT = 2**53
-# Responses of an array that are counted together.
-SLICE = 50_000_000
 MAKE = "make them with Trials.from_table"
 
 By = Literal["condition", "dataset"] | None
@@ -47,7 +43,7 @@ Repeats = Literal["paired", "crossed"]
 
 
 def joint_correctness(
-    trials: Trials | xr.DataArray,
+    trials: Trials,
     pairs: Pairs = "all",
     by: By = "condition",
     no_response: Literal["error", "drop"] = "error",
@@ -61,11 +57,8 @@ def joint_correctness(
 
     Parameters
     ----------
-    trials : Trials or xarray.DataArray
+    trials : Trials
         Aligned responses.
-        Alternatively, an array (observer, trial) of 1 (correct), 0 (incorrect) and -1 (not shown or
-        excluded), which may be chunked (dask, zarr, netCDF) and need not fit into memory. All pairs
-        of an array are counted slice by slice, and other options raise an error.
     pairs : str, sequence of str, or sequence of (str, str)
         One of: ``"all"``; two kinds joined by a hyphen, such as ``"human-model"``; several such
         texts; or a list of observer pairs. The first observer of a pair is the reference ``a``;
@@ -103,7 +96,6 @@ def joint_correctness(
         ``correct`` (observer, trial) int8 (1, 0, or -1 if excluded); ``trial_group`` (trial). A
         pair has an entry in each group in which both observers were shown at least one trial.
 
-        - For an array, only ``cells`` (pair, cell) int64 with the observers of each pair.
         - With `labels`, also ``response`` (observer, trial) and ``truth`` (trial): positions on the
           dim ``class``, with -1 for excluded responses.
         - With crossed repeats, each ``trial`` is an item, ``correct`` is the proportion correct of
@@ -118,8 +110,7 @@ def joint_correctness(
     ValueError
         If a kind, observer or option is unknown, or there are fewer than two observers. If two
         observers in a data set have no common trial. If labels are requested, but only correctness
-        is known. If an array is given with other options, or has other dims or values, fewer than
-        two observers or no trials.
+        is known.
 
     Examples
     --------
@@ -128,14 +119,6 @@ def joint_correctness(
     >>> joint_correctness(trials)["cells"].values.tolist()
     [[2, 1, 1, 1]]
     """
-    if isinstance(trials, xr.DataArray):
-        given = (pairs, by, no_response, labels, disjoint, directed, repeats)
-        if given != ("all", "condition", "error", False, False, False, "paired"):
-            raise ValueError(
-                "an array has no kinds, conditions, labels or repeats, and all of its pairs are "
-                "counted; omit other options"
-            )
-        return _cells_of_array(trials)
     one_of("repeats", repeats, ("paired", "crossed"))
     data, pairs = of_type(trials, Trials, MAKE).data, listed_pairs(pairs)
     raw = data["correct"].values
@@ -574,42 +557,6 @@ def n_entries(trials: Trials, pairs: Pairs, by: By) -> int:
     shown = data["correct"].values != NOT_SHOWN
     present = (shown[:, group == number].any(axis=1) for number in range(len(labels)))
     return sum(int(np.count_nonzero(own[first] & own[second])) for own in present)
-
-
-def _cells_of_array(correct: xr.DataArray) -> xr.Dataset:
-    """Cells of all pairs of an array, read slice by slice."""
-    if set(correct.dims) != {"observer", "trial"}:
-        raise ValueError(f"correct must have dims (observer, trial), got {correct.dims}")
-    ordered = correct.transpose("observer", "trial")
-    n_observers, n_trials = ordered.shape
-    if n_observers < 2 or n_trials < 1:
-        raise ValueError(
-            f"correct must have at least 2 observers and 1 trial, got {n_observers} and {n_trials}"
-        )
-    i, j = np.triu_indices(n_observers, k=1)
-    cells = np.zeros((len(i), len(CELLS)), dtype=np.int64)
-    step = max(1, SLICE // n_observers)
-    with progress_bar("counting trials", n_trials) as advance:
-        for start in range(0, n_trials, step):
-            part = ordered.isel(trial=slice(start, start + step)).values
-            if (odd := ~np.isin(part, (1, 0, -1))).any():
-                raise ValueError(
-                    "correct must be 1 (correct), 0 (incorrect) or -1 (left out), got "
-                    f"{part[odd][0]:g}"
-                )
-            cells += all_cells(pack(part))
-            advance(part.shape[1])
-    names = np.array([f"observer_{k}" for k in range(n_observers)], dtype=object)
-    if "observer" in ordered.coords:
-        names = ordered["observer"].values.astype(object)
-    return xr.Dataset(
-        {"cells": (("pair", "cell"), cells)},
-        coords={
-            "observer_a": ("pair", names[i]),
-            "observer_b": ("pair", names[j]),
-            "cell": list(CELLS),
-        },
-    )
 
 
 def confusion_trials(confusions: Mapping[str, ArrayLike | pd.DataFrame]) -> Trials:

@@ -45,7 +45,7 @@ Labels = str | Sequence[str]
 class Trials:
     """Aligned responses of several observers.
 
-    Create trials with `read`, `from_table`, `from_wide`, `from_arrays` or `from_correct`.
+    Create trials with `read`, `from_table`, `from_arrays` or `from_correct`.
 
     Attributes
     ----------
@@ -86,37 +86,24 @@ class Trials:
     def from_table(
         cls,
         *tables: Any,
-        observer: str = "observer",
-        item: str = "item",
-        response: str = "response",
-        truth: str = "truth",
-        correct: str = "correct",
-        condition: str = "condition",
-        dataset: str = "dataset",
-        repeat: str = "repeat",
-        kind: str = "kind",
         labels: Sequence[str] = (),
         item_columns: Sequence[str] = (),
         classes: Sequence[Any] | str | None = None,
     ) -> Trials:
         """Align long tables with one row per observer and trial.
 
+        Columns are recognized by their names: ``observer, item`` (or ``image``), ``truth`` and
+        ``response``, or ``correct``; optionally ``condition, dataset, repeat, kind``. `read` also
+        takes tables, and names columns that are called differently.
+
         Parameters
         ----------
         *tables : pandas, polars or pyarrow table
-            One table, or several tables to concatenate (for example humans and models).
-        observer, item : str
-            Column names. Without a column ``item``, a column ``image`` is used.
-        response, truth : str
-            Column names. A null response means that the trial was shown but not answered. A trial
-            without a row for an observer was not shown to this observer.
-        correct : str
-            Column with values of 0 and 1 (null: no response). The column is read only if
-            ``response`` and ``truth`` are absent.
-        condition, dataset, repeat, kind : str
-            Column names. A column whose name is left at its default is optional. ``kind`` contains
-            the kind of each observer, such as human or model. Other functions use the kind to
-            select pairs.
+            One table, or several tables to concatenate (for example humans and models). A null
+            response means that the trial was shown but not answered. A trial without a row for an
+            observer was not shown to this observer. ``correct`` (0, 1, or null for no response) is
+            read only if ``response`` and ``truth`` are absent. ``kind`` contains the kind of each
+            observer, such as human or model, by which other functions select pairs.
         labels : sequence of str
             Further columns that describe observers, such as a model family.
         item_columns : sequence of str
@@ -142,11 +129,7 @@ class Trials:
             not one of the classes, or correctness is not 0 or 1. If a label has a reserved name.
             The error message names the row.
         """
-        columns = {
-            "observer": observer, "item": item, "response": response, "truth": truth,
-            "correct": correct, "condition": condition, "dataset": dataset, "repeat": repeat,
-            "kind": kind, "labels": labels, "item_columns": item_columns, "classes": classes,
-        }  # fmt: skip
+        columns = {"labels": labels, "item_columns": item_columns, "classes": classes}
         return cls(of_tables(tables, columns))
 
     @classmethod
@@ -192,9 +175,10 @@ class Trials:
         sep, encoding : str, optional
             Separator and encoding of text files. Default: detected, with a note.
         wide : bool, "rows" or sequence of str
-            True: one column of responses for each observer, as in `from_wide`. A sequence names the
-            columns of responses. ``"rows"``: one row for each observer and one column for each
-            item, as in surveys.
+            True: one row for each trial, and one column of responses for each observer (all columns
+            that have no other role, or those in a sequence). Without a column of true classes,
+            responses of 0 and 1 are read as correctness. ``"rows"``: one row for each observer and
+            one column for each item, as in surveys.
         score, filter : str, optional
             Name of the score or filter to read from logs that contain several. If logs come from
             several tools, separate the names with commas.
@@ -205,8 +189,9 @@ class Trials:
             What to do with observers whose items mostly do not match those of any other observer:
             raise an error, or accept these observers.
         **columns
-            Columns and options of `from_table`. ``truth`` may also be a table or file of true
-            classes by item. ``kind`` may also be a mapping from observers (all or some) to kinds.
+            Names of the columns of `from_table`, such as ``observer="subject"``, and its options
+            ``labels, item_columns, classes``. ``truth`` may also be a table or file of true classes
+            by item. ``kind`` may also be a mapping from observers (all or some) to kinds.
 
         Returns
         -------
@@ -218,6 +203,13 @@ class Trials:
         ValueError
             If a file is missing or empty, or has an unknown format. If files have different layouts
             or contain the same rows. If the pattern does not match a file. See also `from_table`.
+
+        Examples
+        --------
+        >>> table = {"truth": ["cat", "dog"], "anna": ["cat", "cat"], "net": ["cat", "dog"]}
+        >>> Trials.read(pd.DataFrame(table), wide=["anna", "net"])
+        <Trials: 2 observers, 2 trials, 2 classes>
+          note: there is no column 'item': items are the rows, counted from 0
         """
         return cls(
             read_trials(
@@ -235,54 +227,6 @@ class Trials:
                 columns=columns,
             )
         )
-
-    @classmethod
-    def from_wide(
-        cls,
-        *tables: Any,
-        observers: Sequence[str] | None = None,
-        truth: str = "truth",
-        item: str = "item",
-        kind: Mapping[str, str] | None = None,
-        **columns: Any,
-    ) -> Trials:
-        """Align wide tables with one row per trial and one column of responses per observer.
-
-        Parameters
-        ----------
-        *tables : pandas, polars or pyarrow table
-            One table, or several tables to concatenate. A null value means that the trial was shown
-            but not answered.
-        observers : sequence of str, optional
-            Columns that contain responses. Default: all columns that have no other role.
-        truth : str
-            Column of true classes. If the default column is absent, responses are read as
-            correctness (0 or 1).
-        item : str
-            Column of items. If the default column (or ``image``) is absent, each row is an item.
-        kind : mapping of str to str, optional
-            Kind of each observer.
-        **columns
-            ``condition, dataset, repeat, item_columns, classes`` as in `from_table`.
-
-        Returns
-        -------
-        Trials
-
-        Raises
-        ------
-        ValueError
-            If a column is missing. See also `from_table`.
-
-        Examples
-        --------
-        >>> table = {"truth": ["cat", "dog"], "anna": ["cat", "cat"], "net": ["cat", "dog"]}
-        >>> Trials.from_wide(pd.DataFrame(table), observers=["anna", "net"])
-        <Trials: 2 observers, 2 trials, 2 classes>
-          note: there is no column 'item': items are the rows, counted from 0
-        """
-        columns |= {"truth": truth, "item": item, "kind": kind}
-        return cls(of_tables(tables, columns, True if observers is None else observers))
 
     @classmethod
     def from_arrays(
@@ -469,7 +413,6 @@ class Trials:
         self,
         values: Any,
         *,
-        n_options: ArrayLike | None = None,
         scale: Literal["probabilities", "logits"] = "probabilities",
     ) -> Trials:
         """Add the probability that each observer assigned to each option.
@@ -478,13 +421,12 @@ class Trials:
         ----------
         values : array_like or table
             An array of shape (observer, trial, class), in the order of `data` and `classes`. Trials
-            without probabilities have NaN in all classes; classes that are not options have 0.
-            Memory-mapped and dask arrays are not loaded. Alternatively, a long table with the
-            columns ``observer, item, option, probability`` (or ``logit``) and, if needed to
-            identify a trial, ``dataset, condition, repeat``. The options of a question are those
-            with a row in the table.
-        n_options : int or array_like of int (trial,), optional
-            Number of options if `values` is an array, as in `with_options`. Default: all classes.
+            without probabilities have NaN in all classes; classes that are not options have 0. The
+            number of options is that of `with_options`, or by default all classes. Memory-mapped
+            and dask arrays are not loaded. Alternatively, a long table with the columns ``observer,
+            item, option, probability`` (or ``logit``) and, if needed to identify a trial,
+            ``dataset, condition, repeat``. The options of a question are those with a row in the
+            table.
         scale : {"probabilities", "logits"}
             Scale of `values`. Logits or log likelihoods are converted to probabilities with the
             softmax function.
@@ -508,7 +450,7 @@ class Trials:
         >>> trials.with_probabilities(p).data["probability"].dims
         ('observer', 'trial', 'class')
         """
-        return Trials(with_probabilities(self.data, values, n_options, scale))
+        return Trials(with_probabilities(self.data, values, scale))
 
     def with_inclusion(
         self, plan: Any, *, generalize_to: Literal["pool", "images"], humans: str = "human"
