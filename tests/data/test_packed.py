@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from alikely.data.counting import all_cells, pack
+from alikely.data.tables import all_cells, pack
 
 
 def _plain(correct: NDArray[np.int8]) -> list[list[int]]:

@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import alikely as al
-from alikely.data.readers import model_vs_human
+from alikely.data.readers import experiments
 from alikely.data.trials import NOT_SHOWN
 from alikely.datasets import loaders as datasets
 
@@ -202,7 +202,7 @@ def test_failed_downloads_leave_nothing_behind(
     ],
 )
 def test_image_names(name: str, image: str) -> None:
-    assert model_vs_human.image_name(name) == image
+    assert experiments.image_name(name) == image
 
 
 @pytest.mark.slow

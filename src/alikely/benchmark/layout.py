@@ -31,7 +31,7 @@ from alikely._base.names import listed, nearest
 from alikely._base.settings import options
 from alikely.data.blocks import cluster_numbers, linked
 from alikely.data.columns import HUMAN_IDS
-from alikely.data.readers.model_vs_human import normalize_condition
+from alikely.data.readers.experiments import normalize_condition
 from alikely.data.repeats import refuse_repeats
 from alikely.data.tables import By, Repeats, joint_correctness
 from alikely.data.trials import NOT_SHOWN, Trials

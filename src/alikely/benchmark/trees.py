@@ -31,8 +31,8 @@ from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_total
 from alikely._base.steps import step
-from alikely.data.counting import Packed, all_cells, pack
 from alikely.data.summaries import DATA_SUMMARY
+from alikely.data.tables import Packed, all_cells, pack
 from alikely.estimates.contrasts import mean
 from alikely.estimates.matrix_result import (
     cluster_column,

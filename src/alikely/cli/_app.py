@@ -419,7 +419,10 @@ def _options(
 
 
 # Subcommands that share a file with another.
-MODULES = {"demo": "compare", "choose": "plan"}
+MODULES = {
+    "demo": "compare", "matrix": "compare", "spectrum": "benchmark", "describe": "report",
+    "choose": "plan",
+}  # fmt: skip
 FOLDER = "Folder for tables (csv), draws (netCDF) and plots (PNG); default: write nothing"
 
 

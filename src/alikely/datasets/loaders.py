@@ -31,7 +31,7 @@ from alikely._base.names import listed, nearest
 from alikely._base.steps import step
 from alikely.data.columns import HUMAN_IDS
 from alikely.data.files import UNPACKING, File, read_table, unreadable
-from alikely.data.readers.model_vs_human import normal_conditions, normalize_condition
+from alikely.data.readers.experiments import normal_conditions, normalize_condition
 from alikely.data.trials import Trials
 
 __all__ = ["load_example", "model_vs_human", "normalize_condition", "sixteen_categories"]

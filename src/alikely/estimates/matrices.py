@@ -17,9 +17,8 @@ from alikely._base.parallel import in_parallel
 from alikely._base.settings import resolve
 from alikely._base.size import check_memory
 from alikely._base.steps import step
-from alikely.data.counting import Packed, all_cells
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
-from alikely.data.tables import By, groups_of_trials
+from alikely.data.tables import By, Packed, all_cells, groups_of_trials
 from alikely.data.trials import Trials
 from alikely.estimates.analysis import kept_prior
 from alikely.estimates.matrix_result import (

@@ -21,11 +21,18 @@ from alikely._base.intervals import CiKind, Intervals, chosen_methods
 from alikely._base.names import counted, listed, nearest
 from alikely._base.notes import note
 from alikely.data.columns import ITEM_COLUMNS
-from alikely.data.counting import Packed, pack
 from alikely.data.inclusion import refuse_inclusion
 from alikely.data.repeats import nested_labels, presented, recurring
 from alikely.data.summaries import DATA_SUMMARY
-from alikely.data.tables import By, answers, correctness, groups_of_trials, option_variables
+from alikely.data.tables import (
+    By,
+    Packed,
+    answers,
+    correctness,
+    groups_of_trials,
+    option_variables,
+    pack,
+)
 from alikely.data.trials import Trials
 from alikely.estimates.methods import chosen_interval
 from alikely.estimates.notes import few_clusters, joined
