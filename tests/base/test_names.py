@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from alikely._base.names import listed, nearest
+from alikely._base.names import listed, nearest, told_apart
 
 
 def test_long_lists_say_that_they_go_on() -> None:
@@ -26,3 +26,14 @@ def test_long_lists_say_that_they_go_on() -> None:
 )
 def test_near_misses(given: object, names: list[object], meant: str) -> None:
     assert nearest(given, names) == meant
+
+
+def test_long_names_stay_apart() -> None:
+    names = [f"alexnet-w{w}-mlp-probe{k}" for w in (1, 3) for k in range(4)]
+    short = told_apart([*names, "resnet50"], 12)
+    assert short["alexnet-w3-mlp-probe2"] == "alexnet-w3~2"
+    assert short["resnet50"] == "resnet50"
+    assert len(set(short.values())) == 9
+    # Nothing is changed where the start is enough; where nothing helps they are numbered.
+    assert told_apart(["abcdefgh", "xyz"], 5) == {"abcdefgh": "abcd~", "xyz": "xyz"}
+    assert list(told_apart(["aaaaXaaaa", "aaaaYaaaa"], 4).values()) == ["a~v1", "a~v2"]

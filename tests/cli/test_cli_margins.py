@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely._base.names import told_apart
 from alikely.cli import main
 from alikely.cli._output import save_plot
 
@@ -77,17 +76,6 @@ def test_means_of_models_are_printed_and_written(
         kept["posterior_median"], scores.summary()["posterior_median"], rtol=1e-12
     )
     assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_long_names_stay_apart() -> None:
-    names = [f"alexnet-w{w}-mlp-probe{k}" for w in (1, 3) for k in range(4)]
-    short = told_apart([*names, "resnet50"], 12)
-    assert short["alexnet-w3-mlp-probe2"] == "alexnet-w3~2"
-    assert short["resnet50"] == "resnet50"
-    assert len(set(short.values())) == 9
-    # Nothing is changed where the start is enough; where nothing helps they are numbered.
-    assert told_apart(["abcdefgh", "xyz"], 5) == {"abcdefgh": "abcd~", "xyz": "xyz"}
-    assert list(told_apart(["aaaaXaaaa", "aaaaYaaaa"], 4).values()) == ["a~v1", "a~v2"]
 
 
 def test_letters_that_a_font_lacks_are_one_warning_of_the_whole_plot(tmp_path: Path) -> None:

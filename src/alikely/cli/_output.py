@@ -6,14 +6,13 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -21,7 +20,7 @@ from rich.text import Text
 import alikely as al
 from alikely._base.files import write_figure
 from alikely._base.intervals import percent
-from alikely._base.names import MISSING, counted, shorten, span, told_apart, visible
+from alikely._base.names import MISSING, counted, shorten, span, visible
 from alikely._base.steps import step
 from alikely.cli._running import worded
 from alikely.estimates.contrasts import model_means
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
     from alikely.estimates.result import Result
 
 WIDTH, ROWS_SHOWN = 80, 40
-# What a name is never cut below, however narrow a terminal.
-FEWEST = 6
+# Least width of a column of names, and most letters of a name.
+FEWEST, MOST_LETTERS = 6, 160
 # A column: name, format (decimals; g; s: text to the right; %) and heading, both optional.
 COLUMN = re.compile(r"(?P<name>[^:=]*)(?::(?P<form>[\dgs%]))?(?:=(?P<head>.*))?", re.DOTALL)
 PAIR = ("condition", "observer_a=reference", "observer_b=other")
@@ -81,10 +80,8 @@ def show(
     shown = frame.iloc[spread(frame[by])] if by else frame
     parsed = [_parts(shown, column) for column in columns]
     cells = {head: _cells(shown, name, form) for name, form, head in parsed}
-    names = {head: name for name, form, head in parsed if form == "text"}
+    names = {head for _, form, head in parsed if form == "text"}
     console = screen()
-    widths, short = _fitted(cells, names, console.width)
-    cells |= short
     notes = shown.get("note", pd.Series("", shown.index)).astype(str)
     parts = shown[part].astype(str) if part else notes.map(lambda _: "")
     tall = any("\n" in head for head in cells)
@@ -93,10 +90,13 @@ def show(
             console.print(Text(f"-- {visible(value)}", style="bold"))
         table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         for head in cells:
-            title = shorten(head, widths[head]) if head in names else head
-            title = f"\n{title}" if tall and "\n" not in head else title
+            title = f"\n{head}" if tall and "\n" not in head else head
             side: Literal["left", "right"] = "left" if head in names else "right"
-            table.add_column(Text(title, justify=side), justify=side, overflow="fold")
+            # Names that have no room continue on the next line.
+            table.add_column(
+                Text(title, justify=side), justify=side, overflow="fold",
+                no_wrap=head not in names, min_width=FEWEST if head in names else None,
+            )  # fmt: skip
         table.add_column("")
         for i in np.flatnonzero(parts == value):
             row = (Text(column[i]) for column in cells.values())
@@ -127,7 +127,8 @@ def _parts(frame: pd.DataFrame, column: str) -> tuple[str, str, str]:
 
 def _cells(frame: pd.DataFrame, name: str, form: str) -> list[str]:
     if form in ("text", "s"):
-        return [MISSING if pd.isna(text) else str(text) for text in frame[name]]
+        texts = (MISSING if pd.isna(text) else str(text) for text in frame[name])
+        return [shorten(visible(text), MOST_LETTERS) for text in texts]
     if name not in frame:
         if f"{name}_lb" not in frame:
             return [MISSING] * len(frame)
@@ -138,29 +139,6 @@ def _cells(frame: pd.DataFrame, name: str, form: str) -> list[str]:
     if form == "g":
         return [f"{value:.5g}" for value in frame[name]]
     return [number(value, int(form)) for value in frame[name]]
-
-
-def _fitted(
-    cells: Mapping[str, list[str]], names: Mapping[str, str], width: int
-) -> tuple[dict[str, int], dict[str, list[str]]]:
-    """Shorten names to the width that numbers leave, and keep them distinct."""
-    long = {
-        head: max(map(cell_len, [*map(visible, column), *head.split("\n")]))
-        for head, column in cells.items()
-    }
-    room = width - 1 - len(long) - sum(long[head] for head in long if head not in names)
-    widths: dict[str, int] = {}
-    for i, head in enumerate(sorted(names, key=long.__getitem__)):
-        widths[head] = max(FEWEST, min(long[head], room // (len(names) - i)))
-        room -= widths[head]
-    found: dict[str, list[str]] = {}
-    for stem in dict.fromkeys(name.split("_")[0] for name in names.values()):
-        own = [head for head, name in names.items() if name.split("_")[0] == stem]
-        cut = [widths[head] for head in own if widths[head] < long[head]]
-        every = [name for head in own for name in cells[head]]
-        short = told_apart(every, min(cut, default=max(widths[head] for head in own)))
-        found |= {head: [short[name] for name in cells[head]] for head in own}
-    return widths, found
 
 
 def spread(values: ArrayLike, most: int = ROWS_SHOWN) -> NDArray[np.intp]:
