@@ -81,6 +81,7 @@ def read_trials(
     else:
         _read_log(log, reader, files, wide)
         wide = False
+        truths = truths or (log.truths and _Truths(*log.truths))
         notes += [f"read as {reader.title}", *dict.fromkeys(log.notes)]
     if pattern is not None and not log.by_file:
         raise ValueError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -79,6 +79,7 @@ class Log:
         self.missing: Sequence[str] = ()
         self.notes: list[str] = []
         self.options: pd.DataFrame | None = None
+        self.truths: tuple[pd.DataFrame, str] | None = None  # of items, and where they come from
         self.rows: list[dict[str, Any]] = []
         self.text: dict[str, Any] = {name: of_files[name] for name in ("sep", "encoding")}
         self._all_runs = of_files["runs"] == "all"
@@ -308,9 +309,20 @@ def _options(table: pd.DataFrame, logits: pd.Series) -> pd.DataFrame:
     return long.assign(option=option, logit=long["logit"].astype(np.float64))
 
 
-def has_columns(files: Sequence[File], *names: str) -> bool:
-    """Whether the first file has these columns, in upper or lower case."""
-    return set(names) <= {name.lower() for name in files[0].columns()}
+def having(
+    *ways: Collection[str], suffix: Collection[str] = ()
+) -> Callable[[Sequence[File]], bool]:
+    """Make a function that recognizes files by the columns of the first one with a suffix.
+
+    It must have all columns of one of the `ways`, in upper or lower case.
+    """
+
+    def recognizes(files: Sequence[File]) -> bool:
+        own = next((file for file in files if not suffix or file.suffix in suffix), None)
+        there = set() if own is None else {name.lower() for name in own.columns()}
+        return any(set(names) <= there for names in ways)
+
+    return recognizes
 
 
 def option(text: Any, n_options: int = 0) -> str | None:

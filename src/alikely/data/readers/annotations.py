@@ -23,7 +23,7 @@ import pandas as pd
 
 from alikely._base.names import listed
 from alikely.data.files import LINES, TEXT, File
-from alikely.data.readers import Log, Reader, has_columns
+from alikely.data.readers import Log, Reader, having
 
 # More classes than these have no table of counts that is written by hand.
 MOST = 50
@@ -32,12 +32,13 @@ CROWD = {"observer": "worker", "item": "task", "response": "label"}
 TRUE = ("true_label", "label", "golden")
 # Of doccano: the field of the label of a text.
 LABELS = ("label", "labels")
+TEXTS = [("id", "text", name) for name in (*LABELS, "annotations")]
 # Of iMRMC: the line before the data, the reader of what is true, and the columns.
 BEGIN, TRUTH = "BEGIN DATA", "-1"
 IMRMC = ["observer", "item", "condition", "response"]
-# Of Label Studio: columns of a row; those that are no answer, but for the data of the task; and
-# kinds of answers.
-ROWS = ("annotator", "annotation_id", "id")
+# Of Label Studio: fields of a task, or columns of a row; those that are no answer, but for the data
+# of the task; and kinds of answers.
+TASKS, ROWS = ("annotations", "data", "id"), ("annotator", "annotation_id", "id")
 OTHER = {*ROWS, "created_at", "updated_at", "lead_time"}
 KINDS = ("choices", "rating", "number", "taxonomy", "labels", "text")
 # Of Qualtrics: columns, what the third line names a column of an answer, and a status of nobody.
@@ -84,13 +85,12 @@ def counts(files: Sequence[File], log: Log) -> None:
 
 def of_crowd_kit(files: Sequence[File]) -> bool:
     """By the columns of one of the files."""
-    return any(has_columns([file], *CROWD.values()) for file in files)
+    return any(having([*CROWD.values()])([file]) for file in files)
 
 
 def crowd_kit(files: Sequence[File], log: Log) -> None:
     """Tables of labels, and true ones where another file has them."""
-    truths: dict[str, str] = {}
-    log.names = []
+    log.names, true = [], []
     for file in files:
         table = log.table(file)
         if CROWD["observer"] in table:
@@ -100,25 +100,10 @@ def crowd_kit(files: Sequence[File], log: Log) -> None:
         one = next((name for name in TRUE if name in table), None)
         if one is None or CROWD["item"] not in table:
             raise ValueError(f"{file.name!r} has neither workers nor tasks with true labels")
-        truths |= dict(zip(table[CROWD["item"]].astype(str), table[one], strict=True))
+        true.append(table[[CROWD["item"], one]].rename(columns={one: "truth"}))
+        log.truths = pd.concat(true), repr(file.name)
     log.by_file = len(log.tables) == len(files)
     log.columns = dict(CROWD)
-    for name, table in zip(log.names, log.tables, strict=True) if truths else ():
-        table["truth"] = table[CROWD["item"]].astype(str).map(truths)
-        if (lacks := table["truth"].isna()).any():
-            raise ValueError(
-                f"{lacks.sum()} rows of {name!r} are of tasks without a true label, such as "
-                f"{table[CROWD['item']][lacks].iloc[0]!r}; add them to the other file"
-            )
-    if truths:
-        log.notes.append(f"true labels of {len(truths)} tasks are from a separate file")
-
-
-def of_doccano(files: Sequence[File]) -> bool:
-    """By the fields of a text."""
-    return files[0].suffix in LINES and any(
-        has_columns(files, "id", "text", name) for name in (*LABELS, "annotations")
-    )
 
 
 def doccano(files: Sequence[File], log: Log) -> None:
@@ -194,11 +179,6 @@ def _decided(log: Log, ratings: pd.Series) -> pd.Series:
     return (values >= least).astype(int).astype(str)
 
 
-def of_label_studio(files: Sequence[File]) -> bool:
-    """By the annotations of a task, or the columns of a row."""
-    return has_columns(files, "annotations", "data", "id") or has_columns(files, *ROWS)
-
-
 def label_studio(files: Sequence[File], log: Log) -> None:
     """Rows of all annotations: annotators are observers, and nothing says what is true."""
     for file in files:
@@ -245,7 +225,7 @@ def _column(log: Log, frame: pd.DataFrame) -> str:
 
 def of_qualtrics(files: Sequence[File]) -> bool:
     """By the column of responses and the third line of names."""
-    return files[0].suffix in TEXT and has_columns(files, RATER.lower()) and bool(_ids(files[0]))
+    return files[0].suffix in TEXT and having([RATER.lower()])(files) and bool(_ids(files[0]))
 
 
 def _ids(file: File) -> dict[str, str]:
@@ -277,8 +257,8 @@ def qualtrics(files: Sequence[File], log: Log) -> None:
 READERS = [
     Reader("counts", "counts of two raters", of_counts, counts),
     Reader("crowd-kit", "labels of crowd-kit", of_crowd_kit, crowd_kit),
-    Reader("doccano", "export of doccano", of_doccano, doccano),
+    Reader("doccano", "export of doccano", having(*TEXTS, suffix=LINES), doccano),
     Reader("imrmc", "data of iMRMC", of_imrmc, imrmc),
-    Reader("label-studio", "export of Label Studio", of_label_studio, label_studio),
+    Reader("label-studio", "export of Label Studio", having(TASKS, ROWS), label_studio),
     Reader("qualtrics", "survey of Qualtrics", of_qualtrics, qualtrics),
 ]

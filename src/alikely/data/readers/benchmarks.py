@@ -16,23 +16,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from alikely.data.files import File
-from alikely.data.readers import Log, Reader, Run, among, has_columns, option
+from alikely.data.readers import Log, Reader, Run, among, having, option
 
 # Of EvalPlus: what passed, and the tests that it may pass.
 PASS, STATUS = "pass", ("base", "plus")
 # Of Every Eval Ever: fields of a sample that tell it from others, but for its score.
 SAMPLE = ("model_id", "evaluation_name", "sample_id")
+of_samples = having([*SAMPLE, "evaluation"], suffix=[".jsonl", ".json"])
 # Of OpenCompass: folders of a run.
 DATE = re.compile(r"\d{8}_\d{6}")
 RESULTS, PREDICTIONS = "results", "predictions"
 # Of SWE-bench: what was resolved, and instances whose patch nobody could test.
 RESOLVED = ("resolved_ids", "resolved")
 SILENT = ("error_ids", "empty_patch_ids", "incomplete_ids", "no_generation")
-
-
-def of_evalplus(files: Sequence[File]) -> bool:
-    """By the two fields of the first file."""
-    return files[0].suffix == ".json" and has_columns(files, "eval", "hash")
 
 
 def evalplus(files: Sequence[File], log: Log) -> None:
@@ -59,14 +55,9 @@ def _statuses(found: Any) -> list[dict[str, Any]]:
     return [{name: one.get(f"{name}_status") for name in STATUS} for one in found]
 
 
-def of_every_eval_ever(files: Sequence[File]) -> bool:
-    """By the fields of the first sample."""
-    return files[0].suffix in (".jsonl", ".json") and has_columns(files, *SAMPLE, "evaluation")
-
-
 def every_eval_ever(files: Sequence[File], log: Log) -> None:
     """Rows of one evaluation of every sample of ``{uuid}_samples.jsonl``, of whichever tool."""
-    logs = log.only(files, [f for f in files if f.suffix == ".jsonl" or of_every_eval_ever([f])])
+    logs = log.only(files, [f for f in files if f.suffix == ".jsonl" or of_samples([f])])
     samples = {file: [*log.samples(file)] for file in logs}
     every = [sample for own in samples.values() for sample in own]
     # Samples are repeated, one for each score.
@@ -152,13 +143,6 @@ def _add(log: Log, model: str, task: str, key: str, sample: dict[str, Any]) -> N
     )
 
 
-def of_swe_bench(files: Sequence[File]) -> bool:
-    """By the list of resolved instances."""
-    return files[0].suffix == ".json" and (
-        has_columns(files, RESOLVED[0]) or has_columns(files, RESOLVED[1], "no_generation")
-    )
-
-
 def swe_bench(files: Sequence[File], log: Log) -> None:
     """Rows of all instances of every report, each of one system."""
     log.notes.append("systems are named by their files")
@@ -186,13 +170,6 @@ BOARD = re.compile(r"details_(?:.*\|)?([^|]+)\|\d+_(\d{4}-\d\d-\d\dT[\d.\-:]+)\.
 FOLDER = re.compile(r"details_(.+?)__(.+)")
 MMLU = "hendrycksTest-"
 SCORES = ("acc", "acc_norm", "em", "mc1")
-
-
-def of_lighteval(files: Sequence[File]) -> bool:
-    """By the three columns, with or without underscores."""
-    details = [file for file in files if file.suffix == ".parquet"]
-    ways = (COLUMNS, [f"__{name}__" for name in COLUMNS])
-    return bool(details) and any(has_columns(details, *names) for names in ways)
 
 
 def lighteval(files: Sequence[File], log: Log) -> None:
@@ -246,12 +223,6 @@ def _answer(doc: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
     return among(gold, likelihood)
 
 
-def of_leaderboard(files: Sequence[File]) -> bool:
-    """By the columns of likelihoods, of the right option, and of hashes."""
-    details = [file for file in files if file.suffix == ".parquet"]
-    return bool(details) and has_columns(details, "predictions", "gold", "hashes")
-
-
 def leaderboard(files: Sequence[File], log: Log) -> None:
     """Rows of the newest run of every task; subjects of MMLU are conditions."""
     named = [(file, match) for file in files if (match := BOARD.fullmatch(file.base))]
@@ -290,10 +261,13 @@ def _model(file: File) -> str:
 
 
 READERS = [
-    Reader("evalplus", "results of EvalPlus", of_evalplus, evalplus),
-    Reader("every-eval-ever", "samples of Every Eval Ever", of_every_eval_ever, every_eval_ever),
-    Reader("leaderboard", "details of the Open LLM Leaderboard", of_leaderboard, leaderboard),
-    Reader("lighteval", "details of lighteval", of_lighteval, lighteval),
+    Reader("evalplus", "results of EvalPlus", having(["eval", "hash"], suffix=[".json"]), evalplus),
+    Reader("every-eval-ever", "samples of Every Eval Ever", of_samples, every_eval_ever),
+    Reader("leaderboard", "details of the Open LLM Leaderboard",
+           having(["predictions", "gold", "hashes"], suffix=[".parquet"]), leaderboard),
+    Reader("lighteval", "details of lighteval",
+           having(COLUMNS, [f"__{name}__" for name in COLUMNS], suffix=[".parquet"]), lighteval),
     Reader("opencompass", "output of OpenCompass", of_opencompass, opencompass),
-    Reader("swe-bench", "reports of SWE-bench", of_swe_bench, swe_bench),
-]
+    Reader("swe-bench", "reports of SWE-bench",
+           having(RESOLVED[:1], [RESOLVED[1], "no_generation"], suffix=[".json"]), swe_bench),
+]  # fmt: skip

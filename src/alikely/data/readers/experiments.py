@@ -14,23 +14,20 @@ import pyarrow.compute as pc
 
 from alikely._base.names import listed
 from alikely.data.files import File
-from alikely.data.readers import Log, Reader, has_columns
+from alikely.data.readers import Log, Reader, having
 
 PEOPLE = (
     "subject", "participant", "subject_id", "participant_id", "prolific_pid", "prolific_id",
     "worker_id", "workerid", "subjectid", "participantid",
 )  # fmt: skip
 TRUTH = "correct_response"
+# Columns that every plugin writes.
+EVERY = ("trial_type", "trial_index", "time_elapsed")
 # What stands for no answer, of keys also in numbers.
 SILENT = ("", "null", "-1", -1)
 NONE = pd.Series([None])
 # Of PsychoPy: ends of columns of a component, and columns.
 KEYS, RIGHT, TRUE, PERSON = ".keys", ".corr", "corrAns", "participant"
-
-
-def of_jspsych(files: Sequence[File]) -> bool:
-    """By the columns that every plugin writes."""
-    return has_columns(files, "trial_type", "trial_index", "time_elapsed")
 
 
 def jspsych(files: Sequence[File], log: Log) -> None:
@@ -170,11 +167,6 @@ RAW = {
 }  # fmt: skip
 
 
-def of_model_vs_human(files: Sequence[File]) -> bool:
-    """By the columns of the first file."""
-    return has_columns(files, *RAW)
-
-
 def model_vs_human(files: Sequence[File], log: Log) -> None:
     """Tables whose items are images, not presentations of these; ``na`` is no answer."""
     for file in files:
@@ -240,7 +232,7 @@ def image_name(name: str) -> str:
 
 
 READERS = [
-    Reader("jspsych", "data of jsPsych", of_jspsych, jspsych),
-    Reader("model-vs-human", "answers of model-vs-human", of_model_vs_human, model_vs_human),
+    Reader("jspsych", "data of jsPsych", having(EVERY), jspsych),
+    Reader("model-vs-human", "answers of model-vs-human", having(RAW), model_vs_human),
     Reader("psychopy", "data of PsychoPy", of_psychopy, psychopy),
 ]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from alikely.data.files import LINES, File
-from alikely.data.readers import Log, Reader, Run, among, has_columns, option
+from alikely.data.readers import Log, Reader, Run, among, having, option
 
 NAME = re.compile(r"samples_(.+?)(?:_(\d{4}-\d\d-\d\dT[\d.\-:]+))?\.jsonl?", re.IGNORECASE)
 # Of older versions: the model ends at the first underscore that is a single one.
@@ -25,9 +25,8 @@ INVALID = ("", "[invalid]")
 
 def recognizes(files: Sequence[File]) -> bool:
     """By the names of the files, or the fields of the first sample."""
-    return any(NAME.fullmatch(file.base) for file in files) or any(
-        has_columns([file], *FIELDS) for file in _samples(files)[:1]
-    )
+    named = any(NAME.fullmatch(file.base) for file in files)
+    return named or having(FIELDS)(_samples(files))
 
 
 def _samples(files: Sequence[File]) -> list[File]:
