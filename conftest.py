@@ -20,7 +20,7 @@ import xarray as xr
 from filelock import FileLock
 
 import alikely as al
-from alikely.inference.fits import data_groups
+from alikely.inference.chains import data_groups
 
 # Where Python is told to keep no compiled code, each process that a test starts would compile the
 # package anew: seconds of each, in hundreds of them.
@@ -47,7 +47,7 @@ SLOW_EXAMPLES = {
     "alikely.calibration.ranks.sbc_summary",
     "alikely.estimates.errors.error_similarity",
     "alikely.estimates.result.Tree.report",
-    "alikely.inference.fits.extended",
+    "alikely.inference.chains.extended",
     "alikely.margins.noise.fit_observers",
     "alikely.planning.trials.assurance",
     "alikely.planning.trials.trials_for_width",

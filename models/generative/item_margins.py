@@ -26,15 +26,15 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
+from alikely.metrics.alternatives import check_task
 from alikely.metrics.margins import normal_scores
 from alikely.models._parts import informed
 from alikely.models._priors import Priors, building
-from alikely.models._strengths import (
+from alikely.models.observers import (
     FLOOR,
     arcsinh,
     check_counts,
     check_margins,
-    check_task,
     expected_strength,
     log_odds,
     one_sided,

@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import pytest
 
-from alikely._base.compilation import compiled
+from alikely._base.arrays import compiled
 
 
 def of_no_file() -> Callable[[int], int]:
@@ -33,7 +33,7 @@ def test_a_process_without_numba_gives_equal_numbers() -> None:
     code = (
         "import numpy as np\n"
         "from alikely.inference.cell_limits import posterior_limits\n"
-        "from alikely.inference.fisher import fisher_log10_p\n"
+        "from alikely.inference.independence import fisher_log10_p\n"
         "rng = np.random.default_rng(1)\n"
         "cells = rng.multinomial(300, rng.dirichlet(np.full(4, 3.0), 30))\n"
         "print(float(fisher_log10_p(cells).sum()), float(posterior_limits(cells).sum()))"

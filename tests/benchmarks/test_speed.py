@@ -21,7 +21,7 @@ from sklearn.mixture import GaussianMixture
 import alikely as al
 from alikely.calibration.coverage import default_grid
 from alikely.data.tables import from_counts, joint_correctness
-from alikely.inference import cache, cell_limits, fisher, resampling, sampling
+from alikely.inference import cache, cell_limits, independence, resampling, sampling
 from alikely.inference.null import null_draws
 from alikely.inference.process import pairwise_draws
 from alikely.metrics import consistency
@@ -218,7 +218,7 @@ GROUPS: dict[str, dict[str, Make]] = {
     },
     "all 79,800 pairs of 400 observers, N = 12,000": {
         "points, errors, tests": call(al.error_consistency, board, **OFF),
-        "Fisher": call(fisher.fisher_log10_p, EVERY),
+        "Fisher": call(independence.fisher_log10_p, EVERY),
         "Fisher by scipy, a hundredth": call(fisher_of_scipy),
         "limits": call(cell_limits.posterior_limits, EVERY),
         "limits by draws, a fortieth": call(

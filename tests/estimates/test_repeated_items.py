@@ -13,8 +13,8 @@ import alikely as al
 from alikely._base import notes
 from alikely.data.blocks import blocks
 from alikely.inference.evaluation import evaluator
+from alikely.inference.independence import permutation_p
 from alikely.inference.influence import covariance_of, estimate
-from alikely.inference.permutation import permutation_p
 from alikely.inference.resampling import bca_of_table
 
 Right = NDArray[Any]

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from alikely.inference import fisher
-from alikely.inference.fisher import fisher_log10_p
+from alikely.inference import independence
+from alikely.inference.independence import fisher_log10_p
 
 SIDES = ("two-sided", "greater", "less")
 
@@ -74,7 +74,7 @@ def test_perfect_tables_have_a_closed_form(half: int) -> None:
 
 
 def test_shapes_types_symmetries_and_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fisher, "BLOCK", 7)
+    monkeypatch.setattr(independence, "BLOCK", 7)
     tables = np.random.default_rng(4).integers(0, 90, size=(5, 6, 4))
     found = fisher_log10_p(tables)
     assert found.shape == (5, 6)

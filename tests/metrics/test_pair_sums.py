@@ -7,7 +7,7 @@ import pytest
 
 import alikely as al
 from alikely.inference.influence import covariance_of
-from alikely.metrics.pair_sums import SLICE, combined_influence
+from alikely.metrics.answers import SLICE, combined_influence
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
@@ -24,7 +24,7 @@ def test_the_variance_is_that_of_the_covariance_matrix(
     cells = table["cells"].values.astype(float)
     slopes = al.metrics.ERROR_CONSISTENCY.influence(cells)
     slopes *= (weight / cells.sum(axis=1))[:, None]
-    monkeypatch.setattr("alikely.metrics.pair_sums.SLICE", SLICE // 100_000)
+    monkeypatch.setattr("alikely.metrics.answers.SLICE", SLICE // 100_000)
     influence = combined_influence(
         table["correct"].values, table["first"].values, table["second"].values, slopes
     )

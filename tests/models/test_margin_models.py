@@ -12,7 +12,7 @@ from pytensor.compile.mode import Mode
 
 from alikely.margins.strengths import strength_of
 from alikely.metrics.alternatives import m_afc_log_probability
-from alikely.models._strengths import GRID, log_odds
+from alikely.models.observers import GRID, log_odds
 from generative.item_margins import Bent, item_margins
 
 M = 16

@@ -18,7 +18,7 @@ from pytensor.compile.mode import Mode
 import alikely as al
 from alikely._base.arrays import within
 from alikely.metrics.alternatives import m_afc_log_probability
-from alikely.models import _strengths, copies
+from alikely.models import copies, observers
 from alikely.models._parts import tensor_within
 from alikely.models.cohorts import SURE, _joint_probability
 from generative import paired_errors as pairs
@@ -48,7 +48,7 @@ def test_log_probabilities_of_alternatives(n_alternatives: int) -> None:
     for log_p in m_afc_log_probability(strength, n_alternatives):
         assert np.isfinite(log_p).all()
         assert_within(log_p, -INFINITE, 0)
-    odds = _strengths.log_odds_spline(n_alternatives)(np.linspace(-6, 10, 500))
+    odds = observers.log_odds_spline(n_alternatives)(np.linspace(-6, 10, 500))
     assert np.isfinite(odds).all()
 
 

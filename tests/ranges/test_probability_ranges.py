@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import alikely as al
 from alikely._base.arrays import within
 from alikely.benchmark import agreement, ranking, scores
-from alikely.inference import fisher, intervals, permutation, resampling
+from alikely.inference import independence, intervals, resampling
 from alikely.metrics import alternatives
 from alikely.metrics.consistency import DEFAULT_PRIOR
 from alikely.models import _mixtures as mixtures
@@ -81,7 +81,7 @@ def test_cells_that_are_differences_are_not_negative(rng: np.random.Generator) -
 @given(rng=SEEDS)
 def test_permutation_p(rng: np.random.Generator) -> None:
     answers = rng.integers(0, 4, (2, 9, 2)) / 3
-    p = permutation._of_pair(*answers, al.metrics.ERROR_CONSISTENCY, 30, rng)
+    p = independence._of_pair(*answers, al.metrics.ERROR_CONSISTENCY, 30, rng)
     if not np.isnan(p):
         assert 0 < p <= 1
 
@@ -92,7 +92,7 @@ def test_tails_of_tables(rng: np.random.Generator) -> None:
     flat = rng.integers(0, 10 ** int(rng.integers(1, 5)), (N, 4))
     table = np.where(rng.random((N, 4)) < 0.2, 0, flat)
     for alternative in ("two-sided", "greater", "less"):
-        assert_within(fisher.fisher_log10_p(table, alternative), -INFINITE, 0)
+        assert_within(independence.fisher_log10_p(table, alternative), -INFINITE, 0)
 
 
 @given(rng=SEEDS)

@@ -1,8 +1,9 @@
-"""Arrays: their type, rounding out of a range, nodes of quadrature."""
+"""Arrays: their type, rounding out of a range, nodes of quadrature, compiled loops."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,3 +50,23 @@ def normal_nodes(n: int) -> tuple[Floats, Floats]:
     weights /= weights.sum()
     nodes.flags.writeable = weights.flags.writeable = False
     return nodes, weights
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a loop that lets other threads run, and keep it on disk where that can be written."""
+    import numba
+
+    return kept_on_disk(numba.njit, nogil=True, error_model="numpy")(function)
+
+
+def kept_on_disk(compile_: Callable[..., Any], *given: Any, **options: Any) -> Callable[..., Any]:
+    """Decorator that compiles and keeps the code on disk, where that can be written."""
+
+    def decorated(function: Callable[..., Any]) -> Any:
+        try:
+            return compile_(*given, cache=True, **options)(function)
+        except RuntimeError:
+            # No folder to keep it in: compiled again by every process.
+            return compile_(*given, **options)(function)
+
+    return decorated

@@ -39,8 +39,7 @@ from alikely.data.ingest import label
 from alikely.data.summaries import missing_note_of
 from alikely.data.tables import MAKE
 from alikely.data.trials import Trials
-from alikely.inference.chains import nuts
-from alikely.inference.fits import with_constants
+from alikely.inference.chains import nuts, with_constants
 from alikely.inference.intervals import interval
 
 if TYPE_CHECKING:

@@ -291,7 +291,7 @@ def _groups(trials: al.Trials, label: str) -> dict[str, str]:
 
 
 def _draw(tree: Any, result: al.Result, groups: dict[str, str] | None) -> None:
-    from alikely.plots.families import MOST_GROUPS
+    from alikely.plots.pairs import MOST_GROUPS
 
     several = groups is not None and len(set(groups.values())) <= MOST_GROUPS
     al.plot_families(tree, result, by=groups if several else None)

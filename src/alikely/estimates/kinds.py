@@ -36,9 +36,9 @@ from alikely.estimates.notes import design_notes, joined_notes
 from alikely.estimates.result import Result
 from alikely.inference import null
 from alikely.inference.evaluation import option_features
+from alikely.inference.independence import permutation_p, sign_flip_p
 from alikely.inference.influence import estimate, of_items
 from alikely.inference.intervals import interval
-from alikely.inference.permutation import permutation_p, sign_flip_p
 from alikely.inference.process import four_chains, process_draws, strata_draws
 from alikely.inference.sampling import posterior
 from alikely.metrics import Metric, consistency

@@ -32,7 +32,7 @@ from alikely.estimates.matrix_result import (
 )
 from alikely.estimates.result import Result
 from alikely.inference.cell_limits import option_limits, posterior_limits
-from alikely.inference.fisher import fisher_log10_p
+from alikely.inference.independence import fisher_log10_p
 from alikely.inference.influence import estimate
 from alikely.inference.intervals import adjusted_p_values
 from alikely.metrics import Metric, get_metric

@@ -40,7 +40,7 @@ from alikely.estimates.pair_result import page_columns as page_columns
 from alikely.estimates.result import LABELS, Result, of_kind
 from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.metrics import Metric
-from alikely.metrics.pair_sums import combined_influence
+from alikely.metrics.answers import combined_influence
 
 # Larger data frames take gigabytes.
 MOST_ROWS = 1_000_000

@@ -21,7 +21,7 @@ from scipy import special
 from alikely._base.arrays import Floats, normal_nodes
 from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
-from alikely.inference.fisher import whole_counts
+from alikely.inference.independence import whole_counts
 from alikely.metrics import ERROR_CONSISTENCY
 from alikely.metrics.consistency import Prior, cell_prior
 from alikely.metrics.options import chance_agreement

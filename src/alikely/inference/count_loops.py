@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from alikely._base.compilation import compiled
+from alikely._base.arrays import compiled
 
 # Log probabilities of tables that are equally probable differ by rounding, never by this much.
 ROUNDING = 1e-7

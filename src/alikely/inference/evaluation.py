@@ -26,11 +26,10 @@ from alikely.inference.weighting import (
     spread_of_images,
 )
 from alikely.metrics import Metric
-from alikely.metrics.answers import pair_features
+from alikely.metrics.answers import Names, pair_features
 from alikely.metrics.gradients import central_differences
 from alikely.metrics.margins import margin_moments
 from alikely.metrics.options import FEATURES, OptionSums, given_answers, given_probabilities
-from alikely.metrics.pair_sums import Names
 from alikely.metrics.ratings import Readings
 
 

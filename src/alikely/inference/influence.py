@@ -28,8 +28,8 @@ from alikely.data.tables import SEPARATOR
 from alikely.inference.evaluation import Evaluator, evaluator
 from alikely.inference.weighting import effective_images, freedom_of_sums
 from alikely.metrics import ERROR_CONSISTENCY, Metric
+from alikely.metrics.answers import combined_influence
 from alikely.metrics.cells import divide
-from alikely.metrics.pair_sums import combined_influence
 
 # Trials taken at a time in `covariance`: bounds the memory of the dense influence matrix.
 CHUNK = 2_000

@@ -39,9 +39,8 @@ from alikely._base.intervals import check_interval
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.data.tables import check_counts, pair_coords
-from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
-from alikely.inference.fisher import fisher_log10_p, log_table_mass
-from alikely.inference.fits import labeled
+from alikely.inference.chains import CHAINS, DRAW_MORE, labeled, nuts
+from alikely.inference.independence import fisher_log10_p, log_table_mass
 from alikely.inference.process import in_chunks
 from alikely.inference.sampling import Sampler, check_sampler
 from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency

@@ -20,8 +20,7 @@ from alikely._base.random import RandomState
 from alikely._base.settings import resolve
 from alikely.data.blocks import cluster_numbers
 from alikely.data.tables import CELLS
-from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
-from alikely.inference.fits import check_include, labeled
+from alikely.inference.chains import CHAINS, DRAW_MORE, check_include, labeled, nuts
 from alikely.inference.process import COPY_MODEL, pairwise_draws
 from alikely.inference.resampling import joint_draws
 from alikely.metrics import ERROR_CONSISTENCY, Metric

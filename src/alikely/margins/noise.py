@@ -22,8 +22,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.trials import Trials
-from alikely.inference.chains import nuts
-from alikely.inference.fits import labeled, with_constants
+from alikely.inference.chains import labeled, nuts, with_constants
 from alikely.inference.intervals import interval
 from alikely.margins.reliability import repeat_cells, repeated_answers
 from alikely.margins.tables import alternatives_of

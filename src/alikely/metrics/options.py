@@ -23,10 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import ROUNDING, Floats, on_disk_or_chunked, within
 from alikely._base.checks import check_answers, check_options, check_probabilities
+from alikely.metrics.answers import Given, Term, influences, pair_sums, squared_influences
 from alikely.metrics.cells import divide, reason_of
 from alikely.metrics.gradients import complex_step_of
 from alikely.metrics.metric import TRUST, Metric, register
-from alikely.metrics.pair_sums import Given, Term, influences, pair_sums, squared_influences
 
 # Rounding error of a difference that is 0.
 NOTHING_LEFT = 1e-12

@@ -21,8 +21,6 @@ from alikely.data.blocks import LEFT_OUT
 # A name, or a custom model.
 type AskedModel = str | pm.Model
 
-__all__ = ["AskedModel", "asked_model", "is_named", "refuse_options", "require_pairs"]
-
 REBUILD = "build it from the trials that you analyze"
 # Layouts of the cells n11, n10, n01, n00 of a pair: as they are, as numbers of correct responses
 # of one observer given the other, and as both correct with correct responses and trials.

@@ -13,9 +13,6 @@ from numpy.typing import ArrayLike
 
 from alikely._base.arrays import Floats
 
-__all__ = ["mixture_boundaries", "neighbour_probabilities", "regime_names", "tightest_groups"]
-
-
 LEAST = np.finfo(np.float64).min
 
 

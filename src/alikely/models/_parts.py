@@ -25,22 +25,6 @@ from pymc.logprob.transforms import Transform
 from alikely._base.arrays import ROUNDING
 from alikely.data.covariates import Covariates, covariate_tables, is_number
 
-__all__ = [
-    "DIMS",
-    "TINY",
-    "Informed",
-    "Placed",
-    "averages",
-    "effects",
-    "informed",
-    "informed_zero_sum",
-    "log_odds",
-    "spread",
-    "sums",
-    "tables_for",
-    "tensor_within",
-]
-
 # For variables without data.
 TINY = 1e-9
 # What models call the dim of a kind of covariates.

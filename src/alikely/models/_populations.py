@@ -29,20 +29,6 @@ from alikely._base.arrays import normal_nodes
 from alikely.data.blocks import LEFT_OUT
 from alikely.models._parts import TINY, averages, informed, log_odds, spread, sums, tensor_within
 
-__all__ = [
-    "ALIKE",
-    "KIND_SHARES",
-    "People",
-    "Population",
-    "at_eases",
-    "curve",
-    "dispersion",
-    "drawn",
-    "exchangeable",
-    "kappas",
-    "over_images",
-]
-
 # A logistic curve is nearly a normal one of 1.7 times the width: 1 / 1.7**2.
 FLATTENING = 0.346
 # Logits of items spread by w have error consistency r with r / (1 - r) about w**2 / ICC.

@@ -24,8 +24,6 @@ from pytensor.tensor.random.type import RandomType
 
 from alikely._base.names import listed, nearest
 
-__all__ = ["Priors", "building", "check_priors", "prior_texts"]
-
 # Names of variables to distributions, or to parameters of the default's own family.
 Priors = Mapping[str, Any]
 

@@ -55,8 +55,6 @@ from alikely.models._priors import Priors, building
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates
 
-__all__ = ["cohort", "cohort_layout"]
-
 # Bounds of a model's probability of a correct response: sums may round to more than 1.
 SURE = 1e-12
 # Identifies entries and rows: not part of the density.

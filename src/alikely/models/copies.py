@@ -22,8 +22,6 @@ from alikely.metrics.consistency import DEFAULT_PRIOR, check_prior
 from alikely.models._parts import tensor_within
 from alikely.models._priors import Priors, building
 
-__all__ = ["copying"]
-
 
 def copying(
     counts: ArrayLike,

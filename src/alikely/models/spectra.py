@@ -39,8 +39,6 @@ from alikely.models._priors import Priors, building
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates
 
-__all__ = ["spectrum"]
-
 # From guessing among 16 to 90% correct is 5 logits, the range that regimes divide.
 RANGE = 5.0
 

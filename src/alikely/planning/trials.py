@@ -45,7 +45,7 @@ from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.estimates.result import Result
-from alikely.inference.fisher import fisher_log10_p
+from alikely.inference.independence import fisher_log10_p
 from alikely.inference.intervals import interval, mean_of_defined
 from alikely.metrics import ERROR_CONSISTENCY, Metric, bounds, consistency, get_metric
 from alikely.metrics.consistency import Prior, cell_prior

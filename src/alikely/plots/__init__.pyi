@@ -1,12 +1,12 @@
 from ._style import column as column
-from .agreement import plot_agreement as plot_agreement
 from .benchmark import plot_benchmark as plot_benchmark
 from .benchmark import plot_cohort as plot_cohort
 from .benchmark import plot_robustness as plot_robustness
 from .calibration import plot_calibration as plot_calibration
-from .errors import plot_errors as plot_errors
-from .families import plot_families as plot_families
 from .margins import plot_margins as plot_margins
+from .pairs import plot_agreement as plot_agreement
+from .pairs import plot_errors as plot_errors
+from .pairs import plot_families as plot_families
 from .pairs import plot_intervals as plot_intervals
 from .pairs import plot_matrix as plot_matrix
 from .pairs import plot_metrics as plot_metrics

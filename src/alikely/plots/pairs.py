@@ -1,8 +1,9 @@
-"""All pairs: intervals, a matrix of observers, and one metric against another."""
+"""Pairs of observers: intervals, matrices, two metrics, agreement, error patterns, families."""
 
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -11,30 +12,49 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.image import AxesImage
+from matplotlib.patches import Patch, Rectangle
 from numpy.typing import NDArray
+from scipy.cluster import hierarchy
 
+from alikely._base.arrays import Floats
 from alikely._base.checks import one_of
+from alikely._base.frames import groups_of
 from alikely._base.intervals import percent
-from alikely._base.names import nearest, told_apart
+from alikely._base.names import nearest, p_words, told_apart
+from alikely.estimates.matrix_result import place_dim, square_matrix
 from alikely.estimates.methods import bounds_of, shown_methods
 from alikely.estimates.result import Result, of_kind
-from alikely.metrics import Metric
+from alikely.inference import null
+from alikely.metrics import Metric, bounds, consistency
 from alikely.planning.numbers import check_whole
 from alikely.plots._style import (
     COLORS,
+    COLUMN_WIDTH,
     MARKERS,
     METHODS,
     MOST_LETTERS,
+    PlotFigure,
     axes_or_new,
+    blend,
     color_key,
     diverging,
+    draw_kind,
+    drop_crowded,
+    figure_of,
+    in_column,
     key,
     legend,
     name_both_sides,
     name_rows,
+    new_axes,
+    not_drawn,
     rows_shown,
     rows_with_intervals,
+    several_axes,
     styled,
 )
 
@@ -508,3 +528,509 @@ def _draw(ax: Axes, result: Result, frame: pd.DataFrame, drawn: Sequence[str]) -
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     name_rows(ax, frame.index.tolist(), down=True)
     ax.set_xlabel(result.metric.label)
+
+
+# With more trials, percentiles of independent observers take half a minute.
+MOST_TRIALS = 1280
+MANY = 200
+
+
+def plot_agreement(
+    result: Result | None = None,
+    kind: Literal["agreement", "accuracy", "bounds"] = "agreement",
+    *,
+    observer_kinds: Kinds | None = None,
+    ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
+) -> Any:
+    """Plot error consistency with its possible range or a band for independent observers.
+
+    Kinds of plot, with their arguments in parentheses:
+
+    - ``"agreement"``: observed agreement and error consistency against expected agreement
+      [G20]_, with limits and a 95% band for independent observers (`observer_kinds`)
+    - ``"accuracy"``: error consistency against the accuracy of the second observer; a dash marks
+      the highest value that is possible given the two accuracies of a pair (`observer_kinds`)
+    - ``"bounds"``: lowest and highest possible error consistency for all combinations of accuracies
+      [K25]_, with the pairs of the result if one is given
+
+    Parameters
+    ----------
+    result : Result, optional
+        As returned by `alikely.error_consistency`. A result is optional only for ``"bounds"``.
+    kind : {"agreement", "accuracy", "bounds"}
+        Kind of plot.
+    observer_kinds : mapping or Trials, optional
+        Kind of each observer, or the trials of the analysis. Pairs are colored by the kinds of
+        their observers.
+    ax : matplotlib.axes.Axes, or two of them for ``"agreement"`` and ``"bounds"``, optional
+        Axes to draw on. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes or ndarray of them
+        The axes: two for ``"agreement"`` and ``"bounds"``, otherwise one. The band for independent
+        observers is computed for the most frequent number of common trials, and omitted above 1,280
+        trials.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown, if the result is for another metric, or if an observer has no kind.
+    TypeError
+        If an argument is given that this kind of plot does not use.
+
+    References
+    ----------
+    .. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour
+       of CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
+    .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+       consistency: towards reliable behavioral comparison of classifiers.
+       doi:10.48550/arXiv.2507.06645
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise")
+    >>> result = al.error_consistency(trials, "human-human", rng=1)
+    >>> al.plot_agreement(result, "accuracy").get_ylabel()
+    'error consistency'
+    """
+    if isinstance(result, Result):
+        of_kind(result, "pair")
+    return draw_kind(plot_agreement, locals())
+
+
+def _agreement(
+    result: Result, *, observer_kinds: Kinds | None = None, ax: Any = None
+) -> NDArray[np.object_]:
+    """Observed agreement and error consistency against expected agreement."""
+    frame = _pairs_of(result)
+    axes = several_axes(ax, (9.6, 4.2), 1, 2, sharex=True)
+    expected = np.linspace(0, 1, 501)
+    limits = (
+        bounds.agreement_bounds_from_expected(expected),
+        bounds.error_consistency_bounds_from_expected(expected),
+    )
+    band, handles = _band(frame["n_trials"].to_numpy())
+    dotted: dict[str, Any] = {"color": "0.6", "linewidth": 0.8, "linestyle": ":"}
+    for panel, name, limit in zip(axes, ("agreement", "error_consistency"), limits, strict=True):
+        panel.plot(expected, np.transpose(limit), color="0.45", linewidth=1.0, zorder=1)
+        if band is not None:
+            center = band[["expected_lb", "expected_ub"]].mean(axis=1)
+            panel.fill_between(center, band[f"{name}_lb"], band[f"{name}_ub"], color="0.85",
+                               linewidth=0, zorder=0)  # fmt: skip
+        keys = _scatter(panel, frame, "expected", name, observer_kinds)
+        chance = [0, 1] if name == "agreement" else [0, 0]
+        panel.plot([0, 1], chance, zorder=0.5, **dotted)
+        panel.set_xlabel("expected agreement")
+    axes[0].set(ylabel="observed agreement", xlim=(0, 1), ylim=(0, 1.02))
+    axes[1].set(ylabel="error consistency", ylim=(-1.05, 1.05))
+    keys.append(key("bounds", color="0.45", linewidth=1.0))
+    legend(axes[1], [*keys, *handles, key("as expected", **dotted)])
+    return axes
+
+
+def _band(n_trials: np.ndarray) -> tuple[pd.DataFrame | None, list[Any]]:
+    """Percentiles of independent observers, and their legend entry."""
+    numbers, counts = np.unique(n_trials[n_trials > 1], return_counts=True)
+    if not len(numbers):
+        return None, []
+    n = int(numbers[np.argmax(counts)])
+    if n > MOST_TRIALS:
+        text = f"independent observers:\nnot drawn above {MOST_TRIALS:,} trials"
+        return None, [key(text, linestyle="")]
+    text = f"independent observers,\n{n} trials, 95%"
+    if len(numbers) > 1:
+        text += f"\n(as {counts.max()} of {len(n_trials)} pairs have)"
+    return null.null_percentiles(n, 0.95), [Patch(color="0.85", label=text)]
+
+
+def _accuracy(
+    result: Result, *, observer_kinds: Kinds | None = None, ax: Axes | None = None
+) -> Axes:
+    """Error consistency against the accuracy of the second observer, under its limit."""
+    frame = _pairs_of(result)
+    ax = axes_or_new(ax, (6.8, 4.2))
+    handles = _scatter(ax, frame, "accuracy_b", "error_consistency", observer_kinds)
+    limit = bounds.error_consistency_bounds(frame["accuracy_a"], frame["accuracy_b"])[1]
+    dash: dict[str, Any] = {"linestyle": "", "marker": "_", "color": "0.5"}
+    ax.plot(frame["accuracy_b"], limit, markersize=6 if len(frame) <= MANY else 3, zorder=1.5,
+            rasterized=len(frame) > 5000, **dash)  # fmt: skip
+    handles.append(key("upper bound of a pair", **dash))
+    handles += not_drawn(int(frame["error_consistency"].isna().sum()), len(frame))
+    ax.axhline(0, color="0.75", linewidth=0.8, zorder=0)
+    ax.set(xlim=(0, 1.01), ylim=(min(-0.1, frame["error_consistency"].min() - 0.05), 1.03))
+    ax.set_xlabel("accuracy of the second observer")
+    ax.set_ylabel("error consistency")
+    legend(ax, handles)
+    return ax
+
+
+def _pairs_of(result: Result) -> pd.DataFrame:
+    """Accuracies, agreements and trials of each entry."""
+    if result.metric.name != "error_consistency":
+        raise ValueError(
+            f"result must be of error_consistency, got {result.metric.name}; call "
+            "error_consistency()"
+        )
+    cells = np.asarray(result.table["cells"].values)
+    p_a, p_b = consistency.accuracies(cells)
+    return result.pairs[["observer_a", "observer_b"]].assign(
+        accuracy_a=p_a,
+        accuracy_b=p_b,
+        n_trials=np.rint(cells.sum(axis=-1)).astype(np.int64),
+        agreement=consistency.observed_agreement(cells),
+        expected=consistency.expected_agreement(p_a, p_b),
+        error_consistency=result.estimates["estimate"].values,
+    )
+
+
+def _scatter(ax: Axes, frame: pd.DataFrame, x: str, y: str, kinds: Kinds | None) -> list[Any]:
+    """Draw pairs by the kinds of their observers, more transparent if there are many."""
+    alpha = float(np.clip(6 / np.sqrt(len(frame)), 0.15, 0.8))
+    area = 18 if len(frame) <= MANY else 8
+    return scatter_pairs(ax, frame, x, y, kinds, area, alpha=alpha, linewidths=0)
+
+
+def _bounds(result: Result | None = None, ax: Any = None) -> NDArray[np.object_]:
+    """Bounds of error consistency over both accuracies, with pairs."""
+    if result is not None and "cells" not in result.table:
+        raise ValueError(
+            f"result must have counts of correct and incorrect responses, got one of "
+            f"{result.metric.name}; use error_consistency"
+        )
+    axes = several_axes(ax, (9.0, 4.2), 1, 2, sharey=True)
+    # An odd number includes the diagonal and one half. The edges, where EC is 0 or undefined, are
+    # excluded.
+    accuracy = np.linspace(0.005, 0.995, 199)
+    limits = bounds.error_consistency_bounds(accuracy[:, None], accuracy[None, :])
+    texts = []
+    titles = ("lowest possible", "highest possible")
+    for panel, values, title in zip(axes, limits, titles, strict=True):
+        panel.spines[:].set_visible(True)
+        panel.pcolormesh(
+            accuracy, accuracy, values.T, cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True
+        )
+        lines = panel.contour(accuracy, accuracy, values.T, levels=np.arange(-0.8, 0.9, 0.2),
+                              colors="0.3", linewidths=0.5)  # fmt: skip
+        texts.append(panel.clabel(lines, fontsize=6, fmt="%.1f"))
+        panel.set(title=title, xlabel="accuracy of a", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        if result is not None:
+            p_a, p_b = consistency.accuracies(result.table["cells"].values)
+            value, many = result.estimates["estimate"].values, result.table.sizes["pair"] > MANY
+            panel.scatter(
+                p_a, p_b, c=value, s=8 if many else 18, linewidths=0.2 if many else 0.5,
+                edgecolors="black", cmap="RdBu_r", vmin=-1, vmax=1, plotnonfinite=True,
+            )  # fmt: skip
+    axes[0].set_ylabel("accuracy of b")
+    colors = ScalarMappable(Normalize(-1, 1), cmap="RdBu_r")
+    color_key(axes, colors, "error consistency", shrink=0.85)
+    for panel, numbers in zip(axes, texts, strict=True):
+        drop_crowded(panel, numbers)
+    return axes
+
+
+VERDICTS = {
+    "common distribution more likely": "#0072B2",
+    "separate distributions more likely": "#D55E00",
+    "one observer without errors": "#BBBBBB",
+}
+MOST_CONFUSIONS, MOST_CONFUSIONS_IN_COLUMN = 6, 3
+
+
+def plot_errors(
+    data: Result | xr.DataArray,
+    kind: Literal["classes", "confusions"],
+    *,
+    pair: str | None = None,
+    ax: Axes | None = None,
+) -> Any:
+    """Plot the errors that observers make, by class.
+
+    Each kind plots a different result; its arguments are in parentheses:
+
+    - ``"classes"``: divergence between the incorrect responses of two observers for each true
+      class, from a result of `alikely.error_similarity` (`pair`). Colors show whether a common
+      distribution or separate distributions are more likely; numbers of errors are on the right
+    - ``"confusions"``: proportions of responses for each true class, from the matrices of
+      `alikely.estimates.confusion_matrices`; rows sum to 1. At most 6 groups are shown, 3 in a
+      one-column figure
+
+    Parameters
+    ----------
+    data : Result or xarray.DataArray
+        Result or table to plot.
+    kind : {"classes", "confusions"}
+        Kind of plot.
+    pair : str, optional
+        Label of an entry, from ``data.table["pair"]``; required for ``"classes"``.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on, only for ``"classes"``. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes or ndarray of them
+        For ``"confusions"``, one axes per group; otherwise, a single axes.
+
+    Raises
+    ------
+    ValueError
+        If the kind or the pair is unknown, or if there are too many classes or groups.
+    TypeError
+        If an argument is given that this kind of plot does not use. If a required argument is
+        missing, or `data` has the wrong type.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example()
+    >>> axes = al.plot_errors(al.estimates.confusion_matrices(trials, "kind"), "confusions")
+    >>> [ax.get_title() for ax in axes]
+    ['human', 'model']
+    """
+    if isinstance(data, Result):
+        of_kind(data, "pair")
+    return draw_kind(plot_errors, locals())
+
+
+def _classes(result: Result, pair: str, *, ax: Axes | None = None) -> Axes:
+    """Divergence of incorrect responses by true class, colored by the Bayes factor."""
+    if "class_divergence" not in result.estimates:
+        raise ValueError(
+            f"result must be of error_similarity, got {result.metric.name}, which has no values "
+            "by class"
+        )
+    frame = _class_frame(result, pair)
+    frame = frame.sort_values("divergence", ascending=False, kind="stable", na_position="last")
+    n = len(frame)
+    frame = frame.head(MOST_ROWS).iloc[::-1]
+    ax = axes_or_new(ax, (6.8, max(2.6, 1.7 + 0.22 * len(frame))), tall=True)
+    position = np.arange(len(frame))
+    # Rounding of log gammas gives tiny values if one observer never errs.
+    alone = (frame[["errors_a", "errors_b"]] == 0).any(axis=1).to_numpy()
+    blank = frame["divergence"].isna().to_numpy()
+    common = frame["log_bayes_factor"].to_numpy() > 0
+    masks = (common & ~alone, ~common & ~alone, alone)
+    for (label, color), mask in zip(VERDICTS.items(), masks, strict=True):
+        if (own := mask & ~blank).any():
+            ax.barh(position[own], frame["divergence"][own], color=color, label=label)
+    for y in position[blank]:
+        ax.annotate(
+            "no errors", (0, y), (4, 0), textcoords="offset points", va="center", fontsize=7,
+            color="0.4", style="italic",
+        )  # fmt: skip
+    name_rows(ax, frame.index.tolist())
+    ax.set_xlim(left=0)
+    ax.set_xlabel(f"divergence of incorrect responses ({_unit(result)})")
+    entry = result.estimates.sel(pair=pair)
+    named, a, b = short_pair(result, pair)
+    right = ax.secondary_yaxis("right")
+    counts = [f"{a} / {b}" for a, b in zip(frame["errors_a"], frame["errors_b"], strict=True)]
+    right.set_yticks(position, counts, fontsize=7)
+    right.tick_params(length=0)
+    right.spines["right"].set_visible(False)
+    right.set_ylabel(f"errors of {a}\n/ {b}", fontsize=8)
+    title = f"{named}: similarity {entry['estimate'].item():.2f}"
+    title += f"\n{len(frame)} of {n} classes" if len(frame) < n else ""
+    if "p_equal" in entry and np.isfinite(entry["p_equal"].item()):
+        title += f"\ntest of equal rows: {p_words('p', entry['p_equal'].item())}"
+    ax.set_title(title)
+    legend(ax, at="below", side="center", ncols=3)
+    return ax
+
+
+def _class_frame(result: Result, pair: str) -> pd.DataFrame:
+    """Divergence, Bayes factor and errors of one pair, by true class."""
+    table, estimates = result.table, result.estimates
+    entry = position_of(result, pair)
+    columns = ("divergence", "log_bayes_factor", "errors_a", "errors_b")
+    frame = pd.DataFrame(
+        {name: estimates[f"class_{name}"].values[entry] for name in columns},
+        index=table["class"].values.tolist(),
+    )
+    # A missing response is a response class, never a true class.
+    here = table["trial_group"].values == table["pair_group"].values[entry]
+    return frame.iloc[np.unique(table["truth"].values[here])]
+
+
+def _unit(result: Result) -> str:
+    base = float(result.data.attrs["base"])
+    return "bits" if base == 2 else "nats" if math.isclose(base, math.e) else f"base {base:g}"
+
+
+def _confusions(counts: xr.DataArray) -> NDArray[np.object_]:
+    """Proportions of responses to each true class, a panel for each group of observers."""
+    if counts.dims != ("group", "truth", "response"):
+        raise ValueError(f"counts must have the dims group, truth and response, got {counts.dims}")
+    groups = counts["group"].values.tolist()
+    most = MOST_CONFUSIONS_IN_COLUMN if in_column() else MOST_CONFUSIONS
+    if len(groups) > most:
+        raise ValueError(
+            f"at most {most} matrices fit {'in a column' if in_column() else 'side by side'}, got "
+            f"{len(groups)}; select groups with counts.sel(group=[...])"
+        )
+    shares = counts / counts.sum("response").where(lambda total: total > 0)
+    side = max(2.6, 0.2 * counts.sizes["truth"])
+    axes = new_axes((side * len(groups) + 1.4, side + 1.0), 1, len(groups), sharey=True)
+    answers, truths = counts["response"].values.tolist(), counts["truth"].values.tolist()
+    for ax, group in zip(axes, groups, strict=True):
+        image = ax.imshow(shares.sel(group=group), vmin=0, vmax=1, cmap="Blues")
+        ax.spines[:].set_visible(True)
+        ax.set_xticks(range(len(answers)), answers, rotation=90, fontsize=7)
+        ax.set_yticks(range(len(truths)), truths, fontsize=7)
+        ax.set(title=str(group), xlabel="response")
+    axes[0].set_ylabel("true class")
+    color_key(axes, image, "proportion of responses to a class", shrink=0.7)
+    return axes
+
+
+# With more observers, names are too small to read.
+MOST_NAMED = 60
+MOST_NAMED_IN_COLUMN = 25
+# Classes of support: lower limit, label, color and width of branches.
+SUPPORT = (
+    (0.95, "at least 0.95", "black", 1.8), (0.8, "0.80 to 0.95", "0.35", 1.2),
+    (0.0, "below 0.80", "0.65", 0.7),
+)  # fmt: skip
+# With more groups colors are not distinguishable: the palette for color blindness in full, half and
+# pale tones. Grey is excluded, because it equals half-tone black.
+MOST_GROUPS = 20
+GROUP_COLORS = [blend(color, tone) for tone in (1.0, 0.5, 0.25) for color in COLORS[:-1]]
+
+
+@styled
+def plot_families(
+    tree: Result, matrix: Result, *, by: Mapping[str, str] | None = None
+) -> NDArray[np.object_]:
+    """Plot a tree of observers, with the support of each branch, above the matrix of all pairs.
+
+    Parameters
+    ----------
+    tree : Result
+        As returned by `alikely.benchmark.families`.
+    matrix : Result
+        The matrix from which the tree was computed.
+    by : mapping of str to str, optional
+        Group of each observer, such as its model family. Groups are drawn as a color strip between
+        the tree and the matrix.
+
+    Returns
+    -------
+    ndarray of matplotlib.axes.Axes
+        Axes of the tree, of the color strip (if groups are given) and of the matrix.
+
+    Raises
+    ------
+    ValueError
+        If the tree and the matrix have different observers. If an observer has no group, or there
+        are more than 20 groups.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> result = al.pairwise_matrix(al.load_example(), by=None)
+    >>> tree = al.benchmark.families(result, n_resamples=200, rng=1)
+    >>> len(al.plot_families(tree, result))
+    2
+    """
+    names = of_kind(tree, "tree").observers
+    if names != of_kind(matrix, "matrix").observers:
+        raise ValueError(
+            "tree and matrix must have the same observers; make the tree of this matrix"
+        )
+    linkage, support = (tree.estimates[name].values for name in ("linkage", "support"))
+    order = [names[k] for k in hierarchy.leaves_list(linkage)]
+    n = len(order)
+    named = n <= (MOST_NAMED_IN_COLUMN if in_column() else MOST_NAMED)
+    side = 5.5 if n <= MOST_NAMED / 2 else 7.5
+    heights = [1.3] + ([0.22] if by is not None else []) + [side]
+    axes = new_axes(
+        (side + 1.5, sum(heights)),
+        rows=len(heights),
+        tall=True,
+        gridspec_kw={"height_ratios": heights},
+        sharex=True,
+    )
+    figure = figure_of(axes[0])
+    if in_column() and isinstance(figure, PlotFigure):
+        figure.set_size_inches(COLUMN_WIDTH, 1.5 * COLUMN_WIDTH)
+    keys = _tree(axes[0], linkage, support, matrix.metric)
+    if by is not None:
+        keys += _strip(axes[1], order, by)
+    image = _map(axes[-1], matrix, order, named)
+    # Attached to all panels, so that leaves are above their columns.
+    color_key(axes, image, matrix.metric.label, location="bottom", aspect=40, shrink=0.6)
+    legend(axes[-1], keys)
+    return axes
+
+
+def _tree(ax: Axes, linkage: Floats, support: Floats, metric: Metric) -> list[Any]:
+    """Draw the branches by their support; return legend entries."""
+    place = np.argsort(hierarchy.leaves_list(linkage)).astype(float).tolist()
+    height = [0.0] * len(place)
+    lines = []
+    for a, b, top, _ in linkage:
+        left, right = sorted((int(a), int(b)), key=place.__getitem__)
+        feet = [(place[k], height[k]) for k in (left, right)]
+        lines.append([feet[0], (place[left], top), (place[right], top), feet[1]])
+        place.append((place[left] + place[right]) / 2)
+        height.append(top)
+    looks = [("0.35", 1.0)] * len(lines)
+    for least, _, color, width in reversed(SUPPORT):
+        reached = zip(support, looks, strict=True)
+        looks = [(color, width) if own >= least else old for own, old in reached]
+    colors, widths = zip(*looks, strict=True)
+    ax.add_collection(LineCollection(lines, colors=colors, linewidths=widths))
+    # Stems of leaves have no meaning: they have a constant length.
+    joins = linkage[:, 2]
+    top, low = joins.max(), joins.min()
+    margin = 0.15 * (top - low) or 0.1
+    ax.set_ylim(max(low - 2 * margin, 0.0), top + margin)
+    ticks = [tick for tick in ax.get_yticks() if low - 2 * margin <= tick <= top + margin]
+    best = metric.bounds[1]
+    ax.set_yticks(ticks, [f"{best - tick:.2g}" for tick in ticks])
+    ax.set_ylabel("mean " + metric.short)
+    ax.spines["bottom"].set_visible(False)
+    ax.tick_params(bottom=False, labelbottom=False)
+    return [
+        key(f"support {label}", color=color, linewidth=width)
+        for _, label, color, width in SUPPORT
+        if (color, width) in looks
+    ]
+
+
+def _strip(ax: Axes, order: list[str], by: Mapping[str, str]) -> list[Any]:
+    """Draw the colors of groups; return legend entries."""
+    own = groups_of(order, by, "group")
+    groups = sorted(set(own))
+    if len(groups) > MOST_GROUPS:
+        raise ValueError(
+            f"{len(groups)} groups are too many for distinguishable colors; merge groups to at "
+            f"most {MOST_GROUPS}"
+        )
+    colors = dict(zip(groups, GROUP_COLORS, strict=False))
+    ax.spines[:].set_visible(True)
+    ax.imshow([[colors[name] for name in own]], aspect="auto")
+    ax.tick_params(left=False, labelleft=False, bottom=False, labelbottom=False)
+    return [Patch(color=color, label=name) for name, color in colors.items()]
+
+
+def _map(ax: Axes, matrix: Result, order: list[str], named: bool) -> AxesImage:
+    """Draw the matrix in the order of the leaves."""
+    square = square_matrix(matrix, "estimate")
+    if place := place_dim(matrix):
+        square = square.mean(place)
+    values = square.sel(observer=order, observer_other=order).values.copy()
+    np.fill_diagonal(values, np.nan)
+    below = np.nanmin(values, initial=0) < 0 < np.nanmax(values, initial=0)
+    scale = diverging(values) if below else {"cmap": "viridis"}
+    ax.spines[:].set_visible(True)
+    image = ax.imshow(values, aspect="auto", interpolation="nearest", **scale)
+    if named:
+        ax.set_xticks(range(len(order)), order, rotation=90, fontsize=7)
+        ax.set_yticks(range(len(order)), order, fontsize=7)
+    else:
+        ax.set_xticks([])
+        ax.set_yticks([])
+        ax.set_ylabel(f"{len(order):,} observers")
+    return image

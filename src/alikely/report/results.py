@@ -28,10 +28,14 @@ from alikely.estimates.contrasts import model_means, observer_differences
 from alikely.estimates.methods import PLACES, bounds_of, chosen_interval
 from alikely.estimates.result import Result
 from alikely.plots._style import COLORS, name_rows, new_axes, rows_with_intervals, styled
-from alikely.plots.agreement import plot_agreement
 from alikely.plots.benchmark import plot_benchmark
-from alikely.plots.families import MOST_GROUPS, plot_families
-from alikely.plots.pairs import plot_matrix, undefined_pairs
+from alikely.plots.pairs import (
+    MOST_GROUPS,
+    plot_agreement,
+    plot_families,
+    plot_matrix,
+    undefined_pairs,
+)
 from alikely.report.blocks import ROWS, Block, Lead, Section, Text, attempted, figure_of, table_of
 from alikely.report.sentences import POPULATIONS, READERS_AND_CASES, population_words, said
 

@@ -16,8 +16,7 @@ from alikely._base.intervals import bound_columns
 from alikely._base.random import RandomState
 from alikely._base.settings import resolve
 from alikely.data.covariates import covariate_tables, covariates_dataset
-from alikely.inference.chains import nuts
-from alikely.inference.fits import labeled, with_constants
+from alikely.inference.chains import labeled, nuts, with_constants
 from alikely.inference.intervals import interval
 from alikely.models._mixtures import neighbour_probabilities, regime_names
 

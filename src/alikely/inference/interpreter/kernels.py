@@ -13,7 +13,7 @@ import math
 import numba
 import numpy as np
 
-from alikely._base.compilation import compiled, kept_on_disk
+from alikely._base.arrays import compiled, kept_on_disk
 
 GATHER, SCATTER, TAKE, MATRIX_PRODUCT, SUM, LARGEST, ALL, SOFTMAX, LOG_SOFTMAX, CUMULATE = range(10)
 (
