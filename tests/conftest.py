@@ -32,8 +32,8 @@ def chains(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture
 def few_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains of paired errors as short as can be, where nothing is asserted of what they find."""
-    monkeypatch.setattr("alikely.errors.limits.WARM_UP", 10)
-    monkeypatch.setattr("alikely.errors.limits.SWEEPS", 50)
+    monkeypatch.setattr("alikely.errors.draws.WARM_UP", 10)
+    monkeypatch.setattr("alikely.errors.draws.SWEEPS", 50)
 
 
 @pytest.fixture

@@ -21,10 +21,10 @@ from alikely._base.arrays import Floats
 from alikely._base.intervals import bound_names
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
-from alikely.errors.equal_rows import equality
-from alikely.errors.limits import UNBOUNDED
+from alikely.errors.draws import UNBOUNDED
+from alikely.errors.tables import equality
 from alikely.estimates.contrasts import contrast, difference, mean
-from alikely.estimates.methods import METHODS, Method
+from alikely.estimates.pair_result import METHODS, Method
 from alikely.estimates.pairs import error_similarity, misclassification_agreement
 from alikely.estimates.result import Result
 from alikely.inference.intervals import interval

@@ -12,7 +12,7 @@ from scipy import special
 from alikely._base.settings import options as session
 from alikely.data.trials import Trials
 from alikely.estimates.contrasts import difference
-from alikely.estimates.methods import METHODS
+from alikely.estimates.pair_result import METHODS
 from alikely.estimates.pairs import error_consistency
 from alikely.estimates.result import Result
 from alikely.simulate.experiments import repeated_answers

@@ -237,9 +237,6 @@ GROUPS: dict[str, dict[str, Make]] = {
         "similarity, 1,000 classes, 50,000 trials": call(
             al.error_similarity, TWO, **NONE
         ),
-        "error rows of 50 systems, 1,000 classes": call(
-            al.errors.error_rows, of(crowd, 50, 50_000, 1_000)
-        ),
     },
     "margins corrected for noise": {
         "15 models, 160 items": call(of_margins, 15, 160),

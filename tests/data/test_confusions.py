@@ -10,7 +10,6 @@ import pytest
 
 import alikely as al
 from alikely.data.tables import confusion_trials
-from alikely.errors.tables import error_rows
 
 NAMES = ["cat", "dog", "owl"]
 
@@ -26,11 +25,10 @@ def matrices() -> dict[str, pd.DataFrame]:
 def test_trials_have_the_matrices() -> None:
     given = matrices()
     trials = confusion_trials(given)
-    listed = error_rows(trials)["count"].to_dataframe()
-    counts = listed.pivot_table("count", ["observer", "true_class"], "response_class", "sum", 0)
+    counts = al.estimates.confusion_matrices(trials).sel(truth=NAMES, response=NAMES)
     for name, matrix in given.items():
-        wanted = matrix.to_numpy() * (1 - np.eye(3, dtype=int))
-        assert (counts.loc[name].reindex(index=NAMES, columns=NAMES).to_numpy() == wanted).all()
+        errors = 1 - np.eye(3, dtype=int)
+        assert (counts.sel(group=name).values * errors == matrix.to_numpy() * errors).all()
         # One right answer of each true class stands for all of them.
         assert (trials.data.sel(observer=name)["correct"].values == 1).sum() == 3
 

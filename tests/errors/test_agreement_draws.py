@@ -14,7 +14,7 @@ from scipy import stats
 import alikely as al
 from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
-from alikely.errors.posteriors import _patterns, agreement_draws
+from alikely.errors.draws import _patterns, agreement_draws
 from alikely.inference.influence import covariance_of
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT, distinct_agreement
 from studies.simulators.labels import label_trials

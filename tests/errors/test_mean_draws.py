@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely.errors.limits import mean_draws
+from alikely.errors.draws import mean_draws
 
 BIAS, SD, FURTHEST = 0.12, 0.02, 0.3
 N_POPULATIONS, N_DRAWS = 400, 400

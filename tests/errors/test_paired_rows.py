@@ -15,8 +15,7 @@ from scipy import stats
 
 import alikely as al
 from alikely.data.blocks import Block, blocks
-from alikely.errors.equal_rows import equality, expected_by_class, log_bayes_factors
-from alikely.errors.limits import _tied_ranks
+from alikely.errors.draws import _tied_ranks
 from alikely.errors.pairs import (
     Chain,
     PairedErrors,
@@ -25,6 +24,7 @@ from alikely.errors.pairs import (
     plug_in,
     unseen_cells,
 )
+from alikely.errors.tables import equality, expected_by_class, log_bayes_factors
 from alikely.inference.influence import covariance_of
 from alikely.metrics import errors
 from alikely.metrics.errors import error_similarity_metric

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import alikely as al
 from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
-from alikely.errors import limits
+from alikely.errors import draws
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import covariance_of, estimate
 from alikely.inference.resampling import bca_of_table, bootstrap
@@ -146,7 +146,7 @@ def test_chains_in_a_folder_are_not_drawn_again(
     def stopped(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(limits, "Chain", stopped)
+    monkeypatch.setattr(draws, "Chain", stopped)
     again = al.error_similarity(trials, **options, cache_dir=tmp_path, rng=1)
     np.testing.assert_array_equal(first.draws("posterior"), again.draws("posterior"))
     # Another seed has chains of its own.

@@ -27,7 +27,7 @@ def result() -> al.Result:
 
 @pytest.fixture(scope="module")
 def exact(result: al.Result) -> xr.DataTree:
-    return independent_observers(result, N_DRAWS, rng=1, n_resamples=3000, log_likelihood=True)
+    return independent_observers(result, N_DRAWS, rng=1, n_resamples=3000)
 
 
 def test_a_row_for_each_entry_and_way(result: al.Result, exact: xr.DataTree) -> None:
@@ -60,10 +60,3 @@ def test_what_is_undefined_is_counted_and_said(exact: xr.DataTree) -> None:
     assert nothing["n_undefined"].tolist() == [2000, 3000]
     assert nothing[["estimate", "null_mean", "null_eti95_lb", "p_value"]].isna().all(axis=None)
     assert nothing["note"].str.contains("no common trials; no two replicates are defined").all()
-
-
-def test_the_log_likelihood_follows_the_result(result: al.Result, exact: xr.DataTree) -> None:
-    assert exact["log_likelihood"]["correctness"].shape == (4, N_DRAWS // 4, 160 * 2 + 40)
-    own = al.inference.posterior(result.table, include=["log_likelihood"], n_draws=8, rng=1)
-    np.testing.assert_array_equal(own["log_likelihood"]["entry"], exact["log_likelihood"]["entry"])
-    assert "log_likelihood" not in independent_observers(result, 40, rng=1).children

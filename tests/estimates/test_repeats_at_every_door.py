@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import alikely as al
 from alikely.benchmark import cohorts
 from alikely.benchmark.scores import noise_ceilings
-from alikely.errors.equal_rows import equality
+from alikely.errors.tables import equality
 from alikely.metrics.errors import ERROR_SIMILARITY
 
 N_ITEMS, REPEATS = 30, 3

@@ -92,8 +92,8 @@ def test_notes_on_intervals_that_are_not_shown(name: str) -> None:
 @pytest.fixture(scope="module")
 def similarity() -> al.Result:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("alikely.errors.limits.WARM_UP", 10)
-        patch.setattr("alikely.errors.limits.SWEEPS", 50)
+        patch.setattr("alikely.errors.draws.WARM_UP", 10)
+        patch.setattr("alikely.errors.draws.SWEEPS", 50)
         trials = al.load_example().select(condition="noise")
         return al.error_similarity(trials, "human-human", n_draws=60, rng=1)
 

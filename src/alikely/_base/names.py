@@ -81,22 +81,20 @@ def _numbered(shown: Mapping[str, str], width: int) -> dict[str, str]:
     return found
 
 
-def number(value: float, digits: int, leading_zero: bool = True) -> str:
-    """Write a number, without the leading zero in APA style."""
+def number(value: float, digits: int) -> str:
+    """Write a number with as many decimals."""
     if math.isnan(value):
         return MISSING
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
     text = f"{abs(value):.{digits}f}"
     sign = "-" if value < 0 and float(text) else ""
-    if not leading_zero and digits and text.startswith("0."):
-        text = text[1:]
     return sign + text
 
 
-def p_number(p: float, leading_zero: bool = True) -> str:
+def p_number(p: float) -> str:
     """Write a p-value with three decimals, or as below 0.001."""
-    return f"< {number(0.001, 3, leading_zero)}" if p < 0.001 else number(p, 3, leading_zero)
+    return "< 0.001" if p < 0.001 else number(p, 3)
 
 
 def p_words(what: str, p: float) -> str:
@@ -107,11 +105,11 @@ def p_words(what: str, p: float) -> str:
     return f"{what} {text}" if text.startswith("<") else f"{what} = {text}"
 
 
-def span(lower: float, upper: float, digits: int, leading_zero: bool = True) -> str:
+def span(lower: float, upper: float, digits: int) -> str:
     """Write an interval."""
     if math.isnan(lower) or math.isnan(upper):
         return MISSING
-    return f"[{number(lower, digits, leading_zero)}, {number(upper, digits, leading_zero)}]"
+    return f"[{number(lower, digits)}, {number(upper, digits)}]"
 
 
 def counted(n: int, what: str, several: str | None = None) -> str:

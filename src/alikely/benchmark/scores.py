@@ -64,8 +64,7 @@ from alikely.data.repeats import condition_labels, presented
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.tables import correctness
 from alikely.data.trials import Trials
-from alikely.errors.limits import mean_draws, paired_row_draws
-from alikely.errors.posteriors import agreement_draws
+from alikely.errors.draws import agreement_draws, mean_draws, paired_row_draws
 from alikely.estimates.analysis import check_numbers, kept_prior, require_cells
 from alikely.estimates.notes import require_clusters
 from alikely.estimates.result import Result, of_kind
@@ -110,7 +109,7 @@ def benchmark_scores(
         the reference for models, and the human-human mean averages both directions. Noise ceilings
         require a correctness metric. For error similarity, Gibbs sampling takes 0.05 to 0.1 s per
         pair and condition. Limits for error similarity are computed for the scores themselves
-        (`alikely.errors.limits.mean_draws`), because posterior draws for pairs cannot be averaged.
+        (`alikely.errors.draws.mean_draws`), because posterior draws for pairs cannot be averaged.
     models, humans : str
         Kind of observer to score, and kind of observer to compare it with.
     human_ids : {"shared", "per_dataset"}, optional
@@ -511,7 +510,7 @@ def _with_consensus(
     return value, influence
 
 
-# Limits of error similarity are computed for each mean, see `alikely.errors.limits.mean_draws`.
+# Limits of error similarity are computed for each mean, see `alikely.errors.draws.mean_draws`.
 POPULATIONS = "populations"
 
 

@@ -29,7 +29,7 @@ from alikely._base.random import RandomState
 from alikely._base.settings import resolve
 from alikely.calibration.scenarios import SCENARIOS
 from alikely.calibration.studies import run_study
-from alikely.estimates.methods import Method
+from alikely.estimates.pair_result import Method
 from alikely.inference.intervals import interval
 from alikely.inference.resampling import bca_interval
 from alikely.metrics import Metric, get_metric

@@ -24,7 +24,7 @@ from alikely._base.names import MISSING, counted, shorten, span, visible
 from alikely._base.steps import step
 from alikely.cli._running import worded
 from alikely.estimates.contrasts import model_means
-from alikely.estimates.methods import METHODS, shown_methods
+from alikely.estimates.pair_result import METHODS, shown_methods
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -30,7 +30,7 @@ from alikely._base.intervals import (
 )
 from alikely._base.names import nearest
 from alikely._base.notes import note, told
-from alikely.errors.limits import UNBOUNDED, mean_draws
+from alikely.errors.draws import UNBOUNDED, mean_draws
 from alikely.estimates.matrix_result import (
     cluster_column,
     entries,
@@ -40,7 +40,6 @@ from alikely.estimates.matrix_result import (
     place_names,
     square_matrix,
 )
-from alikely.estimates.methods import METHODS, chosen_interval
 from alikely.estimates.notes import (
     apart,
     cluster_note,
@@ -50,7 +49,7 @@ from alikely.estimates.notes import (
     repeats_note,
     several_people,
 )
-from alikely.estimates.pair_result import matching
+from alikely.estimates.pair_result import METHODS, chosen_interval, matching
 from alikely.estimates.result import LABELS, Population, Result, of_kind
 from alikely.inference.influence import (
     cells_of_clusters,
@@ -205,7 +204,7 @@ def mean(
     The analytic interval for a mean is computed on the scale of the metric, as in
     `alikely.Result.summary`. For error similarity, posterior limits are computed for the mean
     itself, because averaging the limits of pairs does not give the limits of the mean
-    (`alikely.errors.limits.mean_draws`).
+    (`alikely.errors.draws.mean_draws`).
 
     Examples
     --------

@@ -39,7 +39,7 @@ from alikely.inference.null import (
     null_draws,
     p_value,
 )
-from alikely.inference.sampling import Sampler, trial_log_likelihood
+from alikely.inference.sampling import Sampler
 
 # Largest false-positive rate of the test of the copy model.
 CHANCE = 0.05
@@ -53,7 +53,6 @@ def independent_observers(
     *,
     sampler: Sampler = "auto",
     n_resamples: int = 0,
-    log_likelihood: bool = False,
 ) -> xr.DataTree:
     """Sample the posterior and replicated data under a model of independent observers.
 
@@ -74,16 +73,13 @@ def independent_observers(
         priori; `alikely.models.copying` takes other priors.
     n_resamples : int
         Number of bootstrap replicates for independent observers. 0 disables them.
-    log_likelihood : bool
-        Whether to add the log likelihood of every trial, for ``arviz.compare``.
 
     Returns
     -------
     xarray.DataTree
         ``posterior`` (``p_a, p_b``), ``posterior_predictive`` and ``observed_data``
         (``observed_cells`` and the estimand); with NUTS, also ``sample_stats``; on request,
-        ``bootstrap`` (resample, pair) and ``log_likelihood`` (chain, draw, observation), in the
-        order of `alikely.inference.posterior`.
+        ``bootstrap`` (resample, pair).
 
         ``null`` (pair, way) compares each estimate with the replicated data, for each ``way``
         (``"exact"`` or ``"nuts"``, and ``"bootstrap"``):
@@ -96,8 +92,7 @@ def independent_observers(
     Raises
     ------
     ValueError
-        If the metric is not a correctness metric, if an option is invalid, or if the log
-        likelihood does not fit into memory.
+        If the metric is not a correctness metric, or if an option is invalid.
 
     Warns
     -----
@@ -106,14 +101,10 @@ def independent_observers(
 
     Examples
     --------
-    >>> import arviz as az
     >>> import alikely as al
     >>> trials = al.load_example().select(condition="noise", observer=["human_1", "human_2"])
     >>> result = al.error_consistency(trials, rng=1)
-    >>> copying = al.inference.posterior(result.table, include=["log_likelihood"], rng=1)
-    >>> tree = al.estimates.independent_observers(result, rng=1, log_likelihood=True)
-    >>> list(az.compare({"copying": copying, "independence": tree}).index)
-    ['copying', 'independence']
+    >>> tree = al.estimates.independent_observers(result, rng=1)
     >>> tree["null"].to_dataset().to_dataframe()["null_eti95_ub"].round(2).tolist()
     [0.16]
     """
@@ -141,11 +132,6 @@ def independent_observers(
             {result.metric.name: (("resample", "pair"), replicates)},
             coords={"pair": table["pair"].values},
         )
-    if log_likelihood:
-        draws = tree["posterior"].to_dataset()
-        p_a, p_b = draws["p_a"].values, draws["p_b"].values
-        shares = [p_a * p_b, p_a * (1 - p_b), (1 - p_a) * p_b, (1 - p_a) * (1 - p_b)]
-        tree["log_likelihood"] = trial_log_likelihood(table, np.log(np.stack(shares, axis=-1)))
     tree["null"] = _compared(result, tree)
     tree.attrs |= {
         "seed": str(seed.entropy),
@@ -225,10 +211,6 @@ def test_copy_model(result: Result) -> pd.DataFrame:
         - ``log_bf10``: log Bayes factor of association against independence
         - ``note``: why values are undefined. If an observer is always correct or always incorrect,
           ``elpd_difference`` and ``mid_p`` are NaN and ``preferred_model`` is empty.
-
-    See Also
-    --------
-    alikely.estimates.independent_observers : the null model as a DataTree, for `arviz.compare`.
 
     Notes
     -----

@@ -19,10 +19,14 @@ from alikely._base.notes import note
 from alikely.data.blocks import LEFT_OUT, blocks, cluster_numbers
 from alikely.data.columns import SILENT
 from alikely.data.tables import confusion_trials, pair_labels
-from alikely.errors.equal_rows import N_PERMUTATIONS, equality
-from alikely.errors.limits import UNBOUNDED, paired_row_draws
-from alikely.errors.posteriors import agreement_draws, chained
-from alikely.errors.tables import agreement_of_classes, class_comparison, error_counts
+from alikely.errors.draws import UNBOUNDED, agreement_draws, chained, paired_row_draws
+from alikely.errors.tables import (
+    N_PERMUTATIONS,
+    agreement_of_classes,
+    class_comparison,
+    equality,
+    error_counts,
+)
 from alikely.estimates.analysis import (
     Design,
     Groups,

@@ -52,7 +52,6 @@ def latex_table(
     caption: str | None = None,
     label: str | None = None,
     headings: Mapping[str, str] | None = None,
-    leading_zero: bool = True,
 ) -> str:
     r"""Format any table of this package as LaTeX.
 
@@ -66,8 +65,6 @@ def latex_table(
         Caption and label, in LaTeX. A caption or a label turns the table into a float.
     headings : mapping of str to str, optional
         Column headings that replace column names.
-    leading_zero : bool, default True
-        Whether to write a 0 before the decimal point. False gives APA style, such as ``.43``.
 
     Returns
     -------
@@ -96,9 +93,7 @@ def latex_table(
     \bottomrule
     \end{tabular}
     """
-    cells, numbers, joined = printed(
-        table, digits=digits, headings=headings, leading_zero=leading_zero
-    )
+    cells, numbers, joined = printed(table, digits=digits, headings=headings)
     notes = cells.pop("note").tolist() if "note" in cells and cells.shape[1] > 1 else []
     for name in cells:
         cells[name] = cells[name].map(_signed if name in (*numbers, *joined) else _escaped)
@@ -135,7 +130,6 @@ def printed(
     *,
     digits: int = 3,
     headings: Mapping[str, str] | None = None,
-    leading_zero: bool = True,
 ) -> Printed:
     """Convert a table to text, with joined bounds and rounded numbers."""
     if not (isinstance(digits, int | np.integer) and 0 <= digits <= 10):
@@ -155,12 +149,12 @@ def printed(
         kind = numbers if pd.api.types.is_numeric_dtype(table[name]) else []
         if name in place:
             stem, kind = place[name], joined
-            heading, texts = _joined(table, stem, centers.get(stem), names, digits, leading_zero)
+            heading, texts = _joined(table, stem, centers.get(stem), names, digits)
         elif name in hidden:
             continue
         else:
             heading = names.get(name, name.replace("_", " "))
-            texts = _texts(table[name], digits, leading_zero)
+            texts = _texts(table[name], digits)
         kind.append(_free(heading, columns))
         columns[kind[-1]] = texts
     return Printed(pd.DataFrame(columns, dtype=object), numbers, joined)
@@ -203,7 +197,6 @@ def _joined(
     center: str | None,
     names: Mapping[str, str],
     digits: int,
-    leading_zero: bool,
 ) -> tuple[str, list[str]]:
     """Heading and cells of an interval, after its estimate."""
     used = [f"{stem}_lb", f"{stem}_ub", *([center] if center else [])]
@@ -217,20 +210,20 @@ def _joined(
         said = "" if of_centre else method.replace("_", " ")
         level = " ".join(filter(None, [percent(float(match["percent"]) / 100), said, kind]))
     spans = [
-        span(low, high, digits, leading_zero)
+        span(low, high, digits)
         for low, high in table[[f"{stem}_lb", f"{stem}_ub"]].astype(float).to_numpy().tolist()
     ]
     if center is None:
         return names.get(stem, level), spans
     heading = f"{names.get(center, center.replace('_', ' '))} [{level if match else 'range'}]"
-    values = [number(value, digits, leading_zero) for value in table[center].astype(float)]
+    values = [number(value, digits) for value in table[center].astype(float)]
     return heading, [
         value if ends == MISSING else f"{value} {ends}"
         for value, ends in zip(values, spans, strict=True)
     ]
 
 
-def _texts(column: pd.Series, digits: int, leading_zero: bool) -> list[str]:
+def _texts(column: pd.Series, digits: int) -> list[str]:
     if pd.api.types.is_bool_dtype(column):
         return ["yes" if value else "no" for value in column]
     if not pd.api.types.is_numeric_dtype(column):
@@ -238,8 +231,8 @@ def _texts(column: pd.Series, digits: int, leading_zero: bool) -> list[str]:
     if pd.api.types.is_integer_dtype(column):
         return [str(value) for value in column]
     if str(column.name).startswith("p_"):
-        return [p_number(value, leading_zero) for value in column]
-    return [number(value, digits, leading_zero) for value in column]
+        return [p_number(value) for value in column]
+    return [number(value, digits) for value in column]
 
 
 def _free(heading: str, taken: Collection[str]) -> str:

@@ -15,7 +15,7 @@ from alikely.data.blocks import cluster_numbers
 from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.tables import By, joint_correctness
 from alikely.data.trials import NOT_SHOWN, Trials
-from alikely.errors.posteriors import chained
+from alikely.errors.draws import chained
 from alikely.estimates.analysis import Design, Groups, Kind, sampling_unit
 from alikely.estimates.contrasts import error_of_sum
 from alikely.estimates.kinds import of_pairs

@@ -34,8 +34,8 @@ from alikely.data.tables import (
     pack,
 )
 from alikely.data.trials import Trials
-from alikely.estimates.methods import chosen_interval
 from alikely.estimates.notes import few_clusters, joined
+from alikely.estimates.pair_result import chosen_interval
 from alikely.estimates.pair_result import page_columns as page_columns
 from alikely.estimates.result import LABELS, Result, of_kind
 from alikely.inference.cell_limits import WITHOUT_DRAWS

@@ -1,9 +1,9 @@
-"""Results of pairs: table, draws and selection."""
+"""Results of pairs: methods of inference, table, draws and selection."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,16 +13,16 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.frames import Columns, known_columns
-from alikely._base.intervals import CiKind, Intervals
+from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods
 from alikely._base.names import listed, nearest
 from alikely._base.notes import codes, note, told
 from alikely.data.repeats import unequal_answers
 from alikely.data.tables import SEPARATOR
-from alikely.estimates.methods import PLACES, bounds_of, chosen_interval, shown_methods
 from alikely.estimates.notes import (
     apart,
     cautions,
     cluster_note,
+    fewest_clusters,
     joined,
     missing_notes,
     recurring,
@@ -39,11 +39,13 @@ from alikely.metrics import consistency
 if TYPE_CHECKING:
     from alikely.estimates.result import Result
 
-LABELS = ["dataset", "condition", "observer_a", "observer_b"]
+Method = Literal["analytic", "bootstrap", "bca", "posterior"]
+PLACES = ("dataset", "condition")
+# Methods of ``"all"``, in the order of columns and rows.
+METHODS = ("analytic", "bootstrap", "posterior")
+LABELS = [*PLACES, "observer_a", "observer_b"]
 # Either observer of a pair.
 EITHER = "observer"
-# The method whose interval a page shows.
-method = chosen_interval
 # Counts in the tables of labels and of rows, for all their metrics.
 COUNTED = ("n_joint_errors", "n_errors_a", "n_errors_b")
 # Tests against independent observers: tables show the first available, others on request.
@@ -53,6 +55,62 @@ NUMBERED = note("item-labels")
 ALL_DATA = "all"
 FIRST = {"estimate": ("pair",), "se": ("pair",), "undefined": ("pair",)}
 SCHEMA = {"observed_data": {"first": ("pair",), "second": ("pair",)}, "estimates": FIRST}
+
+
+def available_methods(result: Result, ci_kind: str = "eti") -> list[Method]:
+    """Methods with intervals in a result."""
+    there: list[Method] = ["analytic"]
+    if "bootstrap" in result.data.children:
+        there += ["bootstrap", "bca"]
+    # Limits computed from counts are equal-tailed.
+    if "posterior" in result.data.children or (result.without_draws and ci_kind == "eti"):
+        there.append("posterior")
+    return there
+
+
+def chosen_interval(
+    result: Result, interval: str | None = None, ci_kind: Any = None
+) -> Method | Literal[""]:
+    """Choose the method whose interval is reported."""
+    metric = result.metric
+    there = available_methods(result, result.interval_options(None, ci_kind)[1])
+    if interval is None:
+        known = [name for name in metric.recommended if name not in metric.unreliable]
+        if fewest_clusters(result):
+            known.sort(key=lambda name: name != "analytic")
+        elif cluster_note(result):
+            known.sort(key=lambda name: name == "posterior")
+        return next((own for name in known for own in there if own == name), "")
+    for how in there:
+        if how == interval:
+            return how
+    raise ValueError(
+        f"interval must be one that this result has ({listed(there)}); got {interval!r}"
+        f"{nearest(interval, there)}"
+    )
+
+
+def shown_methods(result: Result, intervals: Intervals, ci_kind: Any = None) -> tuple[Any, ...]:
+    """Methods of a result whose intervals a table shows."""
+    metric = result.metric
+    there = available_methods(result, result.interval_options(None, ci_kind)[1])
+    valid = [name for name in METHODS if name in there and name not in metric.unreliable]
+    first = chosen_interval(result, None, ci_kind)
+    shown = chosen_methods(intervals, (*METHODS, "bca"), valid, first)
+    if intervals is None and "posterior" in there and metric.posterior_label != "posterior":
+        # It describes another quantity, such as a noise-corrected correlation.
+        shown = tuple(dict.fromkeys((*shown, "posterior")))
+    # Limits computed from counts that are requested, but not equal-tailed, raise an error.
+    return tuple(name for name in shown if name in available_methods(result))
+
+
+def bounds_of(method: str, ci_kind: str, ci_prob: float) -> tuple[str, str]:
+    """Columns of a summary with the interval of a method."""
+    return bound_names(method, {"analytic": "ci", "bca": "ci"}.get(method, ci_kind), ci_prob)
+
+
+# The method whose interval a page shows.
+method = chosen_interval
 
 
 def schema(_: xr.DataTree) -> Any:

@@ -412,7 +412,7 @@ def error_similarity(
     The posterior interval uses, in each tail, the more extreme of two limits. The first limit comes
     from the posterior of paired error rows (`alikely.errors.pairs`). The second limit is the
     divergence at which the observed estimate would be improbably small or large in data sets
-    simulated from similar populations (`alikely.errors.limits`). The quantiles of
+    simulated from similar populations (`alikely.errors.draws`). The quantiles of
     ``result.draws("posterior")`` are these limits; draws of the posterior alone are in the group
     ``rows``. The quantiles of averaged draws are not the limits of means, which `alikely.mean` and
     `alikely.difference` compute from the group ``populations``.

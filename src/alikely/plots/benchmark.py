@@ -29,7 +29,7 @@ from alikely.benchmark.benchmark import (
 )
 from alikely.benchmark.cohorts import cohort_check, cohort_effects, covariate_values, layout_of
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population
-from alikely.estimates.methods import bounds_of
+from alikely.estimates.pair_result import bounds_of
 from alikely.estimates.result import Result, of_kind
 from alikely.inference.intervals import interval
 from alikely.metrics import get_metric

@@ -26,7 +26,7 @@ from alikely._base.frames import groups_of
 from alikely._base.intervals import percent
 from alikely._base.names import nearest, p_words, told_apart
 from alikely.estimates.matrix_result import place_dim, square_matrix
-from alikely.estimates.methods import bounds_of, shown_methods
+from alikely.estimates.pair_result import bounds_of, shown_methods
 from alikely.estimates.result import Result, of_kind
 from alikely.inference import null
 from alikely.metrics import Metric, bounds, consistency

@@ -25,7 +25,7 @@ from alikely.benchmark.benchmark import (
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
 from alikely.benchmark.trees import families, members
 from alikely.estimates.contrasts import model_means, observer_differences
-from alikely.estimates.methods import PLACES, bounds_of, chosen_interval
+from alikely.estimates.pair_result import PLACES, bounds_of, chosen_interval
 from alikely.estimates.result import Result
 from alikely.plots._style import COLORS, name_rows, new_axes, rows_with_intervals, styled
 from alikely.plots.benchmark import plot_benchmark

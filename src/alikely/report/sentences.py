@@ -27,8 +27,8 @@ from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_ki
 from alikely.estimates import contrasts
 from alikely.estimates.contrasts import Which
 from alikely.estimates.matrix_result import place_dim, place_names
-from alikely.estimates.methods import PLACES, bounds_of, chosen_interval
 from alikely.estimates.notes import cluster_note, counts_items
+from alikely.estimates.pair_result import PLACES, bounds_of, chosen_interval
 from alikely.estimates.result import Result
 from alikely.metrics import Metric
 
