@@ -55,6 +55,15 @@ def again() -> al.Trials:
     )
 
 
+def options(response: list[Any], truth: str, **columns: Any) -> al.Trials:
+    other = list("AABA"[: len(truth)])
+    return al.Trials.from_arrays([response, other], list(truth), **columns).with_options(2)
+
+
+TWICE = options(list("ABAB"), "ABAB", item=["x", "y"] * 2, repeat=[0, 0, 1, 1])
+SILENT = options(["A", "B", None], "ABB")
+
+
 def readings(second: Any = LABELS, classes: Any = None) -> al.Trials:
     return al.Trials.from_arrays([LABELS, second], LABELS, classes=classes)
 
@@ -93,6 +102,8 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: al.error_consistency(again(), sampler="nuts"), "items are repeated"),
     (lambda: al.error_consistency(again(), prior={"u": (2, 2)}), "items are repeated"),
     (lambda: al.pairwise_matrix(again()), "items are repeated"),
+    (lambda: al.compare(TWICE, "kappa_p_discrete"), "items are repeated"),
+    (lambda: al.compare(SILENT, "kappa_p_discrete"), "have no response; leave"),
     # Labels, rows and readings.
     (lambda: al.misclassification_agreement(correctness()), "or use error_consistency, which"),
     (lambda: al.error_similarity(readings()), "with 2 classes an incorrect response can only be"),
@@ -160,3 +171,9 @@ def test_bad_input(call: Callable[[], Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=re.escape(message)) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+def test_what_the_messages_on_options_advise() -> None:
+    compared = functools.partial(al.compare, metric="kappa_p_discrete", **NONE)
+    assert compared(TWICE, cluster="trial").summary()["n_trials"].tolist() == [4]
+    assert compared(SILENT, no_response="drop").summary()["n_trials"].tolist() == [2]

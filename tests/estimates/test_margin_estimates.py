@@ -11,6 +11,8 @@ from scipy import stats
 
 import alikely as al
 from alikely.margins.reliability import split_half_reliability
+from alikely.margins.strengths import fit_model, group_strengths, strength_limits
+from alikely.margins.tables import answers_of_group, margin_table
 from alikely.metrics.alternatives import m_afc_probability
 from alikely.metrics.margins import margin_consistency, margin_moments
 
@@ -180,3 +182,47 @@ def test_a_model_with_few_matched_items_needs_confirmation() -> None:
         al.decision_margin_consistency(trials, margins, **options)
     found = al.decision_margin_consistency(trials, margins.head(16), **options)
     assert found.summary()["n_trials"].tolist() == [16]
+
+
+def test_systems_that_share_no_item_are_refused() -> None:
+    trials, margins = al.simulate.detection_experiment(
+        6, 40, 2, rho={"near": 0.9, "far": 0.4}, rng=1, n_alternatives=8
+    )
+    message = "'human' and 'near' have no item in common, though both have some of data set 'all'"
+    with pytest.raises(ValueError, match=message) as caught:
+        consistency(trials, margins.assign(item="x" + margins["item"]))
+    assert "\n" not in str(caught.value)
+    # Two groups of people, of which each saw the other half; a model has all.
+    frame = trials.to_table()
+    one = frame["observer"].isin(["human_1", "human_2", "human_3"])
+    frame["lab"] = np.where(one, "east", "west")
+    half = frame["item"].isin([f"item_{i + 1}" for i in range(20)])
+    apart = al.Trials.from_table(frame[one == half], labels=["lab"])
+    with pytest.raises(ValueError, match=r"'east' and 'west' have no item .* pairs=\[\(a, b\)"):
+        consistency(apart, margins, group="lab")
+    pairs = [("east", "near"), ("west", "near")]
+    result = consistency(apart, margins, pairs=pairs, group="lab", n_resamples=0)
+    assert result.summary()["n_trials"].tolist() == [20, 20]
+
+
+def test_the_posterior_of_strengths() -> None:
+    trials, margins = al.simulate.detection_experiment(10, 80, rho={"near": 0.9, "far": 0.2}, rng=1)
+    result = al.decision_margin_consistency(
+        trials, margins, model="strengths", n_resamples=0, rng=1
+    )
+    frame = result.summary()
+    assert frame["scale"].tolist() == ["strength", "strength", "margin"]
+    assert result.data.attrs["model"] == result.data.attrs["sampler"] == "strengths"
+    assert (result.estimates["inflation"].values[:2] >= 1).all()
+    table = margin_table(trials, margins)
+    group = group_strengths(*answers_of_group(table, 0, np.arange(80)), 16)
+    fit = fit_model(group, table["margins"].values[1], rng=5, n_points=4_096)
+    ends = strength_limits(fit, [0.025, 0.5, 0.975])
+    names = ["posterior_eti95_lb", "posterior_median", "posterior_eti95_ub"]
+    # The function has 512 points, whose tails vary by a fifth of a standard error or so.
+    assert frame.loc[0, names].to_list() == pytest.approx(
+        ends.tolist(), abs=0.2 * (ends[2] - ends[0])
+    )
+    gap = al.difference(result, {"observer_b": "near"}, {"observer_b": "far"})
+    low, high = gap.loc["posterior", ["eti95_lb", "eti95_ub"]]
+    assert 0.3 < low < 0.75 < high < 1.3

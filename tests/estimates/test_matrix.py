@@ -88,34 +88,6 @@ def test_missing_answers_leave_pairs_alone() -> None:
     assert "1 entry undefined" in repr(result)
 
 
-def test_differences_and_means_are_those_of_tables(
-    trials: al.Trials, by_condition: al.Result
-) -> None:
-    result = al.error_consistency(trials, n_resamples=0, n_draws=0)
-    names = ["model_1", "model_2", "model_3"]
-    entries = [
-        f"{a} x {b} [{c}]"
-        for a, b in (names[:2], names[1:], names[::2])
-        for c in place_names(by_condition)
-    ]
-    expected = al.mean(result, entries).loc["analytic"]
-    found = al.mean(by_condition, names).loc["analytic"]
-    assert found["estimate"] == pytest.approx(expected["estimate"], rel=1e-12)
-    assert found["se"] == pytest.approx(expected["se"], rel=1e-12)
-    assert (found["n_pairs"], found["n_places"]) == (3, 3)
-    first, second = ("model_2", "model_1"), ("model_1", "model_3")
-    expected = al.difference(
-        result,
-        [f"model_1 x model_2 [{c}]" for c in place_names(by_condition)],
-        [f"model_1 x model_3 [{c}]" for c in place_names(by_condition)],
-    ).loc["analytic"]
-    found = al.difference(by_condition, first, second).loc["analytic"]
-    assert found["estimate"] == pytest.approx(expected["estimate"], rel=1e-12)
-    assert found["se"] == pytest.approx(expected["se"], rel=1e-12)
-    block = {"observer_a": names, "observer_b": ["human_1", "human_2"]}
-    assert al.mean(by_condition, block)["n_pairs"].item() == 6
-
-
 def board_of_options(missing: bool = False) -> al.Trials:
     """Eight models in two families, two conditions, three or four options."""
     rng = np.random.default_rng(1)
@@ -188,7 +160,17 @@ def test_sums_of_some_conditions_are_those_of_tables(metric: str) -> None:
     one, other = (noise | {"observer": name} for name in ("model_1", "model_2"))
     every = [[noise], [one, other]]
     if metric == "error_consistency":
-        every += [[blur], [blur, noise]]
+        names = ["model_1", "model_2", "model_3"]
+        among = {"observer_a": names, "observer_b": names}
+        pairs = [{"observer_a": a, "observer_b": b} for a, b in (names[:2], names[::2])]
+        every += [[blur], [blur, noise], [among], pairs]
+        found = al.mean(matrix, names)
+        pd.testing.assert_frame_equal(found, al.mean(matrix, among))
+        assert found.loc["analytic", ["n_pairs", "n_places"]].tolist() == [3, 3]
+        turned = al.difference(matrix, ("model_2", "model_1"), ("model_1", "model_3"))
+        pd.testing.assert_frame_equal(turned, al.difference(matrix, *pairs))
+        block = {"observer_a": names, "observer_b": ["human_1", "human_2"]}
+        assert al.mean(matrix, block)["n_pairs"].item() == 6
     for sides in every:
         of = al.mean if len(sides) == 1 else al.difference
         expected, found = (of(result, *sides).loc["analytic"] for result in (table, matrix))

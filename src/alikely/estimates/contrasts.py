@@ -122,7 +122,8 @@ def difference(
     level : str
         For scores: a data set, or ``"overall"``.
     rope : (float, float), optional
-        Region of practical equivalence for the difference.
+        Region of practical equivalence [K18]_, whose posterior probability is added as the column
+        ``rope_mass``.
     ci_prob : float, optional
         Probability level of the intervals. Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
@@ -175,15 +176,8 @@ def mean(
         An analysis of pairs, a matrix, or scores of models.
     which : str, sequence of str, or mapping, optional
         As in `difference`. Default: all entries, or all models.
-    generalize_to, level
+    generalize_to, level, rope, ci_prob, intervals
         As in `difference`.
-    rope : (float, float), optional
-        Region of practical equivalence for the mean.
-    ci_prob : float, optional
-        Probability level of the intervals. Default: as in the analysis.
-    intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to show, one per row. None shows the method recommended for the metric; ``"all"``
-        shows all valid methods.
 
     Returns
     -------
@@ -382,14 +376,8 @@ def contrast(
         An analysis of pairs.
     weights : array_like, shape (pair,)
         Weight of each entry. Entries with weight 0 are excluded.
-    rope : (float, float), optional
-        Region of practical equivalence [K18]_, whose posterior probability is added as the column
-        ``rope_mass``.
-    ci_prob : float, optional
-        Probability level of the intervals. Default: as in the analysis.
-    intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to show, one per row. None shows the method recommended for the metric; ``"all"``
-        shows all valid methods.
+    rope, ci_prob, intervals
+        As in `difference`.
 
     Returns
     -------

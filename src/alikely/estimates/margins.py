@@ -33,6 +33,12 @@ from alikely.metrics.alternatives import check_task
 
 PLACE = ["dataset", "condition", "item"]
 RELIABILITY = ("split_half", "reliability", "lower", "upper")
+# Options of this kind of metric only.
+DEFAULTS = {"margins": None, "group": "kind", "n_alternatives": None, "model": "moments"}
+
+
+def _options(design: Design) -> dict[str, Any]:
+    return DEFAULTS | dict(design.options)
 
 
 def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
@@ -42,7 +48,7 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
             f"sampler={design.sampler!r} has no effect on decision margins, whose posterior "
             "depends on model= ('moments' needs no MCMC); leave sampler out"
         )
-    asked = DEFAULTS | dict(design.options)
+    asked = _options(design)
     n_alternatives = asked["n_alternatives"]
     check_task(2 if n_alternatives is None else n_alternatives)
     margins = asked["margins"]
@@ -89,7 +95,7 @@ def _draw(
     design: Design,
     seed: np.random.SeedSequence,
 ) -> Groups:
-    model = (DEFAULTS | dict(design.options))["model"]
+    model = _options(design)["model"]
     found = entry_draws(
         table,
         four_chains(design.n_draws),
@@ -170,18 +176,11 @@ def _corrected(
     return {"reliability": reliability, "ceiling": root, "disattenuated": estimates / root}
 
 
-# Options of this kind of metric only.
-DEFAULTS: dict[str, Any] = {
-    "margins": None,
-    "group": "kind",
-    "n_alternatives": None,
-    "model": "moments",
-}
 MARGINS = Kind(
     _count,
     _alongside,
     _draw,
-    lambda design: (DEFAULTS | dict(design.options))["model"],
+    lambda design: _options(design)["model"],
     DEFAULTS.keys(),
 )
 
