@@ -150,6 +150,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     # Matrices.
     (lambda: al.pairwise_matrix([[1, 0]]), "expected Trials or"),  # type: ignore[arg-type]
     (lambda: al.pairwise_matrix(trials(), "error_similarity"), "must count correctness"),
+    (lambda: al.pairwise_matrix(trials(), "copying"), "depends on the order of a pair; use"),
     (lambda: al.pairwise_matrix(trials(), intervals=["posterio"]), "did you mean 'posterior'"),  # type: ignore[list-item]
     (lambda: al.pairwise_matrix(trials(), cluster="item"), "cluster must be "),
     (

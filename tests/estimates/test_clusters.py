@@ -161,7 +161,7 @@ def labeled() -> al.Trials:
     return al.Trials.from_table(frame, item_columns=["template"])
 
 
-@pytest.mark.parametrize("metric", ["EC", "MA", "copying"])
+@pytest.mark.parametrize("metric", ["EC", "MA"])
 def test_a_matrix_has_the_intervals_of_pairs(metric: str) -> None:
     trials = labeled()
     square = al.pairwise_matrix(trials, metric, cluster="template").summary()

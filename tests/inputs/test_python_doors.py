@@ -144,8 +144,7 @@ at least two groups, one with at least => al.benchmark.group_scores(t().select(k
 n_draws must be at least 2 => al.benchmark.agreement_regression(w.matrix(), {}, n_draws=1)
 TYPE => al.benchmark.agreement_regression(1, {})
 copy_probability must lie in => al.simulate.cohort([1.5], [0.5], 0.5, 0.5)
-directed; use error_consistency => al.benchmark.agreement_regression(al.pairwise_matrix(t(),
-    'copy_probability'), {})
+order of a pair; use compare => al.pairwise_matrix(t(), 'copy_probability')
 undefined in some condition: c x d => al.benchmark.agreement_regression(al.pairwise_matrix(
     C([[1, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]], observers=list('abcd'))), {})
 scores have 'ben' twice => al.benchmark.judge_agreement(w.matrix(), {'anna': pd.Series([1, 2],

@@ -33,7 +33,7 @@ from alikely._base.names import counted, listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely._base.steps import step
-from alikely.benchmark.trees import complete_estimates, of_matrix, require_symmetric
+from alikely.benchmark.trees import complete_estimates, of_matrix
 from alikely.estimates.matrix_result import (
     cluster_column,
     cluster_numbers,
@@ -41,7 +41,7 @@ from alikely.estimates.matrix_result import (
     packed_answers,
     place_names,
 )
-from alikely.estimates.result import Result
+from alikely.estimates.result import Result, of_kind
 from alikely.inference.influence import indicator
 from alikely.inference.intervals import interval
 from alikely.inference.regression import PairRegression
@@ -78,7 +78,7 @@ def agreement_regression(
     Parameters
     ----------
     matrix : Result
-        As returned by `alikely.pairwise_matrix`, for a symmetric metric.
+        As returned by `alikely.pairwise_matrix`.
     labels : mapping of str to str
         Family of each observer.
     n_draws : int
@@ -330,8 +330,7 @@ def judge_agreement(
     Parameters
     ----------
     matrix : Result
-        Matrix of judges and candidates, as returned by `alikely.pairwise_matrix` for a symmetric
-        metric.
+        Matrix of judges and candidates, as returned by `alikely.pairwise_matrix`.
     scores : mapping of str to (mapping of str to float), or pandas.DataFrame
         Each judge's scores for the candidates, on any scale: a mapping by judge, or a table with
         one column per judge and one row per candidate. Scores must come from questions other than
@@ -380,8 +379,7 @@ def judge_agreement(
     >>> table.loc[judge, "n_candidates"].item()
     19
     """
-    require_symmetric(matrix, "a comparison of judges")
-    prob = float(matrix.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
+    prob = float(of_kind(matrix, "matrix").data.attrs["ci_prob"]) if ci_prob is None else ci_prob
     of_judges = _by_judge(scores)
     rows = [_of_judge(matrix, judge, given, prob) for judge, given in of_judges.items()]
     if not rows:

@@ -70,8 +70,7 @@ def families(
     Parameters
     ----------
     matrix : Result
-        As returned by `alikely.pairwise_matrix`, for a symmetric metric. Estimates are averaged
-        over conditions.
+        As returned by `alikely.pairwise_matrix`. Estimates are averaged over conditions.
     n_groups : int, optional
         Number of groups. Default: the number that maximizes the point-biserial correlation between
         estimates and membership in the same group [M81]_, or 1 if these groups do not replicate.
@@ -311,19 +310,10 @@ def _replicated(
     return found[:-2] / n_kept, float(found[-2] / n_kept), n_kept
 
 
-def require_symmetric(matrix: Result, what: str) -> None:
-    """Raise an error if this is not a matrix, or its metric is directed."""
-    metric = of_kind(matrix, "matrix").metric
-    if not metric.symmetric:
-        raise ValueError(
-            f"{what} needs a symmetric metric, and {metric.name} is directed; use error_consistency"
-        )
-
-
 def complete_estimates(matrix: Result, what: str) -> Floats:
-    """Estimates (condition, pair) of a symmetric metric; an error if some are undefined."""
-    require_symmetric(matrix, what)
-    estimates, names = matrix.estimates["estimate"].values, matrix.observers
+    """Estimates of a matrix, (condition, pair); an error if some are undefined."""
+    names = of_kind(matrix, "matrix").observers
+    estimates = matrix.estimates["estimate"].values
     value = estimates.reshape(-1, estimates.shape[-1])
     if (undefined := np.isnan(value).any(axis=0)).any():
         i, j = np.triu_indices(len(names), k=1)
@@ -352,7 +342,7 @@ def block_means(
     columns |= {name: name for name in ("p_value", "n_pairs", "n_places")}
     labels, rows = list(members), []
     for k, a in enumerate(labels):
-        for b in labels[k:] if matrix.metric.symmetric else labels:
+        for b in labels[k:]:
             if a != b or len(members[a]) > 1:
                 block = {"observer_a": members[a], "observer_b": members[b]}
                 row = mean(matrix, block, ci_prob=ci_prob).loc["analytic"]

@@ -263,7 +263,7 @@ def nearest_observers(matrix: Result, observer: str, k: int = 10) -> pd.DataFram
     matrix : Result
         As returned by `alikely.pairwise_matrix`.
     observer : str
-        Name of the observer, who is the reference if the metric is not symmetric.
+        Name of the observer.
     k : int
         Number of observers to return. Default 10.
 
@@ -338,7 +338,7 @@ def _of_matrix(
     weights = kept if kept.any() else weights
     flat = np.flatnonzero(weights)
     # Matrix products, without the responses of each pair.
-    fast = metric.all_influences and metric.symmetric and not cluster_column(matrix)
+    fast = metric.all_influences and not cluster_column(matrix)
     se = None
     if fast and len(counts):
         moved = influences(matrix, list(weights.reshape(len(place_names(matrix)), 1, -1)))

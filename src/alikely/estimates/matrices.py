@@ -22,8 +22,6 @@ from alikely.data.tables import By, Packed, all_cells, groups_of_trials
 from alikely.data.trials import Trials
 from alikely.estimates.analysis import kept_prior
 from alikely.estimates.matrix_result import (
-    ORDERS,
-    TURNED,
     answers_of,
     cluster_column,
     clusters_of,
@@ -76,7 +74,7 @@ def pairwise_matrix(
         Aligned responses; or an array of 1 (correct), 0 (incorrect) and -1 (not shown or excluded).
         A chunked array (dask, zarr, netCDF) is read in slices.
     metric : str or Metric
-        A correctness metric, or a metric with an implementation for matrices, such as
+        A symmetric correctness metric, or one with an implementation for matrices, such as
         ``"misclassification_agreement"`` or ``"kappa_p"``. For metrics other than correctness
         metrics, there is no test, and only ``"kappa_p_discrete"`` has posterior limits.
     by : {"condition", "dataset"} or None
@@ -139,6 +137,11 @@ def pairwise_matrix(
             f"metric of al.pairwise_matrix must count correctness or support all pairs, and "
             f"{found.name} counts {found.counts}; use compare(trials, metric, pairs) instead"
         )
+    if not found.symmetric:
+        raise ValueError(
+            f"al.pairwise_matrix needs a symmetric metric, and {found.name} depends on the order "
+            "of a pair; use compare(trials, metric, pairs) instead"
+        )
     check_interval(ci_prob, "eti")
     of_items = cluster not in (None, "trial")
     methods: Sequence[Method] = ("analytic",) if of_items else ("analytic", "posterior")
@@ -172,7 +175,7 @@ def pairwise_matrix(
             if found.all_pairs is not None:
                 given = dict(found.all_pairs({name: v.data for name, v in said[k].items()}))
                 limits = _option_limits(given, "posterior" in methods, ci_prob, own)
-                variables = _of_matrices(found, given) | limits
+                variables = _of_matrices(given) | limits
             else:
                 prior_of = own if "posterior" in methods else None
                 variables = _of_pairs(cells, found, prior_of, tests and not of_items, ci_prob)
@@ -252,8 +255,7 @@ def _checked_prior(prior: Prior | None, metric: Metric, intervals: Sequence[Meth
 def _check_size(metric: Metric, n: int, n_places: int) -> None:
     """Check that the matrix fits into memory, before any pair is counted."""
     n_pairs = n * (n - 1) // 2
-    orders = 1 if metric.symmetric else len(ORDERS)
-    each = BYTES * orders if metric.all_pairs is None else BYTES_OF_SQUARES
+    each = BYTES if metric.all_pairs is None else BYTES_OF_SQUARES
     check_memory(
         float(n_pairs) * n_places * each,
         f"{n:,} observers, {n_pairs:,} pairs" + (f" x {n_places} places" * (n_places > 1)),
@@ -262,17 +264,10 @@ def _check_size(metric: Metric, n: int, n_places: int) -> None:
     )
 
 
-def _by_order(metric: Metric, values: Sequence[NDArray[Any]]) -> tuple[Any, NDArray[Any]]:
-    """A variable of pairs in one order or in both."""
-    return ("pair", values[0]) if metric.symmetric else (("order", "pair"), np.stack(values))
-
-
-def _of_matrices(metric: Metric, found: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+def _of_matrices(found: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     """Variables of all pairs of one condition or data set, from square matrices."""
-    i, j = np.triu_indices(len(found["estimate"]), k=1)
-    variables: dict[str, Any] = {
-        name: _by_order(metric, [square[i, j], square[j, i]]) for name, square in found.items()
-    }
+    upper = np.triu_indices(len(found["estimate"]), k=1)
+    variables: dict[str, Any] = {name: ("pair", square[upper]) for name, square in found.items()}
     return variables | {"own": ("observer", np.diag(found["estimate"]).copy())}
 
 
@@ -300,34 +295,24 @@ def _of_pairs(
     ci_prob: float,
 ) -> dict[str, Any]:
     """Variables of all pairs of one condition or data set, from cells."""
-    orders, starts = 1 if metric.symmetric else 2, range(0, len(cells), BLOCK)
-    jobs = [(metric, cells[start : start + BLOCK]) for start in starts]
-    found = np.concatenate([np.empty((2, orders, 0)), *in_parallel(_estimated, jobs)], axis=2)
-    variables = {
-        name: _by_order(metric, values)
-        for name, values in zip(("estimate", "se"), found, strict=True)
-    }
+    jobs = [(metric, cells[start : start + BLOCK]) for start in range(0, len(cells), BLOCK)]
+    value, se = np.concatenate([np.empty((2, 0)), *in_parallel(_estimated, jobs)], axis=1)
+    variables = {"estimate": ("pair", value), "se": ("pair", se)}
     if posterior is not None and metric.limits == "kappa":
-        turns = [cells, cells[:, TURNED]][:orders]
-        limits = [posterior_limits(turned, ci_prob, prior=posterior) for turned in turns]
-        for k, name in enumerate(POSTERIOR):
-            variables[name] = _by_order(metric, [ends[:, k] for ends in limits])
+        ends = posterior_limits(cells, ci_prob, prior=posterior)
+        variables |= {name: ("pair", ends[:, k]) for k, name in enumerate(POSTERIOR)}
     if tests:
         variables["log10_p"] = ("pair", fisher_log10_p(cells))
     return variables
 
 
 def _estimated(metric: Metric, cells: NDArray[np.int32]) -> Floats:
-    """Estimates and their standard errors by order of the pair; NaN if undefined."""
-    turns = ([0, 1, 2, 3], TURNED)[: 1 if metric.symmetric else 2]
-    found = np.empty((2, len(turns), len(cells)))
-    for k, turn in enumerate(turns):
-        counts = cells[:, turn].astype(np.float64)
-        value, psi = metric.value(counts), metric.influence(counts)
-        square = np.where(counts > 0, counts * psi**2, 0.0).sum(axis=-1)
-        se = np.sqrt(square) / np.maximum(counts.sum(axis=-1), 1)
-        found[:, k] = value, np.where(np.isfinite(value), se, np.nan)
-    return found
+    """Estimates and their standard errors; NaN if undefined."""
+    counts = cells.astype(np.float64)
+    value, psi = metric.value(counts), metric.influence(counts)
+    square = np.where(counts > 0, counts * psi**2, 0.0).sum(axis=-1)
+    se = np.sqrt(square) / np.maximum(counts.sum(axis=-1), 1)
+    return np.stack([value, np.where(np.isfinite(value), se, np.nan)])
 
 
 def _as_bits(

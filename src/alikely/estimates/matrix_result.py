@@ -46,9 +46,6 @@ from alikely.metrics.answers import combined_influence
 MOST_ROWS = 1_000_000
 # Dimensions of groups of trials: at most one is present.
 PLACES = ("condition", "dataset")
-ORDERS = ("a, b", "b, a")
-# Cells of a pair in reverse order.
-TURNED = [0, 2, 1, 3]
 # Variables that are not shown as matrices.
 HIDDEN = ("cells", "own", "why")
 SCHEMA = {
@@ -166,11 +163,9 @@ def square_matrix(result: Result, name: str) -> xr.DataArray:
     else:
         values = estimates[name].values
         diagonal = estimates["own"].values if name == "estimate" else np.nan
-    order = "order" in estimates[name].dims if name in estimates else False
-    upper, lower = (values[..., 0, :], values[..., 1, :]) if order else (values, values)
-    square = np.empty((*upper.shape[:-1], n, n), dtype=values.dtype)
+    square = np.empty((*values.shape[:-1], n, n), dtype=values.dtype)
     i, j = np.triu_indices(n, k=1)
-    square[..., i, j], square[..., j, i] = upper, lower
+    square[..., i, j] = square[..., j, i] = values
     square[..., np.arange(n), np.arange(n)] = diagonal
     place = place_dim(result)
     return xr.DataArray(
@@ -291,36 +286,23 @@ def entry_labels(
 ) -> dict[str, tuple[NDArray[np.intp], NDArray[np.object_]]]:
     """Return codes and names of the labels of entries. Default: all, in the order of estimates."""
     estimates = result.estimates
-    at = _at(result, np.arange(estimates["estimate"].size) if flat is None else flat)
-    ends = pair_ends(result)[:, at["pair"]]
-    if "order" in at:
-        ends = np.where(at["order"] == 1, ends[::-1], ends)
+    flat = np.arange(estimates["estimate"].size) if flat is None else flat
+    place, pair = np.divmod(flat, estimates.sizes["pair"])
+    ends = pair_ends(result)[:, pair]
     found = {}
     for name in LABELS[:2]:
         there = estimates.coords.get(f"of_{name}")
         known = np.full(len(place_names(result)), "all", object) if there is None else there.values
         codes, unique = pd.factorize(known)
-        found[name] = codes[at["place"]], unique
+        found[name] = codes[place], unique
     names = np.array(result.observers, dtype=object)
     return found | {name: (own, names) for name, own in zip(LABELS[2:], ends, strict=True)}
 
 
-def _at(result: Result, flat: NDArray[np.intp]) -> dict[str, NDArray[np.intp]]:
-    """Position of entries by condition or data set, pair and, if it matters, order."""
-    like = result.estimates["estimate"]
-    at = dict(zip(map(str, like.dims), np.unravel_index(flat, like.shape), strict=True))
-    return {"place": at.get(place_dim(result), np.zeros(len(flat), dtype=np.intp)), **at}
-
-
 def entries(result: Result, flat: NDArray[np.intp], *, answers: bool = False) -> Result:
     """Return some entries as a result of pairs, optionally with responses."""
-    estimates, at, labels = result.estimates, _at(result, flat), entry_labels(result, flat)
-    dims, place = estimates["estimate"].dims, at["place"]
-    cells = estimates["cells"].values
-    counts = (cells[place, at["pair"]] if place_dim(result) else cells[at["pair"]]).astype(np.int64)
-    if "order" in dims:
-        back = at["order"] == 1
-        counts[back] = counts[back][:, TURNED]
+    estimates, labels = result.estimates, entry_labels(result, flat)
+    counts = estimates["cells"].values.reshape(-1, 4)[flat].astype(np.int64)
     used, ends = np.unique([labels[name][0] for name in LABELS[2:]], return_inverse=True)
     first, second = ends.reshape(2, -1)
     table = xr.Dataset(
@@ -328,7 +310,7 @@ def entries(result: Result, flat: NDArray[np.intp], *, answers: bool = False) ->
             "cells": (("pair", "cell"), counts),
             "first": ("pair", first),
             "second": ("pair", second),
-            "pair_group": ("pair", place),
+            "pair_group": ("pair", flat // estimates.sizes["pair"]),
         },
         coords={name: ("pair", names[codes]) for name, (codes, names) in labels.items()}
         | {"pair": np.arange(len(flat))},
@@ -339,12 +321,7 @@ def entries(result: Result, flat: NDArray[np.intp], *, answers: bool = False) ->
     found: dict[str, Any] = {}
     for name, values in estimates.data_vars.items():
         if "pair" in values.dims and name not in HIDDEN:
-            # Tests of independence do not depend on the order of a pair.
-            grid = np.broadcast_to(
-                values.values if values.dims == dims else np.expand_dims(values.values, -2),
-                estimates["estimate"].shape,
-            )
-            found[str(name)] = ("pair", grid.ravel()[flat])
+            found[str(name)] = ("pair", values.values.ravel()[flat])
     found["undefined"] = ("pair", _reasons(result, counts, flat))
     found["note"] = ("pair", np.array(_notes(result, found, counts), dtype=object))
     if cluster_column(result):
@@ -436,8 +413,6 @@ def _reordered(
     out = estimates.isel(pair=low * n - low * (low + 1) // 2 + high - low - 1)
     turned = xr.DataArray(i > j, dims="pair")
     out["cells"] = out["cells"].where(~turned, out["cells"].isel(cell=[0, 2, 1, 3]).values)
-    for name in [v for v in out.data_vars if "order" in out[v].dims]:
-        out[name] = out[name].where(~turned, out[name].isel(order=[1, 0]).values)
     return out
 
 

@@ -95,8 +95,7 @@ class Result:
           pair) and ``chains`` (see `chains`).
         - Matrix: ``estimates`` with the dimension ``pair``, the upper triangle of the matrix row by
           row. The dimension ``pair`` is preceded by ``condition`` or ``dataset`` if trials are
-          grouped by these, and by ``order`` ("a, b" and "b, a") if the metric is not symmetric.
-          ``answers`` contains the responses as bits.
+          grouped by these. ``answers`` contains the responses as bits.
         - Scores: ``estimates`` (level, system), where systems are the models, ``human-human`` and
           ``ceiling`` (of the data sets with models). ``decomposition``: variance components of
           analytic intervals. ``bootstrap``: ``images, observers, both`` (resample, level, system).

@@ -375,7 +375,7 @@ def _matrix(matrix: Result, kinds: Mapping[str, str] | None) -> tuple[Lead, list
     sections = [Section(f"Pairs: {label}", blocks)]
     said: list[str] = []
     figure: Block | None = None
-    if matrix.metric.symmetric and n > 2:
+    if n > 2:
         found = attempted("Families.", lambda: _families(matrix, kinds))
         # The sentence and the figure lead the page, unless the tree failed.
         if isinstance(found[0], Text):
