@@ -151,6 +151,7 @@ REFUSED: dict[str, Callable[[al.Trials], Any]] = {
         al.data.joint_correctness(t, labels=True, repeats="crossed"),
         ERROR_SIMILARITY, 20,
     ),
+    "condition_divergences": al.errors.condition_divergences,
     "cue_bias": lambda t: al.papers.cue_bias(t, {"0": "y", "1": "z"}),
     "item_contrast": al.papers.item_contrast,
     "choose_conditions": lambda t: al.planning.choose_conditions(t, n_splits=2, rng=1),

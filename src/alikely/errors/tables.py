@@ -28,7 +28,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_total
 from alikely.data.blocks import LEFT_OUT, Block, blocks
 from alikely.data.inclusion import refuse_inclusion
-from alikely.data.repeats import condition_labels, presented
+from alikely.data.repeats import condition_labels, refuse_repeats
 from alikely.data.summaries import missing_note_of
 from alikely.data.tables import answers, correctness
 from alikely.data.trials import NOT_SHOWN, Trials
@@ -45,9 +45,6 @@ EM_STEPS = 50
 # Most labels of permutations in memory.
 PERMUTED = 2_000_000
 TINY = 1e-12
-# Sums of fractions that are integers up to rounding.
-ROUNDING = 1e-9
-NOT_WHOLE = "answers to one item differ: choose one with trials.select(repeat=...)"
 
 
 def agreement_of_classes(table: xr.Dataset) -> dict[str, tuple[str, NDArray[Any]]]:
@@ -123,8 +120,7 @@ def condition_divergences(
 ) -> xr.Dataset:
     """Compute the class-level error divergence (CLED) between conditions [X25]_.
 
-    The errors of all observers of one kind are pooled. Conditions need not have common images. All
-    responses of an observer to a repeated item together count as one response.
+    The errors of all observers of one kind are pooled. Conditions need not have common images.
 
     Parameters
     ----------
@@ -142,17 +138,16 @@ def condition_divergences(
 
         - ``divergence`` (condition, condition_other): divergence in bits, 0 to 1
         - ``expected``: expected divergence between two samples from the same distribution, with the
-          observed number of errors for each class; at least 0. ``expected`` is defined only for
-          whole numbers of errors, and is therefore undefined if responses to repeated items differ.
+          observed number of errors for each class; at least 0
         - ``excess``: ``divergence`` minus ``expected``
         - ``undefined``: the reason if values are NaN; otherwise empty
-        - ``n_errors`` (condition): number of errors; fractional for repeated items
+        - ``n_errors`` (condition): number of errors
 
     Raises
     ------
     ValueError
         If there are no observers of that kind, or a condition was shown to none of them. If there
-        are fewer than two conditions, or only correctness is known.
+        are fewer than two conditions, items are repeated, or only correctness is known.
 
     Notes
     -----
@@ -181,25 +176,21 @@ def condition_divergences(
     if len(names) < 2:
         raise ValueError(f"divergences need at least two conditions, got only {names[0]!r}")
     refuse_inclusion(data, "comparing conditions")
+    refuse_repeats(data, "comparing conditions")
     correct = correctness(data["correct"].values, no_response)
     given = answers(data, correct)
     k = len(given["class"])
     observer, trial = np.nonzero(correct == 0)
     code = (condition[trial] * k + given["truth"][1][trial]) * k
     code += given["response"][1][observer, trial]
-    weight = _weights(data, correct)
-    once = None if weight is None else weight[observer, trial]
-    rows = np.bincount(code, once, len(names) * k * k).reshape(-1, k, k)
-    rows = np.where(np.abs(rows - np.rint(rows)) < ROUNDING, np.rint(rows), rows)
-    whole, n_errors = (rows % 1 == 0).all(axis=(1, 2)), rows.sum(axis=(1, 2))
+    rows = np.bincount(code, minlength=len(names) * k * k).reshape(-1, k, k)
 
     divergence, expected = np.full((2, len(names), len(names)), np.nan)
     a, b = np.tril_indices(len(names))
     divergence[a, b] = divergence[b, a] = errors.error_divergence(rows[a], rows[b])
-    for one, two in itertools.combinations(np.flatnonzero(whole), 2):
+    for one, two in itertools.combinations(range(len(names)), 2):
         expected[one, two] = expected[two, one] = _expected(rows[one], rows[two])
-    both = whole[:, None] & whole[None, :]
-    undefined = np.where(both, "", NOT_WHOLE).astype(object)
+    undefined = np.full(divergence.shape, "", dtype=object)
     undefined[~np.isfinite(divergence)] = "no error in either condition"
     np.fill_diagonal(undefined, "a condition is not a second sample of itself")
     of_dataset = data["dataset"].values.astype(object)
@@ -210,7 +201,7 @@ def condition_divergences(
             "expected": (sides, expected),
             "excess": (sides, divergence - expected),
             "undefined": (sides, undefined),
-            "n_errors": ("condition", n_errors if weight is not None else n_errors.astype(int)),
+            "n_errors": ("condition", rows.sum(axis=(1, 2))),
         },
         coords={
             "condition": names,
@@ -233,15 +224,6 @@ def _expected(one: Floats, other: Floats) -> float:
     data = PairedErrors(none, none, none, of_one, of_other, unseen, classes)
     found = expected_by_class(data, **ERROR_SIMILARITY.options).sum()
     return float(found) if seen.any() else np.nan
-
-
-def _weights(data: xr.Dataset, correct: NDArray[np.int8]) -> Floats | None:
-    """Weights (observer, trial): 1 over the number of responses to the item; None if all are 1."""
-    items = presented(data)
-    if items is None:
-        return None
-    items.require_one_truth(data)
-    return 1 / np.maximum(items.number(correct), 1)[:, items.item]
 
 
 def _refuse_unseen(trials: Trials, names: list[str], number: NDArray[np.intp], kind: str) -> None:

@@ -289,12 +289,8 @@ def kept_prior(metric: Metric, prior: Prior | None) -> str:
     return prior_text(prior) if own else ""
 
 
-def chain_groups(fits: Mapping[str, xr.DataTree]) -> Groups:
-    """MCMC fits as numbered groups of a result, with their labels as attributes."""
-    groups = {}
-    for number, (label, tree) in enumerate(fits.items()):
-        place = f"{CHAINS}/fit_{number}"
-        groups[place] = xr.Dataset(attrs={**tree.attrs, "label": label})
-        for name, node in tree.children.items():
-            groups[f"{place}/{name}"] = node.to_dataset()
-    return groups
+def chain_groups(tree: xr.DataTree) -> Groups:
+    """The MCMC fit of all pairs, as groups of a result."""
+    place = f"{CHAINS}/fit_0"
+    groups = {f"{place}/{name}": node.to_dataset() for name, node in tree.children.items()}
+    return {place: xr.Dataset(attrs={**tree.attrs, "label": "all pairs"})} | groups

@@ -228,7 +228,7 @@ def _draw_cells(
         return {name: tree[name].to_dataset() for name in tree.children}
     estimands = [name for name in dict.fromkeys((*SHOWN, metric.name)) if name in draws]
     own = draws[estimands].reset_coords(drop=True)
-    return {"posterior": own} | chain_groups({"all pairs": tree})
+    return {"posterior": own} | chain_groups(tree)
 
 
 # Incorrect labels.

@@ -315,22 +315,20 @@ def apart(result: Result) -> NDArray[np.bool_]:
 
 def recurring(result: Result) -> NDArray[np.bool_]:
     """Entries in whose group of trials a cluster has several trials."""
-    table, cluster = result.table, result.data.attrs["cluster"]
-    if not cluster or "trial_group" not in table or cluster not in table.coords:
+    table, trials = result.table, _trials_of_clusters(result)
+    if trials is None:
         return np.ones(table.sizes["pair"], dtype=bool)
-    keys = {name: table[name].values for name in ("trial_dataset", "trial_group", cluster)}
-    frame = pd.DataFrame(keys)
-    again = frame.loc[frame.duplicated(), "trial_group"].unique()
+    again = trials.loc[trials.duplicated(), "trial_group"].unique()
     return np.asarray(np.isin(table["pair_group"].values, again))
 
 
-def _any_recurs(result: Result) -> bool:
-    """Whether any cluster has several trials, within or across groups of trials."""
-    cluster = result.data.attrs["cluster"]
-    if cluster not in result.table.coords or "trial_dataset" not in result.table.coords:
-        return True
-    keys = {name: result.table[name].values for name in ("trial_dataset", cluster)}
-    return bool(pd.DataFrame(keys).duplicated().any())
+def _trials_of_clusters(result: Result) -> pd.DataFrame | None:
+    """Data set, group and cluster of each trial; None if they are unknown."""
+    table, cluster = result.table, result.data.attrs["cluster"]
+    if not {cluster, "trial_dataset", "trial_group"} <= {*table.coords, *table.data_vars}:
+        return None
+    keys = ("trial_dataset", "trial_group", cluster)
+    return pd.DataFrame({name: table[name].values for name in keys})
 
 
 def counts_items(result: Result) -> bool:
@@ -355,7 +353,10 @@ def cluster_note(result: Result) -> str:
     # Limits by moments have separate degrees of freedom.
     if (n := fewest_clusters(result)) and result.data.attrs["sampler"] != "moments":
         return note("few-clusters-posterior", n=n)
-    if result.data["posterior"].attrs.get("clustered") or not _any_recurs(result):
+    trials = _trials_of_clusters(result)
+    # A cluster may also have several trials across groups.
+    once = trials is not None and not trials.drop(columns="trial_group").duplicated().any()
+    if result.data["posterior"].attrs.get("clustered") or once:
         return ""
     return CLUSTERS.get(result.data.attrs["sampler"], IGNORED)
 

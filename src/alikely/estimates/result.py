@@ -172,8 +172,8 @@ class Result:
     def chains(self) -> dict[str, xr.DataTree]:
         """The MCMC fits of the posterior, each as returned by `alikely.inference.nuts`.
 
-        Each key names all pairs, a group of trials, or one entry. Each value is input for ArviZ
-        functions. The mapping is empty if MCMC was not used.
+        The key is ``"all pairs"``, and the value is input for ArviZ functions. The mapping is empty
+        if MCMC was not used.
         """
         if CHAINS not in self.data.children:
             return {}
