@@ -26,7 +26,7 @@ from studies.cards import (
     write,
 )
 from studies.case import DEFAULT
-from studies.clusters import CLUSTERS
+from studies.clusters import CLUSTER_NOTES, CLUSTERS, INDEPENDENCE
 from studies.error_patterns import AGREEMENT, EQUAL_ROWS, SIMILARITY, STATEMENTS
 from studies.families import BRANCHES, FAMILIES, JUDGES
 from studies.items import ITEMS
@@ -35,8 +35,8 @@ from studies.margins import MARGINS
 STUDIES = {
     study.name: study
     for study in (
-        AGREEMENT, BENCHMARKS, BRANCHES, CLUSTERS, COHORTS, EQUAL_ROWS, FAMILIES, ITEMS,
-        JUDGES, MARGINS, ORDERS, SIMILARITY, STATEMENTS,
+        AGREEMENT, BENCHMARKS, BRANCHES, CLUSTER_NOTES, CLUSTERS, COHORTS, EQUAL_ROWS, FAMILIES,
+        INDEPENDENCE, ITEMS, JUDGES, MARGINS, ORDERS, SIMILARITY, STATEMENTS,
     )
 }  # fmt: skip
 CATALOG, DOCS = Path("models"), Path("docs")

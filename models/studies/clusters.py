@@ -30,6 +30,8 @@ LEVEL, SPREAD = special.ndtri(0.75), 0.3
 N_OBSERVERS, ALTERNATIVES, RHO = 10, 16, 0.6
 # Parts of notes that call the interval of an estimate unreliable.
 EXCUSES = "clusters of|do not vary|effective clusters"
+# Observers whose pairs are examined together for a design effect, and by themselves.
+POOLS = {"ten observers": 10, "two observers": 2}
 
 
 class Clusters(NamedTuple):
@@ -178,3 +180,86 @@ CLUSTERS = Study(
     n_datasets=400,
     means=("noted", "without"),
 )
+
+
+def _independence(design: Clusters, numbers: range, seed: Any) -> Rows:
+    """Whether the test rejects for two observers whose items have unrelated strengths."""
+    rows = []
+    with options(n_resamples=0, n_draws=0):
+        for own in seed.spawn(len(numbers)):
+            rng = np.random.default_rng(own)
+            evidence = 0.8 * design.normal(rng, 2) + 0.6 * rng.normal(size=(2, N_ITEMS))
+            result = error_consistency(_of(design, evidence < LEVEL), cluster="unit", rng=rng)
+            rows.append({"quantity": "EC", "found": result.estimates["p_null"].item() < 0.05})
+    return [design._asdict() | row for row in rows]
+
+
+def _notes(design: Clusters, numbers: range, seed: Any) -> Rows:
+    """Notes on clusters that were not passed."""
+    with options(n_resamples=0, n_draws=0, n_null=0):
+        rows = [
+            row
+            for own in seed.spawn(len(numbers))
+            for row in _unclustered(design, np.random.default_rng(own))
+        ]
+    return [design._asdict() | row for row in rows]
+
+
+def _unclustered(design: Clusters, rng: np.random.Generator) -> Rows:
+    """Whether a note names the clusters, for each kind of metric and number of observers."""
+    strength, rows = design.normal(rng), []
+    for name, n in POOLS.items():
+        evidence = 0.8 * strength + 0.6 * rng.normal(size=(n, N_ITEMS))
+        trials = _of(design, evidence < LEVEL)
+        ratings = Trials.from_arrays(
+            trials.data["correct"].values, np.ones(N_ITEMS, int), classes=[0, 1],
+            item_columns={"unit": design.labels().tolist()},
+        )  # fmt: skip
+        right = rng.random((N_OBSERVERS, N_ITEMS)) < m_afc_probability(
+            1.6 + 1.6 * strength, ALTERNATIVES
+        )
+        margins = RHO * strength + np.sqrt(1 - RHO**2) * design.normal(rng, n - 1)
+        table = pd.DataFrame(margins.T, columns=[f"net_{k}" for k in range(n - 1)])
+        table = table.assign(item=[f"i{k}" for k in range(N_ITEMS)]).melt(
+            "item", var_name="observer", value_name="margin"
+        )
+        results = {
+            "EC": error_consistency(trials),
+            "kappa": agreement(ratings),
+            "margins": decision_margin_consistency(_of(design, right), table),
+        }
+        rows += [
+            {
+                "quantity": f"{metric}, {name}",
+                "found": float(result.summary()["note"].str.contains("correlated").any()),
+                "estimate": float(result.estimates["estimate"].values.flat[0]),
+            }
+            for metric, result in results.items()
+        ]
+    return rows
+
+
+def _of(design: Clusters, correct: np.ndarray) -> Trials:
+    """Correctness of humans, with the cluster of each item."""
+    return Trials.from_correct(
+        correct.astype(int), kind=["human"] * len(correct), item=[f"i{k}" for k in range(N_ITEMS)],
+        item_columns={"unit": design.labels().tolist()},
+    )  # fmt: skip
+
+
+def _rates(rows: pd.DataFrame) -> pd.DataFrame:
+    """Proportion of data sets with a rejection or a note, and the design effect of estimates."""
+    by = rows.groupby(["quantity", "n_clusters", "sizes", "icc"], sort=False)
+    table = by["found"].agg(["size", "mean"]).set_axis(["n_datasets", "found"], axis=1)
+    if "estimate" in rows:
+        variance = by["estimate"].var()
+        # Without correlation, clusters change no variance: its mean over all of these cells.
+        alone = variance[variance.index.get_level_values("icc") == 0].groupby("quantity").mean()
+        effect = variance / alone.reindex(variance.index.get_level_values("quantity")).to_numpy()
+        table = table.assign(design_effect=effect)
+    return table.reset_index()
+
+
+SEVERAL = {name: own for name, own in CLUSTERS.scenarios.items() if own.n_clusters > 5}
+INDEPENDENCE = Study("independence", _independence, SEVERAL, n_datasets=400, table=_rates)
+CLUSTER_NOTES = Study("cluster notes", _notes, SEVERAL, n_datasets=100, table=_rates)

@@ -131,6 +131,12 @@ def test_correlated_items_are_told(n_observers: int) -> None:
     # sqrt(2/24) each): five Monte Carlo errors.
     expected = scaled.mean() * 299 / 288
     assert accuracy == pytest.approx(expected, rel=5 * (2 / 24 / 199) ** 0.5)
+    ratings = al.Trials.from_arrays(
+        correct, np.ones(300, int), classes=[0, 1],
+        item_columns={"template": trials.data["template"].values.tolist()},
+    )  # fmt: skip
+    note = al.agreement(ratings, n_draws=0, n_resamples=0).summary()["note"].iloc[0]
+    assert float(note.split("design effect ")[1].split(" for ratings")[0]) == pytest.approx(accuracy)
     clustered = al.error_consistency(trials, cluster="template", n_resamples=0, rng=1)
     note = clustered.summary()["note"].iloc[0]
     assert "cluster" not in note

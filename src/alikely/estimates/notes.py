@@ -43,8 +43,8 @@ FEWEST = 5
 # A column is examined if it has this many values, with this many items on average.
 VALUES, SIZE = 10, 1.2
 N_PERMUTATIONS, LEVEL = 199, 0.01
-# Kinds of metrics that do not compare correctness.
-INFLUENCES = ("margins", "readings")
+# What observers give, if it is not correct or incorrect responses.
+GIVEN = {"margins": "margins", "readings": "ratings"}
 # Most numbers permuted at a time; with more, a part of the pairs is examined.
 MOST = 20_000_000
 # Whether the plan was made for a comparison; None if unknown.
@@ -172,9 +172,8 @@ def _advice(table: xr.Dataset, metric: Metric) -> Iterator[str]:
     for column in filter(None, table.attrs.get(ITEM_COLUMNS, "").split(SEPARATOR)):
         found = design_effect(table, metric, column)
         if found is not None and found.p_value < LEVEL:
-            effects = f"{found.metric:.2f} for this metric"
-            if metric.counts not in INFLUENCES:
-                effects = f"{found.responses:.2f} for accuracy, {effects}"
+            given = GIVEN.get(metric.counts, "accuracy")
+            effects = f"{found.responses:.2f} for {given}, {found.metric:.2f} for this metric"
             yield note("clusters", column=repr(column), effects=effects)
 
 
@@ -204,7 +203,7 @@ def design_effect(table: xr.Dataset, metric: Metric, column: str) -> DesignEffec
         found += _square_of_sums(slopes, own)
         # Expected for slopes that sum to 0 in random order.
         expected += float((slopes**2).sum()) * (n - (size**2).sum() / n) / (n - 1)
-        tested = slopes if metric.counts in INFLUENCES else _unit(_residuals(block)[:most])
+        tested = _unit(_residuals(block, metric)[:most])
         total[0] += _square_of_sums(tested, own)
         for k in range(1, len(total)):
             total[k] += _square_of_sums(tested, generator.permutation(own))
@@ -217,16 +216,23 @@ def design_effect(table: xr.Dataset, metric: Metric, column: str) -> DesignEffec
     )
 
 
-def _residuals(block: Block) -> Floats:
-    """Correctness of each observer minus its accuracy, 0 where it did not respond.
+def _residuals(block: Block, metric: Metric) -> Floats:
+    """Responses of each observer minus their mean, 0 where it did not respond.
 
-    Correlation of responses is easier to detect than that of influences on a pair's estimate.
+    Margins, indicators of each rating, or correctness: their correlation is easier to detect than
+    that of influences on a pair's estimate.
     """
-    correct = block.correct[np.union1d(block.a, block.b)].astype(np.float64)
-    known = correct != LEFT_OUT
+    if metric.counts == "margins":
+        values, known = block.margins, np.isfinite(block.margins)
+    elif metric.counts == "readings":
+        known = np.repeat(block.response >= 0, block.n_classes, axis=0)
+        one_hot = block.response[:, None] == np.arange(block.n_classes)[:, None]
+        values = one_hot.reshape(known.shape).astype(np.float64)
+    else:
+        values, known = block.correct.astype(np.float64), block.correct != LEFT_OUT
     n = np.maximum(known.sum(axis=1, keepdims=True), 1)
-    mean = np.where(known, correct, 0).sum(axis=1, keepdims=True) / n
-    return np.asarray(np.where(known, correct - mean, 0.0))
+    mean = np.where(known, values, 0).sum(axis=1, keepdims=True) / n
+    return np.asarray(np.where(known, values - mean, 0.0))
 
 
 def _unit(slopes: Floats) -> Floats:
