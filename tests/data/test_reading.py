@@ -260,11 +260,11 @@ WIDE["net"] = ["cat", "dog"]
 
 
 def test_wide_tables(tmp_path: Path) -> None:
-    trials = Trials.read(WIDE, wide=True, kind={"anna": "human", "net": "model"})
+    trials = Trials.from_wide(WIDE, kind={"anna": "human", "net": "model"})
     kinds = TABLE["observer"].map({"anna": "human", "net": "model"})
     assert same(trials, TABLE.assign(kind=kinds))
     assert trials.notes == ["2 columns are observers: anna, net"]
-    assert Trials.read(WIDE, wide=["anna"]).notes == []
+    assert Trials.from_wide(WIDE, observers=["anna"]).notes == []
     (tmp_path / "wide.csv").write_text(text(";", WIDE.rename(columns={"image": "picture"})))
     assert same(Trials.read(tmp_path / "wide.csv", wide=True, item="picture"))
     (tmp_path / "rows.csv").write_text(text(table=WIDE.drop(columns="image")))
@@ -324,9 +324,7 @@ def test_tables_are_read_as_by_their_own_functions(
     xr.testing.assert_identical(read.data, expected)
 
 
-@pytest.mark.parametrize(
-    "opened", [Trials.read, Trials.from_table, lambda table: Trials.read(table, wide=True)]
-)
+@pytest.mark.parametrize("opened", [Trials.read, Trials.from_table, Trials.from_wide])
 def test_columns_of_one_name_are_refused(opened: Callable[[Any], Trials]) -> None:
     """Also of columns that nothing asks for: a wide table would make observers of them."""
     table = pd.DataFrame([["x", "x", "y"], ["y", "x", "y"]], columns=["truth", "a", "a"])

@@ -73,7 +73,7 @@ def test_condition_belongs_to_its_dataset_and_groups_stand_together() -> None:
 
 def test_image_serves_as_item_and_names_are_keywords() -> None:
     table = small().rename(columns={"item": "image", "observer": "subject", "truth": "category"})
-    trials = Trials.read(table, observer="subject", truth="category")
+    trials = Trials.from_table(table, observer="subject", truth="category")
     assert by_label(trials) == by_label(Trials.from_table(small()))
 
 

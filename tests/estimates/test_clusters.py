@@ -136,7 +136,9 @@ def test_correlated_items_are_told(n_observers: int) -> None:
         item_columns={"template": trials.data["template"].values.tolist()},
     )  # fmt: skip
     note = al.agreement(ratings, n_draws=0, n_resamples=0).summary()["note"].iloc[0]
-    assert float(note.split("design effect ")[1].split(" for ratings")[0]) == pytest.approx(accuracy)
+    assert float(note.split("design effect ")[1].split(" for ratings")[0]) == pytest.approx(
+        accuracy
+    )
     clustered = al.error_consistency(trials, cluster="template", n_resamples=0, rng=1)
     note = clustered.summary()["note"].iloc[0]
     assert "cluster" not in note

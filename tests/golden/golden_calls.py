@@ -182,13 +182,13 @@ def trials_read(_: int) -> pd.DataFrame:
     return stacked(study=study.summary(), example=data.example().summary())
 
 
-@golden("Trials.read", "Trials.from_arrays")
+@golden("Trials.from_wide", "Trials.from_arrays")
 def trials_wide(_: int) -> pd.DataFrame:
     wide = pd.DataFrame(
         {"item": list("wxyz"), "truth": ["cat", "dog"] * 2, "anna": ["cat", None, "dog", "dog"],
          "net": ["cat", "dog", "dog", "cat"]}
     )  # fmt: skip
-    trials = al.Trials.read(wide, wide=True, kind={"anna": "human", "net": "model"})
+    trials = al.Trials.from_wide(wide, kind={"anna": "human", "net": "model"})
     return stacked(wide=trials.summary(), arrays=data.options().summary())
 
 

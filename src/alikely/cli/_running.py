@@ -281,11 +281,10 @@ def worded(message: str, options: Collection[str], roles: Collection[str] = ()) 
             return "--wide-rows"
         return option if value in ("", "True") else f"{option} {value.replace('None', 'none')}"
 
-    message = message.replace("rename it, or name it by keyword of Trials.read", "name it")
     message = _SELECT.sub(rows, message)
     if "--n-options" in options:
         message = _WITH_OPTIONS.sub(r"--n-options \1", message)
-    return _PYTHON.sub(python, message)
+    return _PYTHON.sub(python, message).replace(" by keyword,", ",")
 
 
 def _value(text: str) -> str:

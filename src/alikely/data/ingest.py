@@ -99,8 +99,8 @@ class Source:
                 "has a column"
             )
         raise ValueError(
-            f"no column {name!r}; the columns are {listed(self.columns)}; rename it, or name it by "
-            f"keyword of Trials.read, such as {EXAMPLES.get(name, EXAMPLES['observer'])}{other}"
+            f"no column {name!r}; the columns are {listed(self.columns)}; name it by keyword, "
+            f"such as {EXAMPLES.get(name, EXAMPLES['observer'])}{other}"
             f"{nearest(name, self.columns)}"
         )
 

@@ -45,7 +45,7 @@ Labels = str | Sequence[str]
 class Trials:
     """Aligned responses of several observers.
 
-    Create trials with `read`, `from_table`, `from_arrays` or `from_correct`.
+    Create trials with `read`, `from_table`, `from_wide`, `from_arrays` or `from_correct`.
 
     Attributes
     ----------
@@ -82,28 +82,40 @@ class Trials:
 
     data: xr.Dataset
 
-    @classmethod
+    @staticmethod
     def from_table(
-        cls,
         *tables: Any,
+        observer: str = "observer",
+        item: str = "item",
+        response: str = "response",
+        truth: str = "truth",
+        correct: str = "correct",
+        condition: str = "condition",
+        dataset: str = "dataset",
+        repeat: str = "repeat",
+        kind: str = "kind",
         labels: Sequence[str] = (),
         item_columns: Sequence[str] = (),
         classes: Sequence[Any] | str | None = None,
     ) -> Trials:
         """Align long tables with one row per observer and trial.
 
-        Columns are recognized by their names: ``observer, item`` (or ``image``), ``truth`` and
-        ``response``, or ``correct``; optionally ``condition, dataset, repeat, kind``. `read` also
-        takes tables, and names columns that are called differently.
-
         Parameters
         ----------
         *tables : pandas, polars or pyarrow table
-            One table, or several tables to concatenate (for example humans and models). A null
-            response means that the trial was shown but not answered. A trial without a row for an
-            observer was not shown to this observer. ``correct`` (0, 1, or null for no response) is
-            read only if ``response`` and ``truth`` are absent. ``kind`` contains the kind of each
-            observer, such as human or model, by which other functions select pairs.
+            One table, or several tables to concatenate (for example humans and models).
+        observer, item : str
+            Column names. Without a column ``item``, a column ``image`` is used.
+        response, truth : str
+            Column names. A null response means that the trial was shown but not answered. A trial
+            without a row for an observer was not shown to this observer.
+        correct : str
+            Column with values of 0 and 1 (null: no response). The column is read only if
+            ``response`` and ``truth`` are absent.
+        condition, dataset, repeat, kind : str
+            Column names. A column whose name is left at its default is optional. ``kind`` contains
+            the kind of each observer, such as human or model. Other functions use the kind to
+            select pairs.
         labels : sequence of str
             Further columns that describe observers, such as a model family.
         item_columns : sequence of str
@@ -129,8 +141,12 @@ class Trials:
             not one of the classes, or correctness is not 0 or 1. If a label has a reserved name.
             The error message names the row.
         """
-        columns = {"labels": labels, "item_columns": item_columns, "classes": classes}
-        return cls(of_tables(tables, columns))
+        columns = {
+            "observer": observer, "item": item, "response": response, "truth": truth,
+            "correct": correct, "condition": condition, "dataset": dataset, "repeat": repeat,
+            "kind": kind, "labels": labels, "item_columns": item_columns, "classes": classes,
+        }  # fmt: skip
+        return Trials(of_tables(tables, columns))
 
     @classmethod
     def read(
@@ -227,6 +243,63 @@ class Trials:
                 columns=columns,
             )
         )
+
+    @staticmethod
+    def from_wide(
+        *tables: Any,
+        observers: Sequence[str] | None = None,
+        item: str = "item",
+        truth: str = "truth",
+        condition: str = "condition",
+        dataset: str = "dataset",
+        repeat: str = "repeat",
+        kind: Mapping[str, str] | None = None,
+        item_columns: Sequence[str] = (),
+        classes: Sequence[Any] | str | None = None,
+    ) -> Trials:
+        """Align wide tables with one row per trial and one column of responses per observer.
+
+        Parameters
+        ----------
+        *tables : pandas, polars or pyarrow table
+            One table, or several tables to concatenate. A null value means that the trial was shown
+            but not answered.
+        observers : sequence of str, optional
+            Columns that contain responses. Default: all columns that have no other role.
+        item : str
+            Column of items. If the default column (or ``image``) is absent, each row is an item.
+        truth : str
+            Column of true classes. If the default column is absent, responses are read as
+            correctness (0 or 1).
+        condition, dataset, repeat : str
+            Column names. A column whose name is left at its default is optional.
+        kind : mapping of str to str, optional
+            Kind of each observer.
+        item_columns, classes
+            As in `from_table`.
+
+        Returns
+        -------
+        Trials
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or if `from_table` would reject the same values.
+
+        Examples
+        --------
+        >>> table = {"truth": ["cat", "dog"], "anna": ["cat", "cat"], "net": ["cat", "dog"]}
+        >>> Trials.from_wide(pd.DataFrame(table), observers=["anna", "net"])
+        <Trials: 2 observers, 2 trials, 2 classes>
+          note: there is no column 'item': items are the rows, counted from 0
+        """
+        columns: dict[str, Any] = {
+            "item": item, "truth": truth, "condition": condition, "dataset": dataset,
+            "repeat": repeat, "item_columns": item_columns, "classes": classes,
+        }  # fmt: skip
+        columns |= {} if kind is None else {"kind": kind}
+        return Trials(of_tables(tables, columns, True if observers is None else observers))
 
     @classmethod
     def from_arrays(
