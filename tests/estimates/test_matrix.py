@@ -194,9 +194,8 @@ def test_models_on_other_questions_are_told(metric: str) -> None:
     said[0, :75] = said[1, 75:] = None
     p[0, :75] = p[1, 75:] = np.nan
     truth = np.array(list("ABCD"))[trials.data["truth"].values]
-    apart = al.Trials.from_arrays(said, truth, classes=list("ABCD")).with_probabilities(
-        p, n_options=np.tile([3, 4], 75)
-    )
+    apart = al.Trials.from_arrays(said, truth, classes=list("ABCD"))
+    apart = apart.with_options(np.tile([3, 4], 75)).with_probabilities(p)
     matrix = al.pairwise_matrix(apart, metric, no_response="drop")
     row = matrix.summary().iloc[-1]
     assert (row["observer_a"], row["observer_b"]) == tuple(apart.observers[:2])
