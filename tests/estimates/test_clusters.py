@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
@@ -156,17 +155,13 @@ def labeled() -> al.Trials:
     right = rng.normal(size=(6, n)) + hard > -0.3
     truth = rng.integers(0, 4, n)
     wrong = (truth + rng.integers(1, 4, (6, n))) % 4
-    frame = pd.DataFrame(
-        {
-            "observer": np.repeat([f"m{k}" for k in range(6)], n),
-            "item": np.tile(np.arange(n), 6),
-            "condition": np.tile(np.where(np.arange(n) % 2, "near", "far"), 6),
-            "template": np.tile(template, 6),
-            "truth": np.tile(truth, 6),
-            "response": np.where(right, truth, wrong).ravel(),
-        }
+    return al.Trials.from_arrays(
+        np.where(right, truth, wrong),
+        truth,
+        observers=[f"m{k}" for k in range(6)],
+        condition=np.where(np.arange(n) % 2, "near", "far").tolist(),
+        item_columns={"template": template},
     )
-    return al.Trials.from_table(frame, item_columns=["template"])
 
 
 @pytest.mark.parametrize("metric", ["EC", "MA"])

@@ -41,18 +41,12 @@ def experiment(
 
 
 def tables(
-    right: np.ndarray, margins: np.ndarray, label: np.ndarray, **columns: Any
+    right: np.ndarray, margins: np.ndarray, label: np.ndarray
 ) -> tuple[al.Trials, pd.DataFrame]:
     items = [f"i{i}" for i in range(len(label))]
-    frame = pd.DataFrame({
-        "observer": np.repeat([f"p{o}" for o in range(len(right))], len(items)),
-        "item": np.tile(items, len(right)),
-        "template": np.tile(label, len(right)),
-        "correct": right.ravel(),
-        "kind": "human",
-        **columns,
-    })  # fmt: skip
-    trials = al.Trials.from_table(frame, item_columns=["template"])
+    trials = al.Trials.from_correct(
+        right, item=items, kind=["human"] * len(right), item_columns={"template": label}
+    )
     return trials, pd.DataFrame({"observer": "net", "item": items, "margin": margins})
 
 

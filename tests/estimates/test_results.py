@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
 
 import alikely as al
 
@@ -60,20 +57,6 @@ def test_undefined_estimates_say_why_and_the_posterior_stays(result: al.Result) 
     assert row["frac_undefined"] == 1
     assert row["posterior_eti95_lb"] < row["posterior_median"] < row["posterior_eti95_ub"]
     assert row["note_codes"] == "wide"
-
-
-def test_round_trip_through_netcdf(result: al.Result, tmp_path: Path) -> None:
-    path = tmp_path / "result.nc"
-    result.save(path)
-    again = al.Result.load(path)
-    pd.testing.assert_frame_equal(again.summary(), result.summary())
-    assert repr(again) == repr(result)
-    assert again.data.attrs == result.data.attrs
-    xr.testing.assert_equal(again.table, result.table)
-    first, second = result.table["pair"].values[60:62]
-    pd.testing.assert_frame_equal(
-        al.difference(again, first, second), al.difference(result, first, second)
-    )
 
 
 def test_same_seed_same_result() -> None:

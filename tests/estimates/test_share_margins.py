@@ -1,4 +1,4 @@
-"""Moments at the door: scales, classes, checks, differences, and real margins of 15 models."""
+"""Moments of decision margins: scales, classes, checks, differences."""
 
 from __future__ import annotations
 
@@ -17,40 +17,20 @@ from studies.simulators.margins import (
     margin_data,
 )
 
-PLACE = ["dataset", "condition", "item"]
-
 
 def tables(world: MarginWorld, seed: int, others: Any = None) -> tuple[al.Trials, pd.DataFrame]:
     """A world's answers as trials, with a class each, and margins of one model or several."""
     data = margin_data(world, seed)
-    person, item, time = np.nonzero(
-        np.arange(world.n_repeats)
-        < np.broadcast_to(data.shown[:, :, None], (*data.shown.shape, world.n_repeats))
-    )
-    names = np.array([f"i{i}" for i in range(world.n_items)])
-    truth = np.array([f"c{k}" for k in range(world.n_classes)])[data.classes]
-    right = time < data.right[person, item]
-    wrong = np.array([f"c{k}" for k in range(world.n_classes)])[
-        (data.classes + 1) % world.n_classes
-    ]
-    answers = pd.DataFrame(
-        {
-            "observer": [f"p{o}" for o in person],
-            "item": names[item],
-            "repeat": time,
-            "truth": truth[item],
-            "response": np.where(right, truth[item], wrong[item]),
-            "dataset": "d",
-            "condition": "c",
-            "kind": "human",
-        }
-    )
+    names = [f"i{i}" for i in range(world.n_items)]
+    wrong = (data.classes + 1) % world.n_classes
+    said = np.where(data.right > 0, data.classes, wrong)
+    trials = al.Trials.from_arrays(said, data.classes, item=names, kind=["human"] * len(said))
     margins = {"net": data.margins} | (others or {})
     frames = [
         pd.DataFrame({"observer": name, "item": names, "margin": values})
         for name, values in margins.items()
     ]
-    return al.Trials.from_table(answers), pd.concat(frames).assign(dataset="d", condition="c")
+    return trials, pd.concat(frames)
 
 
 def analyzed(trials: al.Trials, margins: pd.DataFrame, **options: Any) -> al.Result:
@@ -152,75 +132,6 @@ def test_classes_err_together_in_every_school() -> None:
     assert spread[0] > 1.5 * spread[1]
     few = tables(MarginWorld(n_classes=4, n_alternatives=4), 4)
     assert analyzed(*few, n_draws=0).data.attrs["cluster"] == ""
-
-
-@pytest.fixture(scope="module")
-def real(shared_data: Path) -> dict[str, tuple[al.Trials, pd.DataFrame]]:
-    labels = ["dataset", "condition", "image", "observer", "kind"]
-    chosen = {"edge": None, "cue-conflict": None, "uniform-noise": ["0.10", "0.35"],
-              "low-pass": ["5"]}  # fmt: skip
-    only = [("dataset", "in", list(chosen))]
-    answers, margins = (
-        pd.read_parquet(shared_data / name, filters=only)
-        for name in ("model_vs_human/trials.parquet", "machine_margins/trials_and_margins.parquet")
-    )
-    found = {}
-    for name, conditions in chosen.items():
-        parts = []
-        for frame in (answers[answers["kind"] == "human"], margins):
-            own = frame["dataset"] == name
-            if conditions:
-                own &= frame["condition"].isin(conditions)
-            part = frame[own].rename(columns={"image": "item"})
-            texts = [{"image": "item"}.get(label, label) for label in labels]
-            parts.append(part.astype(dict.fromkeys(texts, str)))
-        people = parts[0].astype({"truth": str})
-        found[name] = al.Trials.from_table(people), parts[1][["observer", *PLACE, "margin"]]
-    return found
-
-
-@pytest.mark.slow
-def test_real_margins_of_15_models(
-    real: dict[str, tuple[al.Trials, pd.DataFrame]], figure: Any
-) -> None:
-    # Median over models of the noise-corrected correlation, in all and within classes, and the mean
-    # of what is published, of the models with the people and with each other.
-    shown = {}
-    # The release has no margins of silhouettes, the third set of the paper.
-    published = {"edge": (0.34, 0.68, 0.83), "cue-conflict": (0.26, 0.62, 0.84)}
-    for name, (trials, margins) in real.items():
-        result = analyzed(trials, margins)
-        table = result.summary().assign(total=result.estimates["share_consistency"].values)
-        people = table["observer_a"] == "human"
-        for condition, part in table[people].groupby("condition"):
-            assert len(part) == 15
-            shown[name, condition] = part[["total", "r_within_class"]].median().tolist()
-        if name in published:
-            with_people, between_models, reliability = published[name]
-            assert len(table) - people.sum() == 105
-            wide = margins.pivot(index="item", columns="observer", values="margin")
-            plain = wide.corr()
-            pairs = table[~people][["observer_a", "observer_b"]].to_numpy()
-            np.testing.assert_allclose(
-                table["estimate"][~people], [plain.loc[a, b] for a, b in pairs], atol=1e-12
-            )
-            found = [table["estimate"][people].mean(), table["estimate"][~people].mean()]
-            found.append(table["reliability"][people].iloc[0])
-            figure(f"{name}: with people, between models, reliability {np.round(found, 4)}")
-            # As printed, to two digits.
-            expected = [with_people, between_models, reliability]
-            np.testing.assert_allclose(found, expected, rtol=0, atol=0.005)
-    figure(f"real margins, total and within: {shown}")
-    # On the scale of shares, of which those of strengths in the table of evidence differ by the
-    # bend of shares: by less than .1, and never in sign where they are not near 0.
-    strengths = {
-        ("edge", "0"): (0.47, 0.15),
-        ("uniform-noise", "0.10"): (0.13, 0.28),
-        ("uniform-noise", "0.35"): (-0.06, 0.33),
-        ("low-pass", "5"): (0.05, 0.32),
-    }
-    for key, expected in strengths.items():
-        assert shown[key] == pytest.approx(expected, abs=0.1)
 
 
 @pytest.mark.slow
