@@ -282,9 +282,9 @@ def _checked_scores(scores: al.Result, truth: Scores, these: Scores) -> Rows:
         ]
         table = pd.concat(parts, axis=1)
         table = table.loc[:, ~table.columns.duplicated()].set_index("system")
-        if drawn:
+        if drawn and who:
             systems = scores.estimates["system"].values.tolist()
-            replicates = pd.DataFrame(scores.draws("bootstrap", population), columns=systems)
+            replicates = pd.DataFrame(scores.draws("bootstrap"), columns=systems)
             ends = replicates[table.index].quantile([0.025, 0.975])
             table[["bootstrap_eti95_lb", "bootstrap_eti95_ub"]] = ends.T
         models = table.loc[scores.observers]

@@ -71,7 +71,7 @@ def test_scores_equal_nested_means_by_hand() -> None:
 
 
 def test_image_variance_agrees_with_the_bootstrap(scores: al.Result) -> None:
-    draws = scores.draws("bootstrap", "images")
+    draws = scores.draws("bootstrap")
     names = scores.estimates["system"].values
     # What is added to the cells is not resampled.
     matrix = (
@@ -169,21 +169,6 @@ def test_identical_models_are_said_to_be_so() -> None:
     assert (rows["note"].str.contains("identical")).sum() == 1
     with pytest.raises(ValueError, match="'twin' have a difference without variance"):
         al.benchmark.ranks(scores, "images", rng=1)
-
-
-def test_crossed_replicates_drop_pairs_of_a_human_with_itself() -> None:
-    """Duplicates counted as pairs would pull the human row towards 1."""
-    trials = two_datasets(n_humans=4)
-    scores = al.benchmark_scores(trials, n_draws=0, n_resamples=4000, rng=1)
-    row = scores.estimates["system"].values.tolist().index("human-human")
-    draws = scores.draws("bootstrap", "observers")[:, row]
-    estimate = float(scores.estimates["estimate"].sel(level="overall", system="human-human"))
-    defined = draws[~np.isnan(draws)]
-    # All four drawn alike leaves no pair: 4 / 4**4 in either data set.
-    undefined = 1 - (1 - 4 / 256) ** 2
-    noise = 4 * np.sqrt(undefined / 4000)
-    assert np.isnan(draws).mean() == pytest.approx(undefined, abs=noise)
-    assert defined.mean() == pytest.approx(estimate, abs=4 * defined.std() / np.sqrt(4000) + 0.01)
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ def test_draws_are_combined_one_by_one(scores: al.Result) -> None:
         intervals=["analytic", "posterior"],
     )  # fmt: skip
     assert table.index.tolist() == ["analytic", "posterior"]
-    draws, row = scores.draws("posterior", "images") @ w, table.loc["posterior"]
+    draws, row = scores.draws("posterior") @ w, table.loc["posterior"]
     tails = np.quantile(draws, [0.05, 0.95])
     np.testing.assert_allclose([row["eti90_lb"], row["eti90_ub"]], tails)
     assert row["prob_positive"] == (draws > 0).mean()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import alikely as al
-from alikely.benchmark.layout import crowds, image_numbers, laid_out, people_drawn
+from alikely.benchmark.layout import image_numbers, laid_out
 from alikely.inference.resampling import joint_draws
 from alikely.metrics import ERROR_CONSISTENCY
-from studies.benchmarks import BenchmarkDesign, simulated_benchmark
 
 N_HUMANS, N_MACHINES, N_IMAGES = 4, 2, 60
 
@@ -38,10 +37,9 @@ def test_copies_of_a_data_set_add_nothing() -> None:
             n_draws=400, rng=1,
         )  # fmt: skip
     both = kept[2]
-    for population in ("images", "observers", "both"):
-        first, second = (both.draws("bootstrap", population, d) for d in ("d0", "d1"))
-        np.testing.assert_array_equal(first, second)
-        np.testing.assert_array_equal(both.draws("bootstrap", population), first)
+    first, second = (both.draws("bootstrap", d) for d in ("d0", "d1"))
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(both.draws("bootstrap"), first)
     # All but the prior's part, 2 of 62 trials, is common to both.
     a, b = (both.draws("posterior", level=d)[:, 0] for d in ("d0", "d1"))
     assert np.corrcoef(a, b)[0, 1] > 0.9
@@ -52,12 +50,8 @@ def test_other_people_and_images_are_drawn_apart() -> None:
     apart = al.benchmark_scores(
         copies(2, rows=ROWS), human_ids="per_dataset", n_resamples=400, n_draws=400, rng=1
     )
-    for method, name in (
-        ("bootstrap", "images"),
-        ("bootstrap", "observers"),
-        ("posterior", "images"),
-    ):
-        a, b = (apart.draws(method, name, d)[:, 0] for d in ("d0", "d1"))  # type: ignore[arg-type]
+    for method in ("bootstrap", "posterior"):
+        a, b = (apart.draws(method, d)[:, 0] for d in ("d0", "d1"))  # type: ignore[arg-type]
         assert abs(np.corrcoef(a, b)[0, 1]) < 4 / np.sqrt(400)
     assert apart.estimates["n_humans"].values.tolist() == [4, 4, 8]
 
@@ -73,23 +67,3 @@ def test_draws_of_shared_images_keep_the_posterior_of_each_pair() -> None:
     # As many comparisons as pairs: five errors.
     assert (np.abs(shared.mean(axis=0) - alone.mean(axis=0)) < 5 * error).all()
     np.testing.assert_allclose(shared.std(axis=0) / alone.std(axis=0), 1, atol=5 / np.sqrt(n))
-
-
-def test_a_pool_of_people_is_drawn_as_one() -> None:
-    design = BenchmarkDesign(n_humans=3, n_datasets=4, pool=5, n_images=20)
-    trials, _ = simulated_benchmark(design, np.random.default_rng(2))
-    _, layout = laid_out(trials, models="model", humans="human")
-    seed = np.random.SeedSequence(3)
-    assert crowds(layout.parts, "per_dataset") == [[0], [1], [2], [3]]
-    (together,) = crowds(layout.parts, "shared")
-    drawn = people_drawn(layout.parts, 50, seed, "shared")
-    for name in set(layout.parts[0].people) & set(layout.parts[1].people):
-        a, b = (drawn[d][:, layout.parts[d].people.index(name)] for d in (0, 1))
-        np.testing.assert_array_equal(a, b)
-    everyone = {name for d in together for name in layout.parts[d].people}
-    total = {
-        name: drawn[d][:, layout.parts[d].people.index(name)]
-        for d in together
-        for name in layout.parts[d].people
-    }
-    assert (sum(total.values()) == len(everyone)).all()

@@ -101,7 +101,7 @@ def test_errors_of_directed_metrics(trials: Trials) -> None:
     humans, models = names_of(trials)
     scores = al.benchmark_scores(trials, metric=CP, n_resamples=4000, n_draws=400, rng=1)
     se = np.sqrt(np.diag(covariance(scores, "images")))
-    spread = scores.draws("bootstrap", "images").std(axis=0)
+    spread = scores.draws("bootstrap").std(axis=0)
     # Monte Carlo error of a standard deviation, and the delta method's own at 160 trials.
     np.testing.assert_allclose(spread, se, rtol=4 / np.sqrt(8000) + 2 / 160)
     assert scores.draws("posterior").shape == (400, len(models) + 2)

@@ -96,7 +96,7 @@ def test_all_methods_draw_clusters() -> None:
     )
     table = scores.summary("images", intervals=["analytic"]).set_index("system")
     for method in ("bootstrap", "posterior"):
-        drawn = scores.draws(method, "images").std(axis=0)
+        drawn = scores.draws(method).std(axis=0)
         np.testing.assert_allclose(drawn / table["se"].to_numpy(), 1, atol=0.15)
     labels = al.benchmark_scores(trials, cluster="template", metric="EC", **LIGHT)
     assert "new clusters of images (template)" in labels.sentence()

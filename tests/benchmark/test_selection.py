@@ -42,8 +42,8 @@ def test_there_is_no_bootstrap_interval(scores: al.Result) -> None:
         scores.summary(intervals=["bootstrap"])
     plain = al.benchmark_scores(al.load_example(), n_draws=0)
     assert "bootstrap" not in plain.data.children
-    with pytest.raises(ValueError, match="no bootstrap draws of 'images'; pass n_resamples"):
-        plain.draws("bootstrap", "images")
+    with pytest.raises(ValueError, match="no bootstrap draws; pass n_resamples"):
+        plain.draws("bootstrap")
 
 
 @pytest.mark.slow

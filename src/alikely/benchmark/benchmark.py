@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import Floats, within
@@ -131,18 +130,14 @@ def observers(scores: Result) -> list[str]:
     return model_names(scores)
 
 
-def draws(
-    scores: Result, method: str, generalize_to: Population | None = None, level: str = OVERALL
-) -> NDArray[np.floating]:
-    """Bootstrap replicates for a population, or posterior draws: (draw, system)."""
-    Level(scores, generalize_to, level)
-    if method == "posterior" and generalize_to not in (None, "images"):
-        raise ValueError(
-            f"the posterior generalizes only to new images, got generalize_to={generalize_to!r}; "
-            "leave it out"
-        )
-    variable = "score" if method == "posterior" else generalize_to or "both"
-    return level_draws(scores, method, variable, level)
+def draws(scores: Result, method: str, level: str = OVERALL) -> Floats:
+    """Bootstrap replicates or posterior draws, for new images: (draw, system)."""
+    if method not in scores.data.children:
+        reason = SOURCES.get(method, "draws are of bootstrap or posterior")
+        raise ValueError(f"these scores have no {method} draws; {reason}")
+    one_of("level", level, (*dataset_names(scores), OVERALL))
+    values = scores.data[method].to_dataset()["score"].sel(level=level)
+    return np.asarray(values.values, np.float64).reshape(-1, values.sizes["system"])
 
 
 def select(scores: Result, labels: Mapping[str, Any]) -> xr.DataTree:
@@ -378,7 +373,7 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
     names, models = dataset_names(scores), model_names(scores)
     estimates = scores.estimates["estimate"].sel(level=names, system=models).values
     at = [system_names(scores).index(name) for name in models]
-    drawn = [level_draws(scores, "bootstrap", "images", name)[:, at] for name in names]
+    drawn = [draws(scores, "bootstrap", name)[:, at] for name in names]
     table = ranking.rank_correlations(names, estimates, np.stack(drawn, axis=1), prob)
     return table.join(latent_columns(scores, table, prob))
 
@@ -599,18 +594,6 @@ def level_parts(scores: Result, level: str = OVERALL) -> xr.Dataset:
     return group.sel(level=level).isel(image=here)
 
 
-def level_draws(
-    scores: Result, method: str, variable: str = "score", level: str = OVERALL
-) -> Floats:
-    """Replicates (``images``, ``observers``, ``both``) or draws (``score``): (draw, system)."""
-    if method not in scores.data.children or variable not in scores.data[method]:
-        reason = SOURCES.get(method, "draws are of bootstrap or posterior")
-        raise ValueError(f"these scores have no {method} draws of {variable!r}; {reason}")
-    one_of("level", level, (*dataset_names(scores), OVERALL))
-    values = scores.data[method].to_dataset()[variable].sel(level=level)
-    return np.asarray(values.values, np.float64).reshape(-1, values.sizes["system"])
-
-
 def population_of(scores: Result, generalize_to: Population | None) -> Population:
     """Return the population that intervals generalize to. Default: new images and new humans."""
     if generalize_to is not None:
@@ -654,19 +637,19 @@ class Level:
 
     def draws(self, weights: Floats) -> Floats:
         """Weighted sums of scores in each posterior draw: (draw, sum)."""
-        return weighted_sums(level_draws(self.scores, "posterior", level=self.level), weights)
+        return weighted_sums(draws(self.scores, "posterior", self.level), weights)
 
     def prior_shift(self) -> Floats:
         """Shift of joint posterior means by the prior of single pairs, in posterior SDs."""
         scores, zero = self.scores, np.zeros(len(self.systems))
-        drawn = "posterior" in scores.data.children and scores.metric.draws == "cells"
+        biased = "posterior" in scores.data.children and scores.metric.draws == "cells"
         # Priors set by the user are meant to have an effect.
-        if not drawn or not self.analytic or scores.prior != cell_prior(None):
+        if not biased or not self.analytic or scores.prior != cell_prior(None):
             return zero
-        draws = level_draws(scores, "posterior", level=self.level)
+        drawn = draws(scores, "posterior", self.level)
         with np.errstate(invalid="ignore", divide="ignore"):
-            shift = draws.mean(axis=0) - self.parts["interval_center"].values
-            shift = shift / draws.std(axis=0)
+            shift = drawn.mean(axis=0) - self.parts["interval_center"].values
+            shift = shift / drawn.std(axis=0)
         models = shift[: len(self.models)]
         if np.isfinite(models).any():
             models[:] = models[np.isfinite(models)].mean()
@@ -753,19 +736,19 @@ def posterior_rows(
     at: Level, ci_prob: float, ci_kind: CiKind, methods: Sequence[str], _named: bool
 ) -> pd.DataFrame:
     """Tabulate scores that have only joint posterior draws."""
-    draws, known = level_draws(at.scores, "posterior", level=at.level), at.at
-    bounds = interval(draws, ci_prob, ci_kind)
-    defined = ~np.isnan(draws).all(axis=0)
+    drawn, known = draws(at.scores, "posterior", at.level), at.at
+    bounds = interval(drawn, ci_prob, ci_kind)
+    defined = ~np.isnan(drawn).all(axis=0)
     frame = pd.DataFrame(
         {
             "level": at.level,
             "system": at.systems,
             "estimate": at.estimate,
             "ceiling": known["ceiling"].values,
-            "posterior_median": np.median(draws, axis=0),
-            "se": draws.std(axis=0, ddof=1),
+            "posterior_median": np.median(drawn, axis=0),
+            "se": drawn.std(axis=0, ddof=1),
             **(bound_columns("posterior", ci_kind, ci_prob, bounds) if methods else {}),
-            "prob_positive": np.where(defined, (draws > 0).mean(axis=0), np.nan),
+            "prob_positive": np.where(defined, (drawn > 0).mean(axis=0), np.nan),
             "n_entries": known["n_entries"].values,
             "note": [reason or at.scores.missing_note for reason in known["reason"].values],
         }
@@ -909,7 +892,7 @@ def compared(at: Level, groups: str | Mapping[str, str] | None = None) -> tuple[
         known = np.isfinite(at.sums(every)["se"].to_numpy())
     else:
         _require_joint(at.scores)
-        known = ~np.isnan(level_draws(at.scores, "posterior", level=at.level)).any(axis=0)
+        known = ~np.isnan(draws(at.scores, "posterior", at.level)).any(axis=0)
     names = [name for name in at.models if known[at.systems.index(name)]]
     if len(names) < 2:
         raise ValueError(

@@ -13,7 +13,6 @@ References
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, cast
@@ -29,7 +28,7 @@ from alikely._base.checks import known_kind, of_type, one_of, require_names
 from alikely._base.frames import Groups, groups_of
 from alikely._base.names import listed, nearest
 from alikely._base.settings import options
-from alikely.data.blocks import cluster_numbers, linked
+from alikely.data.blocks import cluster_numbers
 from alikely.data.columns import HUMAN_IDS
 from alikely.data.readers.experiments import normalize_condition
 from alikely.data.repeats import refuse_repeats
@@ -299,35 +298,19 @@ def _part(
 
 
 def people_drawn(
-    parts: Sequence[Part],
-    n_resamples: int,
-    seed: np.random.SeedSequence,
-    human_ids: People = "per_dataset",
-) -> list[NDArray[np.float64]]:
+    parts: Sequence[Part], n_resamples: int, seed: np.random.SeedSequence
+) -> list[Floats]:
     """How often each human of each part is resampled; one sample for all parts of a data set."""
     generator = np.random.default_rng(seed)
-    drawn: list[NDArray[np.float64]] = [np.empty(0)] * len(parts)
-    for together in crowds(parts, human_ids):
-        names = {name: None for d in together for name in parts[d].people}
+    people: dict[str, dict[str, None]] = {}
+    for part in parts:
+        people.setdefault(part.dataset, {}).update(dict.fromkeys(part.people))
+    times = {}
+    for dataset, names in people.items():
         n = len(names)
-        number = {name: place for place, name in enumerate(names)}
-        times = generator.multinomial(n, np.full(n, 1 / n), n_resamples).astype(np.float64)
-        for d in together:
-            drawn[d] = times[:, [number[name] for name in parts[d].people]]
-    return drawn
-
-
-def crowds(parts: Sequence[Part], human_ids: People) -> list[list[int]]:
-    """Parts whose humans are resampled together: of one data set, or with shared humans."""
-    keys = [
-        [
-            (part.dataset, None),
-            *((part.dataset * (human_ids == "per_dataset"), p) for p in part.people),
-        ]
-        for part in parts
-    ]
-    number = {key: place for place, key in enumerate(dict.fromkeys(itertools.chain(*keys)))}
-    return linked([np.array([number[key] for key in own]) for own in keys])
+        drawn = generator.multinomial(n, np.full(n, 1 / n), n_resamples).astype(np.float64)
+        times[dataset] = dict(zip(names, drawn.T, strict=True))
+    return [np.stack([times[p.dataset][name] for name in p.people], axis=1) for p in parts]
 
 
 def require_balance(layout: Layout) -> None:
@@ -481,13 +464,9 @@ def _take(values: NDArray[np.floating], index: NDArray[np.intp]) -> NDArray[np.f
     return np.where(index >= 0, values[:, index], np.nan)
 
 
-def by_level(
-    layout: Layout,
-    values: NDArray[np.floating],
-    people: Sequence[NDArray[np.floating]] | None = None,
-) -> Floats:
+def by_level(layout: Layout, values: NDArray[np.floating]) -> Floats:
     """Scores of all levels: means over their parts, then the mean over levels."""
-    scores = nested_scores(layout, values, people)
+    scores = nested_scores(layout, values)
     levels = [
         scores[:, own[0]] if len(own) == 1 else _mean(scores[:, own])
         for own in layout.levels.values()

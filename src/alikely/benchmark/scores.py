@@ -49,7 +49,6 @@ from alikely.benchmark.layout import (
     image_numbers,
     laid_out,
     metric_of_trials,
-    people_drawn,
     refuse_own_names,
     refuse_repeats_for,
     require_balance,
@@ -126,8 +125,8 @@ def benchmark_scores(
         Column that defines clusters of dependent items, such as ``"template"``. If given, clusters
         are the sampling units instead of items.
     n_resamples : int
-        Number of bootstrap replicates, which are used for the stability of ranks and for
-        correlations between data sets. Default 0 (none).
+        Number of bootstrap replicates for new images, which are used for the stability of ranks and
+        for correlations between data sets. Default 0 (none).
     n_draws : int
         Number of posterior draws. 0 disables them.
     prior : mapping or sequence of four numbers, optional
@@ -171,9 +170,9 @@ def benchmark_scores(
     errors. For other metrics, intervals are centered on the estimate, and the influence of each
     trial is scaled up if errors are few.
 
-    The bootstrap and the posterior resample each human and each image, as identified by `human_ids`
-    and `item_scope`, once for all its occurrences. The posterior for class-level errors treats
-    repeated images as different images; if this matters, a note is added.
+    The bootstrap and the posterior resample each image, as identified by `item_scope`, once for all
+    its occurrences. The posterior for class-level errors treats repeated images as different
+    images; if this matters, a note is added.
 
     Examples
     --------
@@ -202,7 +201,7 @@ def benchmark_scores(
     require_balance(layout)
     _check_cluster(table, cluster, estimand)
     seed = seed_sequence(rng)
-    bootstrap_seed, human_seed, posterior_seed = seed.spawn(3)
+    bootstrap_seed, _, posterior_seed = seed.spawn(3)
     value = estimate(table, estimand)["estimate"].values
     shown = image_numbers(table, item_scope, cluster)
     estimates = _estimates(trials, table, layout, estimand, value, one_person)
@@ -213,9 +212,9 @@ def benchmark_scores(
         "decomposition": _analytic(table, layout, estimand, one_person, item_scope, cluster),
     }
     if n_resamples:
-        images = bootstrap(table, estimand, n_resamples, images=shown, rng=bootstrap_seed).values
-        drawn = people_drawn(layout.parts, n_resamples, human_seed, one_person)
-        groups["bootstrap"] = _replicates(layout, value, images, drawn)
+        drawn = bootstrap(table, estimand, n_resamples, images=shown, rng=bootstrap_seed).values
+        replicates = by_level(layout, drawn).astype(np.float32)
+        groups["bootstrap"] = layout.dataset({"score": (("resample", *BY), replicates)})
     reason = ""
     if INCLUSION in table:
         reason = note("chosen-images", generalize_to=SPEAKS[table.attrs["generalize_to"]])
@@ -372,16 +371,6 @@ def _analytic(
         return group
     most_df = [float(parts["most_df"]) for parts in levels]
     return group.assign(most_df=("level", most_df), n_clusters=("level", sizes))
-
-
-def _replicates(
-    layout: Layout, value: Floats, images: NDArray[np.floating], people: list[Floats]
-) -> xr.Dataset:
-    """Scores with images, humans, or both resampled."""
-    samples: dict[str, Any] = {"images": (images,), "observers": (value[None], people)}
-    samples["both"] = images, people
-    drawn = {name: by_level(layout, *own).astype(np.float32) for name, own in samples.items()}
-    return layout.dataset({name: (("resample", *BY), values) for name, values in drawn.items()})
 
 
 def _posterior(

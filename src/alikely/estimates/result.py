@@ -98,8 +98,8 @@ class Result:
           grouped by these. ``answers`` contains the responses as bits.
         - Scores: ``estimates`` (level, system), where systems are the models, ``human-human`` and
           ``ceiling`` (of the data sets with models). ``decomposition``: variance components of
-          analytic intervals. ``bootstrap``: ``images, observers, both`` (resample, level, system).
-          ``posterior``: ``score`` (chain, draw, level, system).
+          analytic intervals. ``bootstrap``: ``score`` (resample, level, system). ``posterior``:
+          ``score`` (chain, draw, level, system).
     trials : Trials, optional
         The analyzed trials, if later analyses need them. Trials are not saved to files.
 
@@ -484,7 +484,6 @@ class Result:
     def draws(
         self,
         method: Literal["bootstrap", "posterior"],
-        generalize_to: Population | None = None,
         level: str = "overall",
     ) -> NDArray[np.floating]:
         """Return the bootstrap replicates or posterior draws.
@@ -493,8 +492,8 @@ class Result:
         ----------
         method : {"bootstrap", "posterior"}
             Method of inference.
-        generalize_to, level
-            As in `summary`, for scores.
+        level
+            As in `summary`, for scores, whose draws generalize to new images.
 
         Returns
         -------
@@ -506,9 +505,7 @@ class Result:
         ValueError
             If the draws are not available.
         """
-        found: NDArray[np.floating] = self._call(
-            "draws", method=method, generalize_to=generalize_to, level=level
-        )
+        found: NDArray[np.floating] = self._call("draws", method=method, level=level)
         return found
 
     def sel(self, **labels: str | Sequence[str]) -> Result:

@@ -19,7 +19,6 @@ from alikely._base.random import RandomState
 from alikely.benchmark import ranking
 from alikely.benchmark.benchmark import (
     is_analytic,
-    level_draws,
     level_scores,
     method,
     model_names,
@@ -208,7 +207,7 @@ def _prob_greater(
         raise ValueError(f"top must be at least 1, got {top}")
     order = sorted(present, key=lambda i: -estimate[i])[:top]
     n = len(order)
-    draws = level_draws(scores, "posterior", level=level)[:, order]
+    draws = scores.draws("posterior", level)[:, order]
     cell = max(CELL * min(1, ROOMY / n), LEAST)
     ax = axes_or_new(ax, (max(2.2 + cell * n, 4.0), max(1.9 + cell * n, 3.2)))
     told = NEW["images"] + (", the same humans" if is_analytic(scores) else ", the same observers")

@@ -18,7 +18,6 @@ from alikely.benchmark.benchmark import (
     Level,
     dataset_names,
     human_kind,
-    level_draws,
     levels_met,
     require_analytic,
 )
@@ -715,7 +714,7 @@ def _method(at: Level, say: Phrases) -> str:
     name = "posterior"
     if model := str(at.scores.data.attrs.get("model", "")).replace("_", " "):
         name += f" of the generative model '{model}'"
-    n = counted(len(level_draws(at.scores, "posterior")), "draw")
+    n = counted(len(at.scores.draws("posterior")), "draw")
     return f"{name}, {'equal-tailed, ' * (say.kind == 'eti')}{n}"
 
 
