@@ -66,9 +66,7 @@ def in_pymc(pairs: pd.DataFrame) -> pm.Model:
     value = pairs["estimate"].to_numpy()
     x = np.column_stack([np.ones(len(value)), SAME, pairs["size"]])
     numbers = np.where(SAME, GROUP[FIRST], -1)
-    prior = PairRegression(
-        value, SE, x, FIRST, SECOND, numbers[None], np.zeros(GROUP.max() + 1, dtype=np.intp)
-    )
+    prior = PairRegression(value, SE, x, FIRST, SECOND, numbers)
     with pm.Model() as model:
         b = pm.Normal("b", prior.prior_mean, prior.prior_sd[: x.shape[1]])
         tau, sigma, omega = (
@@ -105,10 +103,8 @@ def test_errors_that_pairs_share_are_summed_by_influence(
     names = part.observers
     design, _ = agreement._regression(pairs, {n: family[n] for n in names}, ["accuracy_gap"])
     scales = np.array([0.05, 0.02, 0.03])
-    drawn = xr.Dataset(
-        {"tau": ("draw", scales[:1]), "sigma": ("draw", scales[1:2])}
-        | {"omega": (("draw", "label"), scales[None, 2:])}
-    )
+    names_of_scales = agreement.SPREADS.values()
+    drawn = xr.Dataset({k: ("draw", [v]) for k, v in zip(names_of_scales, scales, strict=True)})
     root = agreement._shared_errors(part, design, drawn)
     correct = packed_answers(part)[0].unpacked(np.arange(len(names)))
     cells = part.estimates["cells"].values.astype(float)

@@ -164,8 +164,6 @@ def agreement_regression(
     with step("errors that pairs share"):
         extra = _shared_errors(matrix, regression, posterior)
     posterior["b"] += generator.standard_normal(posterior["b"].shape) @ extra.T
-    # There is one kind of group, so its standard deviation is one number.
-    posterior = posterior.isel(label=0, drop=True)
     posterior = posterior.assign_coords(coords | {"draw": np.arange(n_draws)})
     parts = {
         "estimates": table.rename_axis("pair").to_xarray().drop_vars("pair"),
@@ -294,14 +292,12 @@ def _regression(
         raise ValueError(f"predictors are collinear: {listed(titles[1:])}; leave one of them out")
     coords = {"predictor": titles, "observer": [*family], "group": groups.astype(object)}
     value, se = (table[name].to_numpy(np.float64) for name in ("estimate", "se"))
-    of_family = np.zeros(len(groups), dtype=np.intp)
-    return PairRegression(value, se, x, first, second, of_pair[None], of_family), coords
+    return PairRegression(value, se, x, first, second, of_pair), coords
 
 
 def _shared_errors(matrix: Result, regression: PairRegression, posterior: xr.Dataset) -> Floats:
     """Square root of the covariance of coefficients that shared questions add."""
-    spreads = np.column_stack([posterior[name].values for name in ("tau", "sigma", "omega")])
-    scales = np.exp(np.log(spreads).mean(axis=0))
+    scales = np.exp([np.log(posterior[name].values).mean() for name in SPREADS.values()])
     weights = regression.weights(scales)
     n_places = len(place_names(matrix))
     total = np.zeros((len(weights),) * 2)

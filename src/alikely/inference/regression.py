@@ -33,6 +33,10 @@ ENOUGH = 0.35
 ROUNDS = 5
 
 
+# Names of spreads: of members, residuals and groups.
+SPREADS = ("tau", "sigma", "omega")
+
+
 class Weighted(NamedTuple):
     """Weighted draws of a posterior."""
 
@@ -127,8 +131,8 @@ class PairRegression:
     """Regression of values of pairs, by normal equations of all effects given the spreads.
 
     ``columns`` are predictors, the first constant; ``first, second`` the members of each pair;
-    ``groups`` (label, pair) numbers of groups, -1 of none; ``label`` that of each group. Spreads
-    are those of members, of residuals, and of the groups of each label.
+    ``groups`` the group of each pair, -1 of none. Spreads are those of members, residuals and
+    groups.
     """
 
     def __init__(
@@ -139,7 +143,6 @@ class PairRegression:
         first: NDArray[np.intp],
         second: NDArray[np.intp],
         groups: NDArray[np.intp],
-        label: NDArray[np.intp],
     ) -> None:
         self.value, self.se, self.columns = value, se, columns
         self.first, self.second, self.groups = first, second, groups
@@ -149,12 +152,11 @@ class PairRegression:
         unit, spread = value.std(), columns.std(axis=0)
         spread[0] = 1.0
         self.prior_mean = np.where(np.arange(n_columns) == 0, value.mean(), 0.0)
+        same, n_groups = np.flatnonzero(groups >= 0), int(groups.max()) + 1
         # Of groups the spread of the pairs that have one: these may be few, and differ more.
-        of_groups = [max(unit, value[numbers >= 0].std()) for numbers in groups]
-        self.prior_scales = np.array([unit, unit, *of_groups])
+        self.prior_scales = np.array([unit, unit, max(unit, value[same].std())])
         self.unit = np.log(unit)
         pair = np.tile(np.arange(n_pairs), 2)
-        same = np.nonzero(groups >= 0)
         left = value - columns @ self.prior_mean
         self.rows = sparse.hstack(
             [
@@ -162,16 +164,14 @@ class PairRegression:
                 sparse.csr_array(
                     (np.ones(2 * n_pairs), (pair, np.r_[first, second])), (n_pairs, self.n_members)
                 ),
-                sparse.csr_array(
-                    (np.ones(len(same[0])), (same[1], groups[same])), (n_pairs, len(label))
-                ),
+                sparse.csr_array((np.ones(len(same)), (same, groups[same])), (n_pairs, n_groups)),
                 sparse.csr_array(left[:, None]),
             ],
             format="csr",
         )
         self.n_effects = self.rows.shape[1] - 1
         # Spread of each effect; of coefficients it is known.
-        self.kind = np.r_[np.full(n_columns, -1), np.zeros(self.n_members, int), 2 + label]
+        self.kind = np.repeat([-1, 0, 2], [n_columns, self.n_members, n_groups])
         self.prior_sd = np.zeros(self.n_effects)
         self.prior_sd[:n_columns] = SLOPE * unit / spread
         self.places, self.products = _products(self.rows)
@@ -217,9 +217,7 @@ class PairRegression:
                 "b": (("draw", "predictor"), b + self.prior_mean),
                 "u": (("draw", "observer"), u),
                 "v": (("draw", "group"), v),
-                "tau": ("draw", scales[:, 0]),
-                "sigma": ("draw", scales[:, 1]),
-                "omega": (("draw", "label"), scales[:, 2:]),
+                **{name: ("draw", own) for name, own in zip(SPREADS, scales.T, strict=True)},
             },
             attrs={
                 "n_effective": 1 / float((points.weights**2).sum()), "pareto_k": float(pareto_k)
