@@ -96,17 +96,23 @@ def test_few_joint_errors_and_error_rows_say_so() -> None:
 
 
 @pytest.mark.slow
-def test_intervals_of_agreement_hold_where_joint_errors_are_not_few(figure: Figure) -> None:
-    world, rng = World(0.7), np.random.default_rng(5)
+@pytest.mark.parametrize(("accuracy", "n_humans"), [(0.7, 4), (0.9, 10)])
+def test_intervals_of_agreement_hold_where_joint_errors_are_not_few(
+    accuracy: float, n_humans: int, figure: Figure
+) -> None:
+    """Where they are few, the center is nearer to the truth than the estimate."""
+    world, rng = World(accuracy), np.random.default_rng(5)
     truth, n_sets = world.scores(), 60
     m = len(MODELS)
     pairs = pair_contrasts(m)
-    held, apart = np.empty((n_sets, m + 1)), np.empty(n_sets)
+    held, off, raw = np.empty((3, n_sets, m + 1))
+    apart = np.empty(n_sets)
     for s in range(n_sets):
         scores = al.benchmark_scores(
-            world.benchmark(4, 160, rng), metric=AGREEMENT, n_resamples=2, n_draws=0, rng=1
+            world.benchmark(n_humans, 160, rng), metric=AGREEMENT, n_draws=0
         )
         found = scores.summary("both", level="overall", columns="all").iloc[: m + 1]
+        off[s], raw[s] = found["interval_center"] - truth, found["estimate"] - truth
         lower, upper = found["analytic_ci95_lb"], found["analytic_ci95_ub"]
         held[s] = (lower <= truth) & (truth <= upper)
         table = al.benchmark.differences(scores)
@@ -115,8 +121,13 @@ def test_intervals_of_agreement_hold_where_joint_errors_are_not_few(figure: Figu
     error = held[:, :m].mean(axis=1).std(ddof=1) / np.sqrt(n_sets)
     one = np.sqrt(0.95 * 0.05 / n_sets)
     figure(
-        f"agreement of labels: held {held[:, :m].mean():.3f} (+- {error:.3f}), human-human "
-        f"{held[:, m].mean():.3f}, differences {apart.mean():.3f} (+- {one:.3f})"
+        f"agreement of labels, accuracy {accuracy}: held {held[:, :m].mean():.3f} (+- "
+        f"{error:.3f}), human-human {held[:, m].mean():.3f}, differences {apart.mean():.3f} (+- "
+        f"{one:.3f}); bias of centers {off.mean():+.3f}, of estimates {raw.mean():+.3f}"
     )
+    if accuracy > 0.8:
+        assert np.abs(off.mean(axis=1)).mean() < np.abs(raw.mean(axis=1)).mean()
+        assert abs(off.mean()) < abs(raw.mean()) / 2
+        return
     assert held[:, :m].mean() > 0.95 - 4 * error
     assert min(held[:, m].mean(), apart.mean()) > 0.95 - 4 * one

@@ -17,10 +17,12 @@ from alikely.benchmark.decomposition import (
     NOISE,
     added_count,
     block_influence,
+    compared_pairs,
     decomposition,
     decompositions,
     degrees_of_images,
     degrees_of_people,
+    deviates_of_pairs,
     invented_spread,
     joint_covariance,
     shares_of_ceiling,
@@ -335,6 +337,17 @@ def test_joint_covariance_bounds_the_variance_of_every_contrast() -> None:
             assert (form >= own * (1 - 1e-9)).all()
         else:
             np.testing.assert_allclose(form, own, rtol=1e-9)
+
+
+def test_differences_that_are_judged_together_share_their_degrees_of_freedom() -> None:
+    parts = decomposed(crowd(answers(15, 4, 4, 60), 4)[0])[-1]
+    found, of_images = (compared_pairs(parts, x, np.eye(6)[:4]) for x in ("both", "images"))
+    pool = found.variance.mean() ** 2 * 3 / found.humans.mean() ** 2
+    np.testing.assert_allclose(found.pooled, np.minimum(found.df, pool))
+    np.testing.assert_allclose(of_images.pooled, of_images.df)
+    deviates = deviates_of_pairs(found.t, found.pooled, 4)
+    np.testing.assert_allclose(deviates, -deviates.T)
+    assert stats.norm.cdf(deviates[0, 2]) == pytest.approx(stats.t.cdf(found.t[1], found.pooled[1]))
 
 
 def test_share_of_the_ceiling_is_where_the_score_less_it_is_no_more_than_t_errors_off() -> None:

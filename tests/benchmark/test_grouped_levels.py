@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 import alikely as al
 from alikely.benchmark.benchmark import dataset_names
 from alikely.data.trials import Trials
+from studies.benchmarks import BenchmarkDesign, population_scores, simulated_benchmark
 
 REGIMES = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
 
@@ -69,3 +72,21 @@ def test_a_level_with_a_condition_of_too_few_humans_says_so() -> None:
     people = table[table["system"].str.startswith("human")]
     assert people["se"].isna().all()
     assert table["note"].str.contains("only 2 humans: too few to generalize to new humans").all()
+
+
+@pytest.mark.slow
+def test_coverage_of_scores_by_regime(sets: Callable[..., int]) -> None:
+    """Conditions of two data sets with the same people, in two regimes."""
+    design = BenchmarkDesign("probit", 5, 2, 3, 120, pool=5)
+    truth = population_scores(design).models
+    levels = {f"{d}:{c}": "near" if c < 2 else "far" for d in range(2) for c in range(3)}
+    rng, n_sets, hits = np.random.default_rng(1), sets(100), []
+    for _ in range(n_sets):
+        trials = simulated_benchmark(design, rng)[0].with_levels(levels)
+        scores = al.benchmark_scores(trials, human_ids="shared", n_draws=0)
+        for level in ("near", "far", "overall"):
+            ends = scores.summary("both", level).head(4).filter(regex="^analytic_").to_numpy()
+            hits.append(((ends[:, 0] <= truth) & (truth <= ends[:, 1])).mean())
+    share = np.reshape(hits, (n_sets, 3))
+    error = share.std(axis=0) / np.sqrt(n_sets)
+    assert (share.mean(axis=0) > 0.95 - 0.02 - 4 * error).all(), share.mean(axis=0)

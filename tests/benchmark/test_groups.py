@@ -1,5 +1,6 @@
 """Groups without a reference: means by hand, coverage, and what cannot be told."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import alikely as al
 from alikely.benchmark import group_scores
 from alikely.benchmark.groups import of_pairs
+from studies.clusters import consistency
 
 POINT: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
 FAMILIES = np.repeat(["ant", "bee", "cat", "dog"], 3)
@@ -52,6 +54,26 @@ def test_means_by_hand() -> None:
         observers.loc[trials.observers, "estimate"], np.nanmean(value, axis=1)
     )
     assert len(al.benchmark.differences(found)) == 66
+
+
+@pytest.mark.slow
+def test_coverage_of_within_minus_between(
+    figure: Callable[[str], None], sets: Callable[..., int]
+) -> None:
+    """Of all families, by each method; evidence is normal, correlated within and between."""
+    within, between = (consistency(0.67, 0.67, r) for r in (0.5**2 + 0.6**2, 0.5**2))
+    n_sets, held = sets(100), []
+    for seed in range(n_sets):
+        trials = families(np.random.default_rng([1, seed]))
+        with al.options(n_null=0):
+            found = group_scores(trials, "family", n_resamples=200, n_draws=200, rng=seed)
+        table = found.summary(intervals="all").set_index("method")
+        ends = table[(table["contrast"] == "within - between") & (table["group"] == "all groups")]
+        held.append((ends["eti95_lb"] <= within - between) & (within - between <= ends["eti95_ub"]))
+    coverage = pd.concat(held, axis=1).mean(axis=1)
+    figure(f"within minus between of 4 families: {coverage.to_dict()}")
+    assert coverage.index.tolist() == ["analytic", "bootstrap", "posterior"]
+    assert (coverage >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)).all()
 
 
 def test_groups_weigh_alike_and_one_observer_has_nothing_within() -> None:

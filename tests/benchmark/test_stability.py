@@ -9,6 +9,7 @@ from scored import covariance
 
 import alikely as al
 from alikely.benchmark.choices import CHOICES
+from alikely.benchmark.decomposition import fieller_set
 from alikely.benchmark.scores import noise_ceilings
 from alikely.data.trials import Trials
 from alikely.metrics import ERROR_CONSISTENCY
@@ -83,6 +84,31 @@ def test_ceilings_are_tested_against_zero(scores: al.Result, trials: Trials) -> 
         n_draws=0,
     )
     assert al.benchmark.ceilings(two, "images").filter(like="consensus").isna().all().all()
+
+
+def test_shares_of_a_ceiling_that_is_not_above_zero() -> None:
+    """Below 0 there are none; if its interval includes 0, Fieller's set is unbounded."""
+    right = np.random.default_rng(1).integers(0, 2, (7, 30))
+    right[3], right[[1, 2, 4]] = right[0], 1 - right[0]
+    guessing = np.random.default_rng(9).integers(0, 2, (7, 30))
+    guessing[1, :24] = guessing[0, :24]
+    kind = ["human"] * 5 + ["model"] * 2
+    below, near = (
+        al.benchmark_scores(Trials.from_correct(each, kind=kind), n_draws=0)
+        for each in (right, guessing)
+    )
+    table = below.summary()
+    assert table["ceiling_normalized"].isna().all()
+    assert table["note"].str.contains("human-human consistency is not above 0").all()
+    table = near.summary("images", columns="all")
+    assert table.set_index("system").loc["ceiling", "estimate"] > 0
+    assert fieller_set(-1e-9, 0.1, 0.2) == (-np.inf, np.inf)
+    # Student's interval of the ratio is shown instead.
+    row = table.iloc[0]
+    width = row["ceiling_normalized_ci95_ub"] - row["ceiling_normalized_ci95_lb"]
+    least = 2 * stats.norm.ppf(0.975) * row["ceiling_normalized_se"]
+    assert least < width < np.inf
+    assert table["note"].str.contains("human-human consistency does not differ significantly").all()
 
 
 def test_groups_are_means_with_their_covariance(scores: al.Result) -> None:

@@ -35,11 +35,26 @@ def test_families_that_are_there_are_found(board: al.Trials, tree: al.Result) ->
     assert found["family"].tolist() == sorted(found["family"])
 
 
-def test_the_tree_is_that_of_scipy(matrix: al.Result, tree: al.Result) -> None:
-    square = 1 - al.estimates.square_matrix(matrix, "estimate").values
-    expected = hierarchy.linkage(square[np.triu_indices(18, k=1)], "average")
-    np.testing.assert_allclose(tree.estimates["linkage"][:, 2], expected[:, 2])
-    assert set(branches(tree)["size"]) == set(expected[:-1, 3])
+def test_the_tree_is_that_of_scipy(matrix: al.Result) -> None:
+    of_two = al.pairwise_matrix(al.load_example().select(condition=["noise", "blur"]))
+    for each in (matrix, of_two):
+        square = 1 - al.estimates.square_matrix(each, "estimate").values
+        # Conditions are averaged.
+        mean, n = square.reshape(-1, *square.shape[-2:]).mean(axis=0), len(each.observers)
+        expected = hierarchy.linkage(mean[np.triu_indices(n, k=1)], "average")
+        tree = al.benchmark.families(each, n_resamples=20, rng=3)
+        np.testing.assert_allclose(tree.estimates["linkage"][:, 2], expected[:, 2])
+        assert set(branches(tree)["size"]) == set(expected[:-1, 3])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_families", "shared"), [(1, 0.0), (60, 0.3)])
+def test_without_families_none_are_advised(n_families: int, shared: float) -> None:
+    board = al.simulate.leaderboard(60, n_families, 1_000, shared=shared, rng=4)
+    tree = al.benchmark.families(al.pairwise_matrix(board, tests=False), n_resamples=8, rng=1)
+    assert tree.data.attrs["reproducibility"] < 0.5
+    assert tree.summary()["note"].str.startswith("no families that replicate").all()
+    assert members(tree)["size"].tolist() == [60]
 
 
 def test_support_does_not_depend_on_the_order_of_observers(matrix: al.Result) -> None:
