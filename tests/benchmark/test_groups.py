@@ -53,7 +53,6 @@ def test_means_by_hand() -> None:
     np.testing.assert_allclose(
         observers.loc[trials.observers, "estimate"], np.nanmean(value, axis=1)
     )
-    assert len(al.benchmark.differences(found)) == 66
 
 
 @pytest.mark.slow
@@ -137,7 +136,7 @@ def of_templates(rng: np.random.Generator) -> al.Trials:
 
 
 @pytest.mark.slow
-def test_errors_over_clusters_are_those_of_means_and_differences() -> None:
+def test_errors_over_clusters_are_those_of_means() -> None:
     """Student's quantiles are in limits and tests alone: errors do not depend on ci_prob."""
     trials = of_templates(np.random.default_rng(1))
     options = {"n_resamples": 0, "n_draws": 0, "cluster": "template", "rng": 1}
@@ -148,30 +147,11 @@ def test_errors_over_clusters_are_those_of_means_and_differences() -> None:
     pd.testing.assert_series_equal(
         al.benchmark.ranks(wide).set_index("observer")["se"], observers["se"]
     )
-    same = ["system", "other", "difference", "se", "p_value"]
-    apart = [al.benchmark.differences(each) for each in (wide, found)]
-    pd.testing.assert_frame_equal(apart[0][same], apart[1][same])
     assert (al.benchmark.ranks(wide)["note"] == "").all()
-    width = [(each.filter(like="_ub").iloc[:, 0] - each["difference"]) for each in apart]
-    assert (width[0] > 1.5 * width[1]).all()
-    weight = {
-        name: (found.pairs[["observer_a", "observer_b"]] == name).any(axis=1) / 5
-        for name in observers.index
-    }
     for name in observers.index:
         mean = al.mean(of_pairs(found), {"observer": name}, intervals=["analytic"]).iloc[0]
         assert observers.loc[name, "estimate"] == pytest.approx(mean["estimate"])
         assert observers.loc[name, "se"] == pytest.approx(mean["se"], rel=1e-9)
-    for _, row in al.benchmark.differences(found).iterrows():
-        ends = [{"observer": row[side]} for side in ("system", "other")]
-        told = al.difference(of_pairs(found), *ends, intervals=["analytic"]).iloc[0]
-        assert row["difference"] == pytest.approx(told["estimate"], abs=1e-12)
-        assert row["se"] == pytest.approx(told["se"], rel=1e-9)
-        assert row["p_value"] == pytest.approx(told["p_value"], rel=1e-6)
-        signed = weight[row["system"]] - weight[row["other"]]
-        assert row["se"] == pytest.approx(
-            al.estimates.contrast(of_pairs(found), signed, intervals=["analytic"])["se"].iloc[0]
-        )
 
 
 @pytest.mark.slow
@@ -193,10 +173,6 @@ def test_observers_of_whom_nothing_is_defined() -> None:
     undefined = "the estimate for a pair is undefined, so the mean is also undefined"
     assert (al.benchmark.ranks(found)["note"] == undefined).all()
     assert al.benchmark.ranks(found)["n_pairs"].tolist() == [5] * 6
-    assert al.benchmark.differences(found).empty
-    assert {"system", "other", "difference", "se", "p_value"} <= set(
-        al.benchmark.differences(found)
-    )
 
 
 @pytest.mark.slow
@@ -228,9 +204,8 @@ def test_groups_and_reader_studies_are_results(tmp_path: Path) -> None:
         result.save(tmp_path / "r.nc")
         again = al.Result.load(tmp_path / "r.nc")
         pd.testing.assert_frame_equal(again.summary(), result.summary())
-        pd.testing.assert_frame_equal(
-            al.benchmark.differences(again), al.benchmark.differences(result)
-        )
+        of_kind = al.benchmark.ranks if result is groups else al.benchmark.differences
+        pd.testing.assert_frame_equal(of_kind(again), of_kind(result))
         assert again.sentence() == result.sentence()
         assert "\\toprule" in result.to_latex()
     assert len(az.summary(groups.data, group="posterior")) == 270
@@ -240,4 +215,4 @@ def test_groups_and_reader_studies_are_results(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"expected a Result of pairs .*, got one of groups"):
         al.contrast(groups, [1])
     with pytest.raises(ValueError, match="groups has no option generalize_to=; leave it out"):
-        al.benchmark.differences(groups, "images")
+        al.benchmark.ranks(groups, "images")

@@ -37,9 +37,7 @@ from alikely.benchmark.decomposition import (
     compared_pairs,
     deviates_of_pairs,
     joint_covariance,
-    largest_difference,
     largest_of_differences,
-    normal_draws,
     pair_contrasts,
     shares_of_ceiling,
     spread,
@@ -272,9 +270,8 @@ def differences(
     ----------
     scores : Result
         As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`. Results
-        of `alikely.benchmark.group_scores` (mean agreement of each observer with all others) and
-        `alikely.benchmark.reader_study` (modalities) are also accepted; for these, only the option
-        `ci_prob` is available.
+        of `alikely.benchmark.reader_study` (modalities) are also accepted; for these, only
+        `intervals`, `columns` and `ci_prob` are available.
     generalize_to : {"images", "observers", "both"}, optional
         Population to which intervals generalize: new images, new humans, or both. Default: both.
         Not available for `alikely.benchmark.scores_from_result`.
@@ -324,7 +321,7 @@ def differences(
     >>> al.benchmark.differences(scores).shape
     (15, 9)
     """
-    prob, kind = of_kind(scores, "model", "group", "reader").interval_options(ci_prob, ci_kind)
+    prob, kind = of_kind(scores, "model", "reader").interval_options(ci_prob, ci_kind)
     if scores.kind != "model":
         found: pd.DataFrame = scores._call(
             "differences", generalize_to=generalize_to, level=level, groups=groups,
@@ -1031,46 +1028,6 @@ def _drawn_differences(
             **bound_columns("pointwise", ci_kind, ci_prob, alone),
             **together,
             "prob_positive": (apart > 0).mean(axis=0),
-        },
-    )
-
-
-def pairwise_differences(
-    names: Sequence[str],
-    estimates: Floats,
-    matrix: Floats,
-    ci_prob: float = 0.95,
-    rng: RandomState = None,
-    *,
-    variances: Floats | None = None,
-    df: Floats | float = np.inf,
-) -> pd.DataFrame:
-    """Tabulate differences of estimates with known covariance, with simultaneous intervals.
-
-    Differences may have separate variances, with degrees of freedom of Student's t.
-    """
-    contrasts = pair_contrasts(len(names))
-    difference = contrasts @ estimates
-    variance = ((contrasts @ matrix) * contrasts).sum(axis=1)
-    # Differences of identical systems have only rounding errors.
-    size = np.abs(contrasts) @ np.diag(matrix)
-    se = sd = np.sqrt(np.where(variance > 1e-12 * size, variance, np.nan))
-    if variances is not None:
-        se = np.where(np.isfinite(sd), np.sqrt(variances), np.nan)
-    known, (j, k) = np.isfinite(se), np.triu_indices(len(names), k=1)
-    both = (np.concatenate([one[known], other[known]]) for one, other in ((j, k), (k, j), (sd, sd)))
-    largest = largest_difference(normal_draws(matrix, 20_000, rng), *both)
-    wide = stats.t.isf(special.ndtr(-np.quantile(largest, ci_prob)), df) * se
-    p = 2 * stats.t.sf(np.abs(difference / se), df)
-    return _pairs(
-        names,
-        {note("identical-responses"): ~known},
-        {
-            "difference": difference,
-            "se": se,
-            **_simultaneous(difference, wide, ci_prob),
-            "p_value": p,
-            "p_value_bh": adjusted_p_values(p),
         },
     )
 

@@ -26,7 +26,6 @@ from alikely._base.intervals import CiKind, Intervals
 from alikely._base.names import counted, listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
-from alikely.benchmark.benchmark import pairwise_differences
 from alikely.benchmark.decomposition import deviates_of_pairs, pair_contrasts
 from alikely.benchmark.ranking import rank_sets
 from alikely.data.trials import Trials
@@ -97,8 +96,7 @@ def group_scores(
         - ranks and rank sets [MRSW24]_, as returned by `alikely.benchmark.ranking.rank_sets`
         - ``note``: the reason if a mean or its rank is missing
 
-        `alikely.benchmark.differences` returns the differences between these means. ``table``,
-        ``pairs`` and ``undefined`` describe all pairs.
+        ``table``, ``pairs`` and ``undefined`` describe all pairs.
 
     Raises
     ------
@@ -228,18 +226,47 @@ def describe(result: Result) -> str:
 
 
 def ranks(result: Result, *, ci_prob: float, rng: RandomState = None) -> pd.DataFrame:
-    """Rank observers by their mean agreement with all others."""
-    seed = _seed(result) if rng is None else rng
-    return _observers(of_pairs(result), _members(result), ci_prob, seed)[0]
-
-
-def differences(result: Result, *, ci_prob: float) -> pd.DataFrame:
-    """Tabulate the differences of these means for all pairs of observers."""
-    return _observers(of_pairs(result), _members(result), ci_prob, _seed(result))[1]
-
-
-def _seed(result: Result) -> int:
-    return int(result.data.attrs["seed"])
+    """Rank observers by their mean agreement with all others, undefined means last."""
+    seed = int(result.data.attrs["seed"]) if rng is None else rng
+    group, result = _members(result), of_pairs(result)
+    table, metric, value = result.table, result.metric, result.estimates["estimate"].values
+    ends = result.pairs[["observer_a", "observer_b"]]
+    means = {name: _mean_over(result, (ends == name).any(axis=1).to_numpy()) for name in group}
+    weights = {k: w for k, w in means.items() if w is not None and not np.isnan(value[w > 0]).any()}
+    told, w = list(weights), np.reshape(list(weights.values()), (-1, len(value)))
+    estimate, contrasts = w @ np.nan_to_num(value), pair_contrasts(len(told))
+    cluster = result.data.attrs["cluster"] or None
+    spread = covariance_of(table, metric, cluster, w)
+    deviates = None
+    if cluster is not None and of_items(table, cluster):
+        sums = of_sums(table, metric, cluster, np.concatenate([w, contrasts @ w]))
+        variances, df, *_ = sums[:, len(told) :]
+        # The variance of each mean uses its number of clusters.
+        factor = np.sqrt(sums[0, : len(told)] / np.maximum(np.diag(spread), TINY))
+        spread *= np.outer(factor, factor)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = contrasts @ estimate / np.sqrt(variances)
+        deviates = deviates_of_pairs(t, df, len(told))
+    (ranking,) = seed_sequence(seed).spawn(1)
+    why = ONE_CLUSTER if not np.isfinite(spread).all() else FEW_MEANS if len(told) < 2 else ""
+    if why:
+        rows = {"system": told, "estimate": estimate, "se": np.sqrt(np.diag(spread)), "note": why}
+        found = pd.DataFrame(rows).reindex(columns=[*RANKS, "note"])
+    else:
+        found = rank_sets(
+            estimate, spread, told, ci_prob=ci_prob, deviates=deviates, rng=ranking
+        ).assign(note="")
+    lost = {name: APART if means[name] is None else UNDEFINED for name in group}
+    rest = pd.DataFrame({"system": lost.keys(), "note": lost.values()}).query("system not in @told")
+    parts = [part for part in (found, rest.reindex(columns=found.columns)) if len(part)]
+    observers = pd.concat(parts, ignore_index=True).rename(columns={"system": "observer"})
+    observers.insert(1, "group", observers["observer"].map(group))
+    for at, (name, rows) in enumerate(
+        {"n_pairs": ends, "n_pairs_no_overlap": ends[without_trials(result)]}.items()
+    ):
+        number_of = rows.drop_duplicates().stack().value_counts()
+        observers.insert(2 + at, name, observers["observer"].map(number_of).fillna(0).astype(int))
+    return observers
 
 
 def _groups(trials: Trials, between: str | Mapping[str, str]) -> dict[str, str]:
@@ -294,51 +321,3 @@ def _mean_over(result: Result, which: NDArray[np.bool_]) -> Floats | None:
     weights = np.zeros(len(which))
     weights[used] = 1 / size
     return weights / weights.sum()
-
-
-def _observers(
-    result: Result, group: Mapping[str, str], ci_prob: float, rng: RandomState
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Mean of each observer with all others (undefined ones last), and their differences."""
-    table, metric, value = result.table, result.metric, result.estimates["estimate"].values
-    ends = result.pairs[["observer_a", "observer_b"]]
-    means = {name: _mean_over(result, (ends == name).any(axis=1).to_numpy()) for name in group}
-    weights = {k: w for k, w in means.items() if w is not None and not np.isnan(value[w > 0]).any()}
-    told, w = list(weights), np.reshape(list(weights.values()), (-1, len(value)))
-    estimate, contrasts = w @ np.nan_to_num(value), pair_contrasts(len(told))
-    cluster = result.data.attrs["cluster"] or None
-    spread = covariance_of(table, metric, cluster, w)
-    student: dict[str, Floats] = {}
-    deviates = None
-    if cluster is not None and of_items(table, cluster):
-        sums = of_sums(table, metric, cluster, np.concatenate([w, contrasts @ w]))
-        variances, df, *_ = sums[:, len(told) :]
-        # The variance of each mean uses its number of clusters.
-        factor = np.sqrt(sums[0, : len(told)] / np.maximum(np.diag(spread), TINY))
-        spread *= np.outer(factor, factor)
-        student = {"variances": variances, "df": df}
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = contrasts @ estimate / np.sqrt(variances)
-        deviates = deviates_of_pairs(t, df, len(told))
-    ranking, differing = seed_sequence(rng).spawn(2)
-    why = ONE_CLUSTER if not np.isfinite(spread).all() else FEW_MEANS if len(told) < 2 else ""
-    if why:
-        rows = {"system": told, "estimate": estimate, "se": np.sqrt(np.diag(spread)), "note": why}
-        ranks = pd.DataFrame(rows).reindex(columns=[*RANKS, "note"])
-        differences = pairwise_differences([], estimate[:0], spread[:0, :0], ci_prob)
-    else:
-        ranks = rank_sets(
-            estimate, spread, told, ci_prob=ci_prob, deviates=deviates, rng=ranking
-        ).assign(note="")
-        differences = pairwise_differences(told, estimate, spread, ci_prob, differing, **student)
-    lost = {name: APART if means[name] is None else UNDEFINED for name in group}
-    rest = pd.DataFrame({"system": lost.keys(), "note": lost.values()}).query("system not in @told")
-    parts = [part for part in (ranks, rest.reindex(columns=ranks.columns)) if len(part)]
-    observers = pd.concat(parts, ignore_index=True).rename(columns={"system": "observer"})
-    observers.insert(1, "group", observers["observer"].map(group))
-    for at, (name, rows) in enumerate(
-        {"n_pairs": ends, "n_pairs_no_overlap": ends[without_trials(result)]}.items()
-    ):
-        number_of = rows.drop_duplicates().stack().value_counts()
-        observers.insert(2 + at, name, observers["observer"].map(number_of).fillna(0).astype(int))
-    return observers, differences
