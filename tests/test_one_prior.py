@@ -69,9 +69,6 @@ MOVED: dict[str, Callable[[Any], Any]] = {
         float
     ),
     "test_copy_model": lambda p: al.test_copy_model(result(p))["elpd_copying"].to_numpy(),
-    "scores_from_result": lambda p: al.benchmark.scores_from_result(result(p), ["human_1"]).draws(
-        "posterior"
-    ),
     "plan_from": lambda p: al.planning.plan_from(result(p), [100], **SIMULATED)["expected_width"],
     "beliefs": lambda p: al.planning.plan_from(
         {"accuracy_a": ACCURACIES[0], "accuracy_b": ACCURACIES[1], "ec": 0.4},
@@ -105,7 +102,7 @@ NARROWER = {
     "difference", "plan_from", "beliefs", "trials_for_width", "trials_for_power",
 }  # fmt: skip
 EITHER_WAY = {
-    "benchmark_scores", "scores_from_result", "group_scores", "compare", "test_copy_model", "elpd",
+    "benchmark_scores", "group_scores", "compare", "test_copy_model", "elpd",
     "elpd_mid_p", "bayes_factor", "option_limits",
 }  # fmt: skip
 

@@ -72,23 +72,6 @@ def test_scores_are_means_over_conditions_then_data_sets(result: al.Result) -> N
     assert {"posterior_hdi50_lb", "posterior_hdi50_ub"} <= set(hdi)
 
 
-@pytest.mark.slow
-def test_of_error_consistency_they_are_those_of_a_benchmark() -> None:
-    trials = al.load_example()
-    humans = [f"human_{i}" for i in range(1, 5)]
-    result = al.error_consistency(trials, n_resamples=0, rng=1)
-    table = al.benchmark.scores_from_result(result, humans).summary().set_index("system")
-    benchmark = al.benchmark_scores(trials, n_resamples=0, rng=2)
-    benchmark = benchmark.summary("images", intervals="all")
-    other = benchmark.set_index("system").drop(index="ceiling")
-    assert table.index.tolist() == other.index.tolist()
-    np.testing.assert_allclose(table["estimate"], other["estimate"], atol=1e-12)
-    # Limits of 4,000 draws each, whose errors are 2.7 spreads over the root of draws: four of two.
-    room = 4 * np.sqrt(2) * 2.7 / np.sqrt(4_000) * table["se"]
-    for name in ("posterior_eti95_lb", "posterior_eti95_ub"):
-        assert ((table[name] - other[name]).abs() < room).all()
-
-
 def test_differences_and_ranks_of_normal_draws(result: al.Result) -> None:
     """Of three independent normal scores the studentised range is known."""
     rng = np.random.default_rng(1)

@@ -11,12 +11,11 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.benchmark.scores import noise_ceilings
 
 FEW: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
 # Of readings a missing one is no error: these alone exclude them by default.
 READINGS = {"agreement", "reader_study"}
-QUICK = {"misclassification_agreement", "benchmark_scores", "agreement", "noise_ceilings"}
+QUICK = {"misclassification_agreement", "benchmark_scores", "agreement"}
 
 
 def _notes(frame: pd.DataFrame) -> list[str]:
@@ -35,9 +34,6 @@ CALLS: dict[str, Callable[..., list[str]]] = {
     "benchmark_scores": lambda t, **o: _notes(al.benchmark_scores(t, **FEW, **o).summary()),
     "group_scores": lambda t, **o: _notes(
         al.benchmark.group_scores(t, "kind", **FEW, **o).summary()
-    ),
-    "noise_ceilings": lambda t, **o: _notes(
-        noise_ceilings(t, al.metrics.ERROR_CONSISTENCY, **o)
     ),
     "agreement": lambda t, **o: _notes(al.agreement(t, **FEW, **o).summary()),
     "reader_study": lambda t, **o: _notes(
@@ -74,7 +70,7 @@ def table() -> pd.DataFrame:
 )
 def test_a_note_gives_the_number_and_what_becomes_of_it(name: str, table: pd.DataFrame) -> None:
     trials = al.Trials.from_table(table)
-    alone = {"noise_ceilings", "reader_study", "difficulty_spectrum", "condition_divergences"}
+    alone = {"reader_study", "difficulty_spectrum", "condition_divergences"}
     n_shown = int((table["kind"] == "human").sum()) if name in alone else len(table)
     said = f"120 of {n_shown:,} responses are missing and "
     counted = "count as a class" if name.startswith("agreement") else "count as errors"

@@ -34,7 +34,6 @@ def test_one_interval_and_one_test_unless_all_are_shown(scores: al.Result) -> No
     assert methods(every) == ["pointwise", "simultaneous"]
     assert [name for name in apart if name.startswith("p_value")] == ["p_value_simultaneous"]
     assert al.difference(scores, "model_1", "model_2").index.tolist() == ["analytic"]
-    assert "df" not in al.benchmark.ceilings(scores)
 
 
 def test_there_is_no_bootstrap_interval(scores: al.Result) -> None:

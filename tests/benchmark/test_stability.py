@@ -38,17 +38,17 @@ def test_consensus_ceilings_by_hand() -> None:
     )
     upper = (1 + np.sign(2 * right.sum(axis=0) - 4)) / 2
     lower = [(1 + np.sign(2 * (right.sum(axis=0) - own) - 3)) / 2 for own in right]
-    assert table["upper"][0] == pytest.approx(np.mean([kappa(own, upper) for own in right]))
-    assert table["lower"][0] == pytest.approx(
+    assert table.loc["all", "upper"] == pytest.approx(np.mean([kappa(own, upper) for own in right]))
+    assert table.loc["all", "lower"] == pytest.approx(
         np.mean([kappa(own, rest) for own, rest in zip(right, lower, strict=True)])
     )
-    assert table.loc[0, ["lower", "upper"]].tolist() == table.loc[1, ["lower", "upper"]].tolist()
+    assert (table.loc["all"] == table.loc["overall"]).all()
 
 
 @pytest.mark.slow
 def test_consensus_errors_agree_with_resampled_images(trials: Trials) -> None:
     one = trials.select(condition="noise")
-    table = noise_ceilings(one, ERROR_CONSISTENCY).set_index("level")
+    table = noise_ceilings(one, ERROR_CONSISTENCY)
     correct = np.maximum(one.data["correct"].values[one.data["kind"].values == "human"], 0)
     rng = np.random.default_rng(2)
     n = correct.shape[1]

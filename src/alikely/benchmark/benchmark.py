@@ -312,7 +312,6 @@ def differences(
     ValueError
         If an option, a label or a model is unknown, or `ci_prob` is not in (0, 1).
         If fewer than two models or groups have a score.
-        If the posterior draws of different systems are independent.
 
     Examples
     --------
@@ -375,9 +374,7 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
     return table.join(latent_columns(scores, table, prob))
 
 
-def ceilings(
-    scores: Result, generalize_to: Population | None = None, *, columns: Columns = None
-) -> pd.DataFrame:
+def ceilings(scores: Result, generalize_to: Population | None = None) -> pd.DataFrame:
     """Tabulate the noise ceiling and the human-human score of each level, with a test against 0.
 
     Parameters
@@ -386,8 +383,6 @@ def ceilings(
         As returned by `alikely.benchmark_scores`.
     generalize_to : {"images", "observers", "both"}, optional
         As in `differences`.
-    columns : "all" or sequence of str, optional
-        Further columns to show: the degrees of freedom ``df``.
 
     Returns
     -------
@@ -404,7 +399,7 @@ def ceilings(
     TypeError
         If `scores` has the wrong type.
     ValueError
-        If `generalize_to` or a column is unknown.
+        If `generalize_to` is unknown.
     """
     require_analytic(of_kind(scores, "model"), "ceilings")
     estimates, systems = scores.estimates, system_names(scores)
@@ -417,12 +412,10 @@ def ceilings(
             "n_humans": estimates["n_humans"].values,
             "human_human": rows["estimate"].to_numpy(),
             "human_human_se": rows["se"].to_numpy(),
-            "df": rows["df"].to_numpy(),
             "p_human_human": stats.t.sf(rows["interval_center"] / rows["se"], rows["df"]),
         }
     )
-    table = frame.assign(**{f"noise_ceiling_{name}": estimates[name].values for name in CONSENSUS})
-    return with_columns(table, [name for name in table if name != "df"], columns)
+    return frame.assign(**{f"noise_ceiling_{name}": estimates[name].values for name in CONSENSUS})
 
 
 def ranks(
@@ -831,17 +824,7 @@ def contrast_weights(
         weights[[known.index(name) for name in names]] += sign / max(len(names), 1)
     if not weights.any():
         raise ValueError(f"first and second are the same ({first!r}); their difference is 0")
-    if (weights != 0).sum() > 1:
-        _require_joint(scores)
     return weights[None]
-
-
-def _require_joint(scores: Result) -> None:
-    if not int(scores.data.attrs.get("joint", 1)):
-        raise ValueError(
-            "posterior drawn pair by pair, so that differences and ranks have no joint draws; "
-            "use model='moments' or 'strengths' for margins, else sampler='exact'"
-        )
 
 
 def _student_row(
@@ -888,7 +871,6 @@ def compared(at: Level, groups: str | Mapping[str, str] | None = None) -> tuple[
     if at.analytic:
         known = np.isfinite(at.sums(every)["se"].to_numpy())
     else:
-        _require_joint(at.scores)
         known = ~np.isnan(draws(at.scores, "posterior", at.level)).any(axis=0)
     names = [name for name in at.models if known[at.systems.index(name)]]
     if len(names) < 2:

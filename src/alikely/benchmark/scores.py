@@ -16,7 +16,7 @@ References
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -27,7 +27,7 @@ from scipy import special
 
 import alikely
 from alikely._base.arrays import Floats, within
-from alikely._base.checks import known_kind, require_names
+from alikely._base.checks import known_kind
 from alikely._base.names import listed
 from alikely._base.notes import note
 from alikely._base.random import RandomState, seed_sequence
@@ -312,10 +312,10 @@ def _consensus(
     """Noise ceilings by level; NaN if undefined, or if levels are not data sets."""
     # A majority over chosen images is not defined for all images.
     own = own and INCLUSION not in trials.data and metric.counts == "correctness"
-    table = pd.DataFrame(np.nan, index=list(layout.all_levels), columns=list(CONSENSUS))
+    table = pd.DataFrame(columns=list(CONSENSUS), dtype=float)
     if own and min(part.n_humans for part in layout.parts) > 2:
-        found = noise_ceilings(trials, metric, humans=humans, no_response=no_response)
-        table = found.set_index("level").loc[table.index]
+        table = noise_ceilings(trials, metric, humans=humans, no_response=no_response)
+    table = table.reindex(list(layout.all_levels))
     return {name: ("level", table[name].to_numpy()) for name in CONSENSUS}
 
 
@@ -429,39 +429,33 @@ def noise_ceilings(
     human, the consensus of the other humans. Standard errors generalize to new images.
     """
     correct, labels = correctness_of_humans(trials, humans, no_response)
-    datasets, conditions = labels["dataset"].to_numpy(), labels["condition"].to_numpy()
-    rows = []
-    for dataset in dict.fromkeys(datasets.tolist()):
-        here = datasets == dataset
-        people = np.flatnonzero((correct[:, here] != LEFT_OUT).any(axis=1))
+    found: dict[str, dict[str, float]] = {}
+    for dataset, own in labels.groupby("dataset", sort=False):
+        people = np.flatnonzero((correct[:, own.index] != LEFT_OUT).any(axis=1))
         if len(people) < 3:
             raise ValueError(
                 f"noise ceilings need at least 3 humans in each data set, {dataset!r} has "
                 f"{len(people)}; leave it out with trials.select(dataset=[...])"
             )
-        row: dict[str, str | float] = {"level": dataset}
+        blocks = [
+            correct[np.ix_(people, part.index)] for _, part in own.groupby("condition", sort=False)
+        ]
+        row = found[str(dataset)] = {}
         for name, leave_out in (("lower", True), ("upper", False)):
-            parts = []
-            for condition in dict.fromkeys(conditions[here].tolist()):
-                block = correct[np.ix_(people, np.flatnonzero(here & (conditions == condition)))]
-                parts.append(_with_consensus(block, leave_out, metric))
+            parts = [_with_consensus(block, leave_out, metric) for block in blocks]
             values = np.array([value for value, _ in parts])
             # Mean of each human over the conditions in which the consensus has a value.
             counts = np.isfinite(values).sum(axis=0)
             weight = np.isfinite(values) / np.maximum(counts, 1) / max((counts > 0).sum(), 1)
             row[name] = float(np.where(np.isfinite(values), weight * values, 0).sum())
-            variance = sum(
-                ((w[:, None] * influence).sum(axis=0) ** 2).sum()
-                for w, (_, influence) in zip(weight, parts, strict=True)
+            row[f"{name}_se"] = np.linalg.norm(
+                [np.linalg.norm(w @ moved) for w, (_, moved) in zip(weight, parts, strict=True)]
             )
-            row[f"{name}_se"] = float(np.sqrt(variance))
-        rows.append(row)
-    frame = pd.DataFrame(rows)
-    of_all = pd.DataFrame([frame[["lower", "upper"]].mean()]).assign(level=OVERALL)
+    frame = pd.DataFrame.from_dict(found, orient="index")
+    of_all = frame.mean()
     for name in ("lower_se", "upper_se"):
-        of_all[name] = np.sqrt((frame[name] ** 2).sum()) / len(frame)
-    table = pd.concat([frame, of_all], ignore_index=True)
-    return table.assign(note=missing_note_of(trials.data, no_response, humans))
+        of_all[name] = np.linalg.norm(frame[name]) / len(frame)
+    return pd.concat([frame, of_all.to_frame(OVERALL).T]).rename_axis("level")
 
 
 def correctness_of_humans(
@@ -499,25 +493,16 @@ def _with_consensus(
     return value, influence
 
 
-# Limits of error similarity are computed for each mean, see `alikely.errors.draws.mean_draws`.
-POPULATIONS = "populations"
+def scores_from_result(result: Result) -> Result:
+    """Score models against groups of humans, using the posterior draws of decision margins.
 
-
-def scores_from_result(result: Result, reference: str | Sequence[str] | None = None) -> Result:
-    """Score systems against a reference, using the posterior draws of a result.
-
-    Scores are averaged over conditions, then over members of the reference, and then over data
-    sets.
+    Scores are averaged over conditions, then over groups of humans, and then over data sets.
 
     Parameters
     ----------
     result : Result
-        Result with posterior draws, for any metric except error similarity, whose draws cannot be
-        averaged over pairs.
-    reference : str or sequence of str, optional
-        Names of the observers that systems are scored against. Default for decision margins: the
-        groups of humans. Pairs of two reference observers form the row ``human-human``; pairs
-        without a reference observer are excluded.
+        As returned by `alikely.decision_margin_consistency`, with posterior draws. Pairs of two
+        groups of humans form the row ``human-human``; pairs of two models are excluded.
 
     Returns
     -------
@@ -528,8 +513,8 @@ def scores_from_result(result: Result, reference: str | Sequence[str] | None = N
     TypeError
         If `result` is not a result of pairs. To score trials, use `alikely.benchmark_scores`.
     ValueError
-        If the result has no posterior, or its draws cannot be averaged over pairs. If a name is
-        unknown. If a system lacks a pair that other systems have.
+        If the result has no posterior, or is not a result of decision margins. If a model lacks a
+        pair that other models have.
 
     Notes
     -----
@@ -549,15 +534,14 @@ def scores_from_result(result: Result, reference: str | Sequence[str] | None = N
     >>> al.benchmark.ranks(scores)[["system", "rank_lb", "rank_ub"]].values.tolist()
     [['a', 1, 1], ['b', 2, 2]]
     """
-    entries, names = _entries(result, reference)
+    entries, names = _entries(result)
     systems = list(dict.fromkeys(entries.loc[entries["system"] != HUMANS, "system"]))
     refuse_own_names("model", systems, (HUMANS, CEILING))
     datasets = list(dict.fromkeys(entries["dataset"]))
     refuse_own_names("data set", datasets, (OVERALL,))
     if not systems:
-        raise ValueError(f"no pair compares a system with the reference {listed(names)}")
+        raise ValueError(f"no pair compares a model with the humans {listed(names)}")
     systems += [HUMANS] * bool((entries["system"] == HUMANS).any())
-    joint = _belong_together(result, entries)
     _require_all(entries)
     draws = result.draws("posterior").astype(np.float64)
     lost, labels = np.isnan(draws).all(axis=0), result.table["pair"].values
@@ -579,7 +563,7 @@ def scores_from_result(result: Result, reference: str | Sequence[str] | None = N
         row |= dict.fromkeys(("estimate", "ceiling"), np.nan)
         if len(at):
             score[:, *place] = _mean_of_draws(draws[:, at], weights)
-            for name in {"estimate", "ceiling"} & {*result.estimates}:
+            for name in ("estimate", "ceiling"):
                 mean = result.estimates[name].values.astype(np.float64)[at] @ weights
                 row[name] = float(within(mean, -1))
         rows.append(row)
@@ -606,58 +590,30 @@ def scores_from_result(result: Result, reference: str | Sequence[str] | None = N
         "kind": "model",
         **known,
         "reference": listed(names),
-        "joint": int(joint),
         "missing_note": result.missing_note,
         "alikely_version": alikely.__version__,
     }
     return Result(tree)
 
 
-def _entries(
-    result: Result, reference: str | Sequence[str] | None
-) -> tuple[pd.DataFrame, list[str]]:
-    """Pairs with a reference observer, by position, and the names of the reference."""
-    of_kind(result, "pair")
+def _entries(result: Result) -> tuple[pd.DataFrame, list[str]]:
+    """Pairs with a group of humans, by position, and the names of these groups."""
+    table = of_kind(result, "pair").table
+    if "is_model" not in table:
+        raise ValueError(
+            f"scores are made from decision margins, and this is a result of {result.metric.label};"
+            " score trials with alikely.benchmark_scores"
+        )
     if "posterior" not in result.data.children:
         raise ValueError("scores need posterior draws, and this result has none; set n_draws=")
-    if POPULATIONS in result.data.children:
-        raise ValueError(
-            f"posterior draws of {result.metric.label} cannot be averaged over pairs; score trials "
-            "with alikely.benchmark_scores"
-        )
+    models = table["observer"].values[table["is_model"].values.astype(bool)].tolist()
     pairs = result.pairs.astype(str)
-    everybody = list(pd.unique(pairs[["observer_a", "observer_b"]].to_numpy().ravel()))
-    if reference is not None:
-        names = [reference] if isinstance(reference, str) else list(reference)
-    elif "is_model" in result.table:
-        table = result.table
-        models = set(table["observer"].values[table["is_model"].values.astype(bool)])
-        names = [name for name in everybody if name not in models]
-    else:
-        raise ValueError(
-            "name the observers that systems are scored against, reference=[...], from "
-            f"{listed(everybody)}; for margins these are the groups of humans"
-        )
-    require_names("observer of this result", names, everybody)
     a, b = (pairs[f"observer_{side}"] for side in "ab")
+    names = [name for name in dict.fromkeys(np.stack([a, b], axis=1).ravel()) if name not in models]
     one, other = a.isin(names), b.isin(names)
     pairs["system"] = np.where(one & other, HUMANS, np.where(one, b, a))
     pairs["member"] = np.where(one & other, a + " x " + b, np.where(one, a, b))
     return pairs[one | other], names
-
-
-def _belong_together(result: Result, entries: pd.DataFrame) -> bool:
-    """Whether draws of different systems are joint; an error if those of one score are not."""
-    if int(result.data["posterior"].attrs["joint"]):
-        return True
-    groups = result.table["pair_group"].values[entries.index]
-    shared = pd.DataFrame({"system": entries["system"].to_numpy(), "group": groups})
-    if shared.duplicated().any():
-        raise ValueError(
-            "posterior drawn pair by pair: no joint draws of pairs that share trials; use "
-            "sampler='exact' with a prior that treats both observers alike, such as the default"
-        )
-    return not pd.Series(groups).duplicated().any()
 
 
 def _require_all(entries: pd.DataFrame) -> None:

@@ -613,7 +613,7 @@ def scores(
 
 def _several_scores(at: Level, frame: pd.DataFrame, say: Phrases) -> str:
     attrs, models = at.scores.data.attrs, frame[frame["system"].isin(at.models)]
-    where, valid = _where(at), bool(attrs.get("joint"))
+    where, valid = _where(at), True
     if at.analytic:
         n_humans, ground = _ground(at)
         parts = [_scores(say, models, counted(n_humans, "human"), where)]
