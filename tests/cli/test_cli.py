@@ -8,13 +8,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import alikely as al
-from alikely.cli import SUBCOMMANDS, _output, main
+from alikely.cli import SUBCOMMANDS, main
 from alikely.cli._output import spread
 
 
@@ -58,54 +57,6 @@ def test_what_is_shown_spreads_over_all(values: list[float], most: int) -> None:
         assert np.nanmin(shown) == min(defined)
         assert np.nanmax(shown) == max(defined)
     assert np.isfinite(shown).sum() == min(len(defined), most)
-
-
-def test_means_of_models_are_those_of_python(
-    example: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Over pairs with humans alone, whatever other pairs there are."""
-    monkeypatch.setattr(_output, "save_plot", lambda *_: None)
-    out = tmp_path / "out"
-    few = ["--n-resamples", "200", "--n-draws", "200", "--n-null", "0"]
-    assert main(["compare", str(example), *few, "--ci-kind", "hdi", "--out", str(out)]) == 0
-    printed = capsys.readouterr().out
-    result = al.Result.load(out / "error_consistency.nc")
-    assert "p_null" not in result.estimates
-    means = pd.read_csv(out / "error_consistency_means.csv").set_index("model")
-    assert len(means) == 6
-    humans = [f"human_{i}" for i in range(1, 5)]
-    expected = al.mean(result, {"observer_a": humans, "observer_b": "model_3"})
-    row = means.loc["model_3"]
-    assert row["n_pairs"] == 12
-    np.testing.assert_allclose(row["estimate"], expected.loc["analytic", "estimate"])
-    assert row["method"] == "analytic"
-    bounds = expected.loc["analytic", ["hdi95_lb", "hdi95_ub"]]
-    np.testing.assert_allclose(row[["lb", "ub"]].astype(float), bounds.astype(float))
-    line = next(line for line in printed.splitlines() if line.startswith("model_3"))
-    assert line.split()[1:3] == ["12", f"{row['estimate']:.2f}"]
-    assert max(map(len, printed.split("Written")[0].splitlines())) <= 80
-
-
-@pytest.mark.slow
-def test_benchmark(example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "out"
-    arguments = ["benchmark", str(example), "--generalize-to", "images", "--out", str(out)]
-    assert main(arguments) == 0
-    lines = capsys.readouterr().out.splitlines()
-    # All but the line that names the user's folder.
-    assert max(len(line) for line in lines if not line.startswith("Written")) <= 80
-    scores = al.benchmark_scores(al.Trials.read(example), rng=1)
-    row = scores.summary("images").set_index("system").loc["model_3"]
-    line = next(line for line in lines if line.startswith("model_3"))
-    assert line.split()[1:3] == [f"{row['estimate']:.3f}", f"{row['se']:.3f}"]
-    assert pd.read_csv(out / "ceilings.csv")["noise_ceiling_lower"].notna().all()
-    frame = pd.read_csv(out / "benchmark.csv")
-    assert set(frame["level"]) == {"all", "overall"}
-    assert (out / "benchmark.png").read_bytes().startswith(b"\x89PNG")
-    assert al.Result.load(out / "benchmark.nc").observers == scores.observers
 
 
 @pytest.mark.parametrize("subcommand", ["", *SUBCOMMANDS])

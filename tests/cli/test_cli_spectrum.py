@@ -20,20 +20,6 @@ def printed_by(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return out
 
 
-@pytest.mark.slow
-def test_models_within_regimes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "example.parquet"
-    al.load_example().to_table().to_parquet(path)
-    arguments = [str(path), "--reference", "clean", "--correction", "0.5", "--k", "2"]
-    printed = printed_by([*arguments, "--n-resamples", "100", "--out", str(tmp_path)], capsys)
-    assert "nearest model" in printed
-    # A share of an agreement that cannot be told from 0 has no ends.
-    assert " [-inf, inf] " in printed
-    assert {"alignment.csv", "models.png", "distortions.png"} <= {
-        p.name for p in tmp_path.iterdir()
-    }
-
-
 def test_what_is_undefined_is_a_dash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No two people err on the same item: there is no share of an agreement below 0."""
     number = np.arange(60)

@@ -88,21 +88,11 @@ def _correct(*values: object) -> Change:
     return change
 
 
-def _without(*names: str) -> Change:
-    def change(tables: list[pd.DataFrame], rng: np.random.Generator) -> None:
-        for k in range(3):
-            tables[k] = tables[k].drop(columns=list(names))
-
-    return change
-
-
 # What is changed, how it is read, and what the refusal says; "" if the tables are read.
 CHANGES: dict[str, tuple[Change | None, dict[str, Any], str]] = {
     "labels": (None, {"labels": ["lab"]}, ""),
     "missing answer": (_set("response", None), {}, ""),
     "missing truth": (_set("truth", None), {}, "column 'truth' has no value in row"),
-    "text that means missing, listed": (
-        _set("response", "NA"), {"classes": ["cat", "dog", "cow", "NA"]}, ""),
     "unknown class": (
         _set("response", "horse"), {"classes": ["cat", "dog", "cow"]},
         r"'horse' \(column 'response', row \d+ of .*\) is not among the 3 classes cat, dog, cow"),
@@ -110,14 +100,9 @@ CHANGES: dict[str, tuple[Change | None, dict[str, Any], str]] = {
     "two truths": (
         _set("truth", "horse"), {"classes": "seen"},
         r"item 'i\d' has truth '\w+' for observer 'o\d' \(row \d+ of .*\) but .* has one truth"),
-    "two truths of other letters": (_set("truth", "Cat"), {}, "classes .* differ only in case"),
     "two kinds": (_set("kind", "robot"), {}, r"has kind '\w+' and 'robot' \(row \d+ of"),
-    "two labs": (
-        _set("lab", "elsewhere"), {"labels": ["lab"]}, r"has lab 'lab of o\d' and 'elsewhere'"),
     "empty label": (_set("item", " "), {}, r"a label must be text or a number, got ' '"),
     "no repeat": (_odd_repeat, {}, r"'repeat' must contain whole numbers from 0.* 'x' in row 3 of"),
-    "repeats without a column": (
-        _without("repeat"), {}, r"two rows for item .*repeat 0\): row \d+ of .* and row \d+ of"),
     "an answer twice": (_twice, {}, r"two rows for item 'i\d' .*: row \d+ of .* and row \d+ of"),
     "numbers and texts": (
         _numbers("response"), {}, r"'truth' contains texts but .* 'response' contains numbers"),

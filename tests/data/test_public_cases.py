@@ -92,9 +92,9 @@ def lm_eval_without_a_filter(folder: Path) -> None:
     _generated(folder, "text", lambda r, _: r)
 
 
-@case("01", EC, filter="strict")
+@case("01", EC, filter="strict", noted="up to 2 answers to a question, of which the filter makes")
 def lm_eval_of_a_filter(folder: Path) -> None:
-    _generated(folder, "text", lambda r, _: r)
+    _generated(folder, "text", lambda r, _: r, resps=[["it is 7", "8"]])
 
 
 @case("03", EC, noted="are missing")
@@ -184,6 +184,24 @@ def inspect_without_answers(folder: Path) -> None:
 @case("68", "has 2 scores, base, plus; choose one with score='base'")
 def evalplus_of_two(folder: Path) -> None:
     w.evalplus(folder)
+
+
+def _two_scores(folder: Path) -> None:
+    w.every_eval_ever(folder)
+    path = folder / "u_samples.jsonl"
+    text = path.read_text()
+    other = text.replace('"acc"', '"f1"').replace('"is_correct": true', '"is_correct": false')
+    path.write_text(text.replace('"is_correct": true', '"is_correct": null') + other)
+
+
+@case("68", "has 2 evaluation_result_ids, acc, f1; choose one with")
+def every_eval_ever_of_two(folder: Path) -> None:
+    _two_scores(folder)
+
+
+@case("68", EC, score="acc")
+def every_eval_ever_of_one(folder: Path) -> None:
+    _two_scores(folder)
 
 
 @case("21", EC, item="Bild", noted="parted by semicolons")

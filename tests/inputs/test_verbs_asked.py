@@ -31,7 +31,6 @@ there is no subcommand 'comparee'; did you mean => comparee t.csv
 unknown option: --metrik. Did you mean => compare t.csv --metrik ec
 --metric must be one of => compare t.csv --metric kapa
 no metric at 'nowhere:METRIC': No module named => compare t.csv --metric nowhere:METRIC
-'math:pi' is no Metric, but => compare t.csv --metric math:pi
 no metric at 'math:tau2': module 'math' has no => compare t.csv --metric math:tau2
 FILE is empty; give the name of a file, or '\.' for => compare ''
 --pairs must be 'all', two => compare t.csv --pairs human-robot
@@ -84,18 +83,12 @@ WORKS => benchmark t.csv $Q --out o => {'t.csv': w.text(P[P.observer != 'net_b']
 pairs='human-human' needs at least two observers of kind 'human', got => benchmark t.csv $Q --out
     o => {'t.csv': w.text(P[~P.observer.isin(['ben', 'carl'])])}
 WORKS => benchmark t.csv --n-resamples 1 --n-draws 1 --quiet
-no model may be called 'ceiling', a row that tables of scores add => benchmark t.csv $Q --out o
-    => {'t.csv': ren('observer', net_a='ceiling', anna='human-human')}
-label 'anna' occurs in 2 data sets, one person or several\? Set => benchmark t.csv $Q =>
-    {'t.csv': w.text(pd.concat([P.assign(dataset='x'), P.assign(dataset='y')]))}
 WORKS => benchmark t.csv $Q --out o => {'t.csv': csv(response=P.truth)}
 first and second are the same \('net_a'\) => benchmark t.csv $Q --test-difference net_a net_a
 WORKS => benchmark t.csv $Q => {'t.csv': w.text(pd.concat([P.assign(repeat=0),
     P.assign(repeat=1)]))}
 WORKS => benchmark t.csv $Q => {'t.csv': w.text(P[(P.observer != 'net_b') | (P.item == 'img00')])}
 WORKS => margins t.csv $Q => F
-systems 'human' and 'net_a' have no item in common, though both have => margins t.csv --margins
-    m.csv $Q => {'t.csv': T, 'm.csv': M.replace('img', 'pic')}
 WORKS => margins t.csv --margins m.csv $Q => {'t.csv': T, 'm.csv': M.replace('img0',
     'pic0').replace('img10', 'x').replace('img11', 'y')}
 WORKS => margins t.csv --margins m.csv $Q => {'t.csv': T, 'm.csv':
