@@ -194,12 +194,12 @@ def _two_scores(folder: Path) -> None:
     path.write_text(text.replace('"is_correct": true', '"is_correct": null') + other)
 
 
-@case("68", "has 2 evaluation_result_ids, acc, f1; choose one with")
+@case("ever", "has 2 evaluation_result_ids, acc, f1; choose one with")
 def every_eval_ever_of_two(folder: Path) -> None:
     _two_scores(folder)
 
 
-@case("68", EC, score="acc")
+@case("ever", EC, score="acc")
 def every_eval_ever_of_one(folder: Path) -> None:
     _two_scores(folder)
 
