@@ -4,8 +4,8 @@
 - crowd-kit: items are tasks; the truth is the label in the other file.
 - doccano: items are ids; the response is in ``label`` or in ``label`` of ``annotations``.
 - iMRMC: the truth is the score of reader -1; ratings of at least ``score=`` are positive.
-- Label Studio: items are the ids of tasks; the response is in ``choices``, ``rating``, ``number``
-  or ``text`` of one ``from_name`` (``filter=``), or in the label's column of a csv file.
+- Label Studio (JSON): items are the ids of tasks; the response is in ``choices``, ``rating``,
+  ``number`` or ``text`` of one ``from_name`` (``filter=``).
 - Qualtrics: items are the columns whose ImportId contains ``QID``.
 
 Empty labels and tasks without a result are missing responses.
@@ -36,10 +36,8 @@ TEXTS = [("id", "text", name) for name in (*LABELS, "annotations")]
 # Of iMRMC: the line before the data, the reader of what is true, and the columns.
 BEGIN, TRUTH = "BEGIN DATA", "-1"
 IMRMC = ["observer", "item", "condition", "response"]
-# Of Label Studio: fields of a task, or columns of a row; those that are no answer, but for the data
-# of the task; and kinds of answers.
-TASKS, ROWS = ("annotations", "data", "id"), ("annotator", "annotation_id", "id")
-OTHER = {*ROWS, "created_at", "updated_at", "lead_time"}
+# Of Label Studio: fields of a task, and kinds of answers.
+TASK = ("annotations", "data", "id")
 KINDS = ("choices", "rating", "number", "taxonomy", "labels", "text")
 # Of Qualtrics: columns, what the third line names a column of an answer, and a status of nobody.
 RATER, STATUS = "ResponseId", "Status"
@@ -182,45 +180,23 @@ def _decided(log: Log, ratings: pd.Series) -> pd.Series:
 def label_studio(files: Sequence[File], log: Log) -> None:
     """Rows of all annotations: annotators are observers, and nothing says what is true."""
     for file in files:
-        whole = log.records(file) if file.is_json else None
-        if whole is not None and any("annotations" in task for task in whole):
-            rows = _of_tasks(log, whole)
-            log.tables.append(pd.DataFrame(rows, columns=["observer", "item", "response"]))
-        else:
-            frame = log.table(file)
-            log.columns = {"observer": "annotator", "item": "id", "response": _column(log, frame)}
-            log.tables.append(frame)
-
-
-def _of_tasks(log: Log, tasks: list[dict[str, Any]]) -> list[tuple[Any, Any, Any]]:
-    found: list[tuple[str, str, str | None, str]] = []
-    for task in tasks:
-        for annotation in task.get("annotations") or []:
-            who = annotation.get("completed_by")
-            who = (who.get("email") or who.get("id")) if isinstance(who, dict) else who
-            results = [one for one in annotation.get("result") or [] if "from_name" in one]
-            for one in results:
-                value = one.get("value") or {}
-                answer = next((value[kind] for kind in KINDS if kind in value), None)
-                answer = answer if isinstance(answer, list) else [answer]
-                text = ", ".join(sorted(map(str, answer)))
-                found.append((str(who), str(task["id"]), text, str(one["from_name"])))
-            if not results:
-                found.append((str(who), str(task["id"]), None, ""))
-    one = log.choose("label", "filter", [name for *_, name in found if name])
-    return [entry[:3] for entry in found if entry[3] in (one, "")]
-
-
-def _column(log: Log, frame: pd.DataFrame) -> str:
-    """The column of labels: the data of a task are the same for all who annotate it."""
-    if (asked := log.renamed.get("response")) is not None:
-        return str(asked)
-    own = [name for name in frame if name not in OTHER]
-    same = frame.astype(str).groupby("id").nunique().max()
-    there = [name for name in own if same[name] > 1] or own[-1:]
-    one = log.choose("label", "filter", there)
-    log.notes.append(f"labels are column {one!r} (or give response=)")
-    return one
+        found: list[tuple[str, str, str | None, str]] = []
+        for task in log.records(file):
+            for annotation in task.get("annotations") or []:
+                who = annotation.get("completed_by")
+                who = (who.get("email") or who.get("id")) if isinstance(who, dict) else who
+                results = [one for one in annotation.get("result") or [] if "from_name" in one]
+                for one in results:
+                    value = one.get("value") or {}
+                    answer = next((value[kind] for kind in KINDS if kind in value), None)
+                    answer = answer if isinstance(answer, list) else [answer]
+                    text = ", ".join(sorted(map(str, answer)))
+                    found.append((str(who), str(task["id"]), text, str(one["from_name"])))
+                if not results:
+                    found.append((str(who), str(task["id"]), None, ""))
+        one = log.choose("label", "filter", [name for *_, name in found if name])
+        rows = [entry[:3] for entry in found if entry[3] in (one, "")]
+        log.tables.append(pd.DataFrame(rows, columns=["observer", "item", "response"]))
 
 
 def of_qualtrics(files: Sequence[File]) -> bool:
@@ -259,6 +235,6 @@ READERS = [
     Reader("crowd-kit", "labels of crowd-kit", of_crowd_kit, crowd_kit),
     Reader("doccano", "export of doccano", having(*TEXTS, suffix=LINES), doccano),
     Reader("imrmc", "data of iMRMC", of_imrmc, imrmc),
-    Reader("label-studio", "export of Label Studio", having(TASKS, ROWS), label_studio),
+    Reader("label-studio", "export of Label Studio", having(TASK), label_studio),
     Reader("qualtrics", "survey of Qualtrics", of_qualtrics, qualtrics),
 ]
