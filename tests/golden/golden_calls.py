@@ -111,7 +111,10 @@ def drawn_points(axes: Any) -> pd.DataFrame:
 def nulls(function: Callable[..., Any], *given: Any, n_null: int = 0, **options: Any) -> Any:
     """Compare pairs with a number of data sets for tests."""
     with al.options(n_null=n_null):
-        return function(*given, **options)
+        return function(*given, **DRAWS | options)
+
+
+ec = functools.partial(nulls, al.error_consistency)
 
 
 # Results that several calls need, made once per seed.
@@ -119,12 +122,12 @@ def nulls(function: Callable[..., Any], *given: Any, n_null: int = 0, **options:
 
 @functools.cache
 def consistency(rng: int) -> al.Result:
-    return nulls(al.error_consistency, data.example(), "human-model", n_null=400, rng=rng, **DRAWS)
+    return ec(data.example(), "human-model", n_null=400, rng=rng)
 
 
 @functools.cache
 def consistency_in_noise(rng: int) -> al.Result:
-    return nulls(al.error_consistency, data.noise(), n_null=400, rng=rng, **DRAWS)
+    return ec(data.noise(), n_null=400, rng=rng)
 
 
 @functools.cache
@@ -215,55 +218,43 @@ def error_consistency(rng: int) -> pd.DataFrame:
 
 @golden("error_consistency")
 def error_consistency_of_three_data_sets(rng: int) -> pd.DataFrame:
-    result = nulls(al.error_consistency, data.study(), by="dataset", n_null=400, rng=rng, **DRAWS)
+    result = ec(data.study(), by="dataset", n_null=400, rng=rng)
     return everything(result, ci_kind="hdi", ci_prob=0.9)
 
 
 @golden("error_consistency")
 def error_consistency_without_missing_responses(rng: int) -> pd.DataFrame:
-    result = nulls(
-        al.error_consistency,
-        data.study(),
-        "human-human",
-        no_response="drop",
-        n_null=400,
-        rng=rng,
-        **DRAWS,
-    )
+    result = ec(data.study(), "human-human", no_response="drop", n_null=400, rng=rng)
     return everything(result)
 
 
 @golden("error_consistency")
 def error_consistency_of_repeated_items(rng: int) -> pd.DataFrame:
-    return everything(nulls(al.error_consistency, data.repeated(), n_null=400, rng=rng, **DRAWS))
+    return everything(ec(data.repeated(), n_null=400, rng=rng))
 
 
 @golden("error_consistency")
 def error_consistency_with_a_prior(rng: int) -> pd.DataFrame:
-    cells = nulls(
-        al.error_consistency, data.noise(), FOUR, prior=[1, 1, 1, 1], n_null=0, rng=rng, **DRAWS
-    )
+    cells = ec(data.noise(), FOUR, prior=[1, 1, 1, 1], rng=rng)
     given = {"p_a": (2, 1), "u": (1, 1), "v": (1, 1)}
-    beta = nulls(al.error_consistency, data.noise(), FOUR, prior=given, rng=rng, **DRAWS)
+    beta = ec(data.noise(), FOUR, prior=given, rng=rng)
     return stacked(cells=everything(cells), beta=everything(beta))
 
 
 @golden("error_consistency")
 def error_consistency_without_draws(_: int) -> pd.DataFrame:
-    return everything(nulls(al.error_consistency, data.example(), n_null=0, **BARE))
+    return everything(ec(data.example(), **BARE))
 
 
 @golden("compare")
 def copy_probability(rng: int) -> pd.DataFrame:
-    result = nulls(al.compare, data.example(), "copy_probability", FOUR, n_null=0, rng=rng, **DRAWS)
+    result = nulls(al.compare, data.example(), "copy_probability", FOUR, rng=rng)
     return everything(result)
 
 
 @golden("compare")
 def normalized_consistency(rng: int) -> pd.DataFrame:
-    result = nulls(
-        al.compare, data.noise(), "normalized_error_consistency", FOUR, n_null=0, rng=rng, **DRAWS
-    )
+    result = nulls(al.compare, data.noise(), "normalized_error_consistency", FOUR, rng=rng)
     return everything(result)
 
 
@@ -297,15 +288,9 @@ def misclassification_agreement(rng: int) -> pd.DataFrame:
 def error_similarity(rng: int) -> pd.DataFrame:
     pairs = [("h1", "m1"), ("h1", "h2")]
     result = nulls(
-        al.error_similarity,
-        data.study(),
-        pairs,
-        by=None,
-        n_draws=400,
-        n_resamples=0,
-        n_null=199,
+        al.error_similarity, data.study(), pairs, by=None, n_draws=400, n_resamples=0, n_null=199,
         rng=rng,
-    )
+    )  # fmt: skip
     return everything(result)
 
 
@@ -396,7 +381,7 @@ def contrasts(rng: int) -> pd.DataFrame:
 
 @golden("mean")
 def mean_over_data_sets(rng: int) -> pd.DataFrame:
-    result = nulls(al.error_consistency, data.study(), "human-model", n_null=0, rng=rng, **DRAWS)
+    result = ec(data.study(), "human-model", rng=rng)
     parts = {m: frame(al.mean(result, {"observer_b": m})) for m in ("m1", "m2", "m3")}
     return stacked(**parts)
 
@@ -416,7 +401,7 @@ def metric_correlations(rng: int) -> pd.DataFrame:
 
 @golden("estimates.independent_observers")
 def independent_observers(rng: int) -> pd.DataFrame:
-    result = nulls(al.error_consistency, data.noise(), FOUR, n_null=400, rng=rng, **DRAWS)
+    result = ec(data.noise(), FOUR, n_null=400, rng=rng)
     exact = al.estimates.independent_observers(result, n_draws=800, n_resamples=400, rng=rng)
     return frame(exact["null"].to_dataset()).drop(columns="pair")
 
@@ -424,7 +409,7 @@ def independent_observers(rng: int) -> pd.DataFrame:
 @golden("estimates.response_noise", "planning.plan_repeats")
 def repeats(rng: int) -> pd.DataFrame:
     observers, pairs = al.estimates.response_noise(data.repeated(), "human-human")
-    result = nulls(al.error_consistency, data.repeated(), n_null=0, rng=rng, **BARE)
+    result = ec(data.repeated(), rng=rng, **BARE)
     return stacked(
         observers=observers, pairs=pairs, plan=al.planning.plan_repeats(result, 1, [1, 2, 5])
     )
@@ -448,7 +433,7 @@ def cue_bias(rng: int) -> pd.DataFrame:
 @golden("papers.family_scores")
 def family_scores(rng: int) -> pd.DataFrame:
     results = [
-        nulls(al.error_consistency, data.study(), n_null=0, **BARE),
+        ec(data.study(), **BARE),
         al.misclassification_agreement(data.study(), **BARE),
     ]
     families = {**FAMILIES, "h1": "humans", "h2": "humans", "h3": "humans"}
@@ -480,7 +465,7 @@ def representation_similarity(rng: int) -> pd.DataFrame:
 
 @golden("Result.load", "estimates.latex_table")
 def sentences(_: int) -> pd.DataFrame:
-    result = nulls(al.error_consistency, data.noise(), FOUR, n_null=0, **BARE)
+    result = ec(data.noise(), FOUR, **BARE)
     with tempfile.TemporaryDirectory() as folder:
         result.save(Path(folder) / "result.nc")
         result = al.Result.load(Path(folder) / "result.nc")
@@ -497,7 +482,7 @@ def sentences(_: int) -> pd.DataFrame:
 
 @golden("report.make_report")
 def report(_: int) -> pd.DataFrame:
-    result = nulls(al.error_consistency, data.noise(), FOUR, n_null=0, **BARE)
+    result = ec(data.noise(), FOUR, **BARE)
     page = al.report.make_report(result, trials=data.noise(), title="Four pairs")
     return pd.DataFrame({"n_failures": [len(page.failures)]})
 
@@ -779,7 +764,7 @@ def trials_for_power(rng: int) -> pd.DataFrame:
 
 @golden("planning.plan_from")
 def plan_from(rng: int) -> pd.DataFrame:
-    result = nulls(al.error_consistency, data.noise(), FOUR[:2], n_null=0, rng=rng, **DRAWS)
+    result = ec(data.noise(), FOUR[:2], rng=rng)
     return frame(al.planning.plan_from(result, n_trials=[200, 400], n_datasets=200, rng=rng))
 
 
@@ -829,7 +814,7 @@ def analysis_of_chosen_images(rng: int) -> pd.DataFrame:
     table = data.noise().to_table()
     asked = (table["kind"] == "model") | table["item"].isin(plan.table["item"])
     trials = al.Trials.from_table(table[asked]).with_inclusion(plan, generalize_to="pool")
-    result = nulls(al.error_consistency, trials, "human-model", n_null=0, rng=rng, **DRAWS)
+    result = ec(trials, "human-model", rng=rng)
     first, second = {"observer_b": "model_1"}, {"observer_b": "model_4"}
     return stacked(
         summary=everything(result), difference=frame(al.difference(result, first, second))
@@ -981,16 +966,7 @@ def null_percentiles(_: int) -> pd.DataFrame:
 
 @golden("error_consistency", "inference.nuts", slow=True)
 def error_consistency_by_mcmc(rng: int) -> pd.DataFrame:
-    result = nulls(
-        al.error_consistency,
-        data.noise(),
-        FOUR,
-        sampler="nuts",
-        n_resamples=0,
-        n_draws=2000,
-        n_null=0,
-        rng=rng,
-    )
+    result = ec(data.noise(), FOUR, sampler="nuts", n_resamples=0, n_draws=2000, rng=rng)
     return everything(result)
 
 
@@ -1090,7 +1066,7 @@ def closing(draw: Callable[[], Any]) -> pd.DataFrame:
 
 @golden("plot_intervals", "plot_agreement")
 def plots_of_pairs(_: int) -> pd.DataFrame:
-    result = nulls(al.error_consistency, data.noise(), n_null=0, **BARE)
+    result = ec(data.noise(), **BARE)
     return stacked(
         intervals=closing(lambda: al.plot_intervals(result, intervals=["analytic"])),
         bounds=closing(lambda: al.plot_agreement(result, "bounds")),
