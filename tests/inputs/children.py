@@ -1,4 +1,4 @@
-"""Verbs in processes of their own that are stopped, or short of disk or memory.
+"""Verbs in processes of their own that are stopped, or short of disk.
 
 ``python tests/inputs/children.py`` prints what came of it as JSON. Each verb is forked from one
 process that has imported and compiled all: a child costs what its work does.
@@ -25,21 +25,17 @@ from alikely.cli import main
 QUICK = ["--n-resamples", "50", "--n-draws", "50"]
 VERBS: dict[str, list[str]] = {
     "compare": ["t.csv", *QUICK, "--n-null", "50"],
-    "benchmark": ["t.csv", *QUICK],
     "report": ["r.nc"],
 }
-# Stopped and short of disk: each way of writing.
-RUN = ("compare", "report")
 # Of verbs that write one file.
 ONE_FILE = {"report": "r.html"}
-EXTRA = 200_000_000
 
 
-def asked(verb: str, out: Path, seed: int = 1, *more: str) -> list[str]:
+def asked(verb: str, out: Path, seed: int = 1) -> list[str]:
     """Arguments of a verb, on one core."""
     place = str(out / ONE_FILE.get(verb, ""))
     return [
-        verb, *VERBS[verb], "--out", place, "--seed", str(seed), "--quiet", "--jobs", "1", *more,
+        verb, *VERBS[verb], "--out", place, "--seed", str(seed), "--quiet", "--jobs", "1",
     ]  # fmt: skip
 
 
@@ -105,7 +101,7 @@ def all_of() -> dict[str, Any]:
     Path("t.csv").write_text(worlds.text())
     worlds.result().save("r.nc")
     report: dict[str, Any] = {"disk": {}, "SIGINT": {}, "SIGTERM": {}}
-    for verb in RUN:
+    for verb in VERBS:
         print(verb, file=sys.stderr)
         main(asked(verb, Path("s")))  # imports and compiles
         seconds = forked(asked(verb, Path("s"), 2))["seconds"]
@@ -113,12 +109,6 @@ def all_of() -> dict[str, Any]:
         report["disk"][verb] = short_of_disk(verb)
         for name in ("SIGINT", "SIGTERM"):
             report[name][verb] = stopped(verb, getattr(signal, name), seconds)
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    many = ["--n-resamples", "10000000"]
-    report["memory"] = {
-        verb: forked(asked(verb, Path("o"), 1, *many), limits={resource.RLIMIT_AS: used + EXTRA})
-        for verb in ("compare", "benchmark")
-    }
     return report
 
 

@@ -1,4 +1,4 @@
-"""Verbs that are stopped, or short of disk or memory: one line, and no half of a file."""
+"""Verbs that are stopped, or short of disk: one line, and no half of a file."""
 
 from __future__ import annotations
 
@@ -46,11 +46,3 @@ def test_a_signal_is_one_line(report: dict[str, Any], verb: str, name: str, code
     assert found["code"] == code, found
     assert one_line(found["err"]), found
     assert "; nothing was written" in found["err"] or "; complete files: s/" in found["err"]
-
-
-@pytest.mark.parametrize("verb", ["compare", "benchmark"])
-def test_memory_is_asked_for_first(report: dict[str, Any], verb: str) -> None:
-    found = report["memory"][verb]
-    assert found["code"] == 1, found
-    assert one_line(found["err"]), found
-    assert "of memory, and" in found["err"]
