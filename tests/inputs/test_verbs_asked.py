@@ -68,8 +68,6 @@ WORKS => compare t.csv --n-null 50 $Q --out o => {'t.csv': ren('observer', anna=
     net_a='/b')}
 confusion matrices do => compare --confusions a.csv b.csv => {'a.csv': conf, 'b.csv': conf}
 --confusions must have at => compare --confusions a.csv --no-paired => {'a.csv': conf}
-'a\.csv' cannot be read as a matrix of counts: No columns to parse => compare --confusions a.csv
-    b.csv --no-paired => {'a.csv': '', 'b.csv': conf}
 give either FILE with trials, or => compare t.csv --confusions t.csv
 WORKS => matrix t.csv --n-resamples 20 --quiet --out o
 WORKS => matrix t.csv --quiet => {'t.csv': one}

@@ -17,6 +17,7 @@ from alikely.benchmark.trees import block_means, members
 from alikely.benchmark.trees import branches as branches_of
 from alikely.cli._app import Options, subcommand
 from alikely.cli._output import PAIR, interval_of, kinds_of, say, show, show_result
+from alikely.data.files import read_file
 from alikely.estimates.analysis import OF_CELLS
 from alikely.estimates.matrix_result import write_pairs
 from alikely.metrics import get_metric
@@ -148,23 +149,11 @@ def _compare_confusions(o: Options, confusions: list[Path]) -> None:
         raise ValueError(
             f"two files are named {repeated[0]!r}, but names identify systems; rename one"
         )
-    tables = dict(zip(names, map(_confusion, confusions), strict=True))
+    # Read as text, because names of classes may look like numbers.
+    read = (read_file(path).to_pandas() for path in confusions)
+    tables = {n: one.set_index(one.columns[0]) for n, one in zip(names, read, strict=True)}
     metric = get_metric(CLES, **o.pick(*OF_CLES))
     show_result(o, al.error_similarity(tables, **o.of(al.error_similarity, metric=metric)))
-
-
-def _confusion(path: Path) -> pd.DataFrame:
-    """Read a matrix as text, because names of classes may look like numbers."""
-    if not path.is_file():
-        raise ValueError(f"no file {str(path)!r}; give a .csv of counts for each system")
-    try:
-        return pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False)
-    except ValueError as error:
-        reason = " ".join(str(error).split())
-        raise ValueError(
-            f"{str(path)!r} cannot be read as a matrix of counts: {reason}; expected "
-            "a first line and a first column of classes"
-        ) from None
 
 
 def _check_used(o: Options, asked: list[Metric]) -> None:

@@ -38,21 +38,12 @@ def evalplus(files: Sequence[File], log: Log) -> None:
         name = file.base.removesuffix(".json").removesuffix("_eval_results")
         tasks = log.field(log.records(file)[0], "eval")
         for task, found in log.samples(file, tasks.items()):
-            samples = _statuses(found)
-            there = [one for one in STATUS if samples and samples[0].get(one) is not None]
+            samples = [{name: one.get(f"{name}_status") for name in STATUS} for one in found]
+            there = [one for one in STATUS if samples and samples[0][one] is not None]
             score = log.choose("score", "score", there, repr(file.name))
             for repeat, sample in enumerate(samples):
                 correct = int(sample[score] == PASS)
                 log.add(name, task.partition("/")[0], task, repeat=repeat, correct=correct)
-
-
-def _statuses(found: Any) -> list[dict[str, Any]]:
-    """Statuses of each sample, which older versions keep in two lists."""
-    if isinstance(found, dict):
-        lists = {name: [one[0] for one in found.get(name) or []] for name in STATUS}
-        n = max(map(len, lists.values()))
-        return [{k: v[i] if i < len(v) else None for k, v in lists.items()} for i in range(n)]
-    return [{name: one.get(f"{name}_status") for name in STATUS} for one in found]
 
 
 def every_eval_ever(files: Sequence[File], log: Log) -> None:

@@ -61,16 +61,11 @@ def _observer(
 ) -> tuple[str, dict[str, str]]:
     """Name of the model, from the results next to the samples or the folder, and its settings."""
     *folders, _ = file.parts
-    near = [
-        other
-        for other in files
-        if other.base.startswith(RESULTS)
-        and other.suffix == ".json"
-        and [*other.parts[:-1]] == folders
-    ]
-    if not file.member and not near:
-        found = sorted(file.path.parent.glob("results_*.json"))
-        near = [File(path.name, path) for path in found]
+    if file.member:
+        inside = (other for other in files if [*other.parts[:-1]] == folders)
+        near = [other for other in inside if other.base.startswith(RESULTS)]
+    else:
+        near = [File(path.name, path) for path in file.path.parent.glob(f"{RESULTS}*.json")]
     # Those of the same date, else the last.
     for other in sorted(near, key=lambda one: (bool(date) and date in one.base, one.base))[::-1]:
         results = log.records(other)[0]
