@@ -131,8 +131,7 @@ OTHER_POSTERIORS = {
     "fit_spectrum": "difficulty of conditions, not pairs: priors of that model",
     "nuts": "samples any generative model, whose priors it has",
     "cue_bias": "shares of the decisions of one observer, not of a pair",
-    "estimate_coverage": "a study of the default priors",
-    "coverage_study": "a study whose methods have priors of their own",
+    "coverage_study": "a study whose methods have priors of their own, or the default priors",
     "trials_for_difference": "plans the analytic interval; its study has the default prior",
 }
 # Called for the same table, which has its posterior columns from another function.

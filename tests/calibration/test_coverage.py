@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from math import lgamma
 from typing import Any
@@ -13,9 +12,8 @@ import pytest
 from scipy import special
 
 import alikely as al
-from alikely.calibration import scenarios
-from alikely.calibration.coverage import Coverage
-from alikely.calibration.scenarios import SCENARIOS
+from alikely.calibration import coverage
+from alikely.calibration.coverage import SCENARIOS, Coverage, coverage_study
 from alikely.inference.influence import estimate
 from alikely.metrics.errors import (
     MISCLASSIFICATION_AGREEMENT,
@@ -54,7 +52,7 @@ def exact_coverage(n_trials: int, ci_prob: float) -> float:
 
 
 def test_wald_coverage_is_the_exact_one() -> None:
-    study = al.calibration.coverage_study(one_setting(12), ["wald"], n_datasets=20_000, rng=1)
+    study = coverage_study(one_setting(12), ["wald"], n_datasets=20_000, rng=1)
     for _, row in study.iterrows():
         exact = exact_coverage(12, row["ci_prob"])
         assert row["coverage_mcse"] == pytest.approx(np.sqrt(exact * (1 - exact) / 20_000), rel=0.1)
@@ -65,7 +63,7 @@ def test_wald_coverage_is_the_exact_one() -> None:
 def test_every_method_is_what_the_front_door_gives() -> None:
     """Widths and coverage of 300 data sets, by the study and through `Result`."""
     n_sets = 300
-    study = al.calibration.coverage_study(
+    study = coverage_study(
         one_setting(60), n_datasets=n_sets, n_draws=1_000, ci_probs=[0.9], rng=2
     ).set_index("method")
     rng = np.random.default_rng(3)
@@ -111,13 +109,12 @@ def test_summary_counts_what_the_study_found() -> None:
 
 def test_where_no_data_set_has_an_interval() -> None:
     grid = pd.DataFrame([[0.99, 0.99, 0.0, 2]], columns=[*one_setting(2)])
-    study = al.calibration.coverage_study(grid, ["bca"], n_datasets=100, rng=3)
+    study = coverage_study(grid, ["bca"], n_datasets=100, rng=3)
     assert (study["coverage"] == 0).all()
     assert (study["no_interval"] == 1).all()
     assert study[["width", "width_mcse"]].isna().all(axis=None)
 
 
-estimate_coverage = al.calibration.estimate_coverage
 AGREEMENT = "misclassification_agreement"
 COLUMNS = [*SCENARIOS["labels"].ranges]
 
@@ -147,8 +144,8 @@ def test_counts_are_those_of_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
         calls.append((args, al.compare(*args, **options)))
         return calls[-1][1]
 
-    monkeypatch.setattr(scenarios, "compare", watched)
-    study = estimate_coverage(AGREEMENT, one(), n_datasets=n, n_draws=200, rng=1)
+    monkeypatch.setattr(coverage, "compare", watched)
+    study = coverage_study(one(), metric=AGREEMENT, n_datasets=n, n_draws=200, rng=1)
     found = study.set_index(["method", "ci_prob"])
     args, result = calls[-1]
     truth = np.full(n, implied_agreement(0.4, 4, 0.5))
@@ -180,7 +177,7 @@ def test_counts_are_those_of_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_truth_of_agreement_is_that_of_very_many_errors() -> None:
-    joint = scenarios._joint_labels(0.3, scenarios._wrong_rows(5, 0.4)) / 5
+    joint = coverage._joint_labels(0.3, coverage._wrong_rows(5, 0.4)) / 5
     drawn = np.random.default_rng(1).multinomial(500_000, joint.ravel())
     counts = drawn.reshape(5, 5, 5).sum(axis=0)
     slope = MISCLASSIFICATION_AGREEMENT.derivative(label_statistics(counts))
@@ -194,12 +191,13 @@ def test_truth_of_agreement_is_that_of_very_many_errors() -> None:
 @pytest.mark.slow
 def test_a_wrong_truth_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     grid = one(0.3, 8, 100, 0)
-    options: dict[str, Any] = {"n_datasets": 20, "n_draws": 100, "ci_probs": [0.95], "rng": 5}
-    right = estimate_coverage(AGREEMENT, grid, **options).set_index("method")
+    options: dict[str, Any] = {"metric": AGREEMENT, "n_datasets": 20, "n_draws": 100}
+    options |= {"ci_probs": [0.95], "rng": 5}
+    right = coverage_study(grid, **options).set_index("method")
     labels = SCENARIOS["labels"]
     mistaken = labels._replace(analyze=lambda *given: (labels.analyze(*given)[0], 0.9))
     monkeypatch.setitem(SCENARIOS, "labels", mistaken)
-    wrong = estimate_coverage(AGREEMENT, grid, **options).set_index("method")
+    wrong = coverage_study(grid, **options).set_index("method")
     # 95 % of 20, less four times the Monte Carlo error.
     assert (right["coverage"] >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 20)).all()
     assert (wrong["coverage"] == 0).all()
@@ -234,29 +232,27 @@ def test_the_truth_is_that_of_very_many_items(metric: al.Metric) -> None:
 
 def test_the_truth_of_copies() -> None:
     """Who always copies is the same; who never does, with errors at random, agrees as by chance."""
-    true = scenarios._true_options
+    true = coverage._true_options
     assert true(KAPPA_P_DISCRETE, 0.6, 4, 1.0, 0.5) == pytest.approx(1)
     assert true(KAPPA_P_DISCRETE, 0.6, 4, 0.0, 0.0) == pytest.approx(0)
     assert true(SAME_WRONG_ANSWER, 0.6, 4, 0.0, 0.0) == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(
-    ("metric", "options", "message"),
+    ("options", "message"),
     [
-        (None, {"methods": ["magic"]}, "methods must be among 'posterior', .*got"),
-        (None, {"n_datasets": 5}, "n_datasets must be at least 100 and n_draws at least 100"),
-        (None, {"metric": "kappa"}, "metric must be one of 'error_consistency', 'norm"),
-        ("kappa", {}, "metric must be one of 'error_consistency', .*got 'kappa'"),
-        (AGREEMENT, {"ci_probs": [1.0]}, "ci_prob must lie strictly between 0 and 1, got 1"),
-        (AGREEMENT, {"n_draws": 50}, "n_draws at least 100, got 200 and 50"),
-        (AGREEMENT, {"grid": one(1.5, 4, 20, 0)}, "copy_probability must be a number from 0 to 1"),
-        ("decision_margin_consistency", {}, "coverage_study is for metrics of correctness"),
-        (AGREEMENT, {"grid": one().assign(peakedness="x")}, "peakedness .* got 'x'"),
+        ({"methods": ["magic"]}, "methods must be among 'posterior', .*got"),
+        ({"n_datasets": 5}, "n_datasets must be at least 100 and n_draws at least 100"),
+        ({"metric": "kappa"}, "metric must be one of 'error_consistency', .*got 'kappa'"),
+        ({"metric": AGREEMENT, "methods": ["wald"]}, "methods must be among 'analytic', .*got"),
+        ({"metric": AGREEMENT, "ci_probs": [1.0]}, "ci_prob must lie strictly .*, got 1"),
+        ({"metric": AGREEMENT, "n_draws": 50}, "n_draws at least 100, got 200 and 50"),
+        ({"metric": AGREEMENT, "grid": one(1.5, 4, 20, 0)}, "copy_probability .* from 0 to 1"),
+        ({"metric": AGREEMENT, "grid": one().assign(peakedness="x")}, "peakedness .* got 'x'"),
+        ({"metric": "decision_margin_consistency"}, "_consistency is for margins"),
+        ({"grid": one()}, "grid must have rows and, for error_consistency, the columns accuracy_a"),
     ],
 )
-def test_bad_input(metric: str | None, options: dict[str, Any], message: str) -> None:
-    call = al.calibration.coverage_study
-    if metric is not None:
-        call = functools.partial(estimate_coverage, metric)
+def test_bad_input(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        call(**options)
+        coverage_study(**options)

@@ -882,13 +882,13 @@ def coverage_study(rng: int) -> pd.DataFrame:
     return table.sort_values("method", kind="stable", ignore_index=True)
 
 
-@golden("calibration.estimate_coverage")
+@golden("calibration.coverage_study")
 def estimate_coverage(rng: int) -> pd.DataFrame:
     grid = pd.DataFrame(
         {"copy_probability": [0.3], "n_classes": [4], "n_joint_errors": [40], "peakedness": [0.5]}
     )
-    found = al.calibration.estimate_coverage(
-        "misclassification_agreement", grid, n_datasets=50, n_draws=200, rng=rng
+    found = al.calibration.coverage_study(
+        grid, metric="misclassification_agreement", n_datasets=50, n_draws=200, rng=rng
     )
     table = frame(found.summary()).drop(columns="note", errors="ignore")
     return table.sort_values("method", ignore_index=True)

@@ -2,6 +2,8 @@
 
 References
 ----------
+.. [DS79] Dawid, Skene (1979). Maximum likelihood estimation of observer error-rates using the EM
+   algorithm. doi:10.2307/2346806
 .. [E87] Efron (1987). Better bootstrap confidence intervals. doi:10.1080/01621459.1987.10478410
 .. [FCE69] Fleiss, Cohen, Everitt (1969). Large sample standard errors of kappa and weighted kappa.
    doi:10.1037/h0028106
@@ -15,8 +17,9 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,13 +30,18 @@ from alikely._base.arrays import Floats
 from alikely._base.intervals import CiKind, bound_names, check_interval
 from alikely._base.random import RandomState
 from alikely._base.settings import resolve
-from alikely.calibration.scenarios import SCENARIOS
 from alikely.calibration.studies import run_study
+from alikely.data.probabilities import softmax
+from alikely.data.trials import Trials
 from alikely.estimates.pair_result import Method
+from alikely.estimates.pairs import agreement, compare
+from alikely.estimates.result import Result
 from alikely.inference.intervals import interval
 from alikely.inference.resampling import bca_interval
-from alikely.metrics import Metric, get_metric
+from alikely.metrics import Metric, errors, get_metric
 from alikely.metrics.metric import metric_again
+from alikely.metrics.options import OptionSums
+from alikely.metrics.ratings import Readings
 from alikely.planning.trials import (
     Setting,
     draw_tables,
@@ -73,11 +81,13 @@ METHODS: dict[str, _Method] = {
     "wald, counts + 1/2": _Method("normal", "eti", 0.5),
 }
 # In results: method, kind of interval, and the name of the kind in `Result.summary`.
-OF_RESULTS: list[tuple[str, Method, CiKind, str]] = [
-    ("analytic", "analytic", "eti", "ci"), ("bootstrap", "bootstrap", "eti", "eti"),
-    ("bca", "bca", "eti", "ci"), ("posterior", "posterior", "eti", "eti"),
-    ("posterior hdi", "posterior", "hdi", "hdi"),
-]  # fmt: skip
+OF_RESULTS: dict[str, tuple[Method, CiKind, str]] = {
+    "analytic": ("analytic", "eti", "ci"),
+    "bootstrap": ("bootstrap", "eti", "eti"),
+    "bca": ("bca", "eti", "ci"),
+    "posterior": ("posterior", "eti", "eti"),
+    "posterior hdi": ("posterior", "hdi", "hdi"),
+}
 
 
 def default_grid() -> pd.DataFrame:
@@ -142,39 +152,52 @@ class Coverage(pd.DataFrame):
 
 def coverage_study(
     grid: pd.DataFrame | None = None,
-    methods: Sequence[str] = tuple(METHODS),
+    methods: Sequence[str] | None = None,
     *,
-    n_datasets: int = 2_000,
+    metric: str | Metric = "error_consistency",
+    n_datasets: int | None = None,
     n_draws: int = 1_000,
     ci_probs: Sequence[float] = (0.5, 0.8, 0.95),
-    metric: str | Metric = "error_consistency",
     cache_dir: str | Path | None = None,
     rng: RandomState = None,
 ) -> Coverage:
-    """Simulate pairs of observers to estimate the coverage of intervals [MWC19]_.
+    """Simulate data with known true values to estimate the coverage of intervals [MWC19]_.
 
     Parameters
     ----------
     grid : pandas.DataFrame, optional
-        Settings, with columns ``accuracy_a, accuracy_b, ec, n_trials``. Default: 88 settings, with
-        accuracies of 0.5 to 0.99, error consistencies of 0 to 0.8, and 40 to 2,560 trials.
-    methods : sequence of str
-        Names from `METHODS`:
+        Settings, one per row. Default: six to 88 settings from intermediate to difficult. The
+        columns depend on the metric:
+
+        - correctness: ``accuracy_a, accuracy_b, ec, n_trials``
+        - labels: ``copy_probability, n_classes, n_joint_errors, peakedness``
+        - ratings: ``n_readers`` (two are analyzed as a pair), ``n_items, accuracy``, ``prevalence``
+          (of the first class), ``missing`` (proportion of ratings), and number of classes ``m``
+        - responses among options: ``n_items, accuracy, n_options, copy_probability, peakedness``
+        - probabilities of options: ``n_items, n_options``, ``sharing`` (correlation between the two
+          systems' logits) and ``sharpness`` of the softmax
+    methods : sequence of str, optional
+        Names of methods. Default: all. For correctness metrics:
 
         - ``"posterior"``: central posterior interval under the default prior, a Dirichlet
           distribution with parameters of 1/2; similar names denote highest-density intervals and
           other Dirichlet priors
-        - percentile and BCa bootstrap [E87]_
-        - Bayesian bootstrap [R81]_
-        - Wald intervals [FCE69]_
+        - ``"bootstrap"`` and ``"bca"``: percentile and BCa bootstrap [E87]_
+        - ``"bayesian bootstrap"`` [R81]_
+        - ``"wald"``: Wald intervals [FCE69]_; similar names denote pseudocounts
+
+        For other metrics, the intervals of the public function: ``"analytic"``, ``"bootstrap"``,
+        ``"bca"``, ``"posterior"`` and ``"posterior hdi"``.
+    metric : str or Metric
+        Metric to estimate: for correctness, for labels (such as ``"misclassification_agreement"``),
+        for ratings (such as ``"gwet_ac1"``), or for options (such as ``"kappa_p"``). For all
+        correctness metrics, the column ``ec`` is the error consistency of the observers.
     n_datasets, n_draws : int
         Number of data sets in each setting, and number of draws or replicates for each data set; at
-        least 100.
+        least 100. For metrics that are not for correctness, at least 10 data sets. Default: 2,000
+        data sets for correctness metrics, otherwise 200.
     ci_probs : sequence of float
         Probability levels of the intervals, in (0, 1).
-    metric : str or Metric
-        Correctness metric to estimate. For every metric, the column ``ec`` is the error consistency
-        of the observers.
     cache_dir : str or path, optional
         Folder for finished settings, with one JSON file per setting. Repeating the call resumes an
         interrupted study. Settings whose files are damaged are computed again; other files are not
@@ -191,7 +214,8 @@ def coverage_study(
           interval counts as not covered
         - ``width``, ``width_mcse``: mean width and its Monte Carlo error
         - ``no_interval``: fraction of data sets without an interval
-        - ``bias``, ``bias_mcse``: bias of the estimate and its Monte Carlo error
+        - ``bias``, ``bias_mcse``: bias of the estimate and its Monte Carlo error; for posterior
+          methods of metrics that are not for correctness, the bias of the posterior median
         - ``frac_undefined``: fraction of undefined estimates
 
         ``summary(ci_prob)`` of the table gives one row per method, over all settings.
@@ -199,122 +223,15 @@ def coverage_study(
     Raises
     ------
     ValueError
-        If a setting is impossible, if a method or metric is unknown, or if a number is out of
-        range.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> grid = pd.DataFrame({"accuracy_a": [0.9], "accuracy_b": 0.9, "ec": 0.2, "n_trials": 40})
-    >>> study = al.calibration.coverage_study(grid, ["posterior", "wald"], n_datasets=100, rng=1)
-    >>> study["method"].tolist()
-    ['posterior', 'posterior', 'posterior', 'wald', 'wald', 'wald']
-    >>> study.summary()["n_settings"].tolist()
-    [1, 1]
-    """
-    settings = default_grid() if grid is None else grid
-    lacking = [name for name in SETTING if name not in settings]
-    if lacking or settings.empty:
-        raise ValueError(
-            f"grid must have rows and the columns {', '.join(SETTING)}; got {len(settings)} rows "
-            f"and {', '.join(map(str, settings)) or 'no columns'}"
-        )
-    if not methods or not set(methods) <= set(METHODS):
-        raise ValueError(
-            f"methods must be among {', '.join(map(repr, METHODS))}; got {list(methods)!r}"
-        )
-    estimand = get_metric(metric)
-    if estimand.counts != "correctness":
-        raise ValueError(
-            f"metric must be of correctness, {estimand.name} is for {estimand.counts}; use "
-            "estimate_coverage"
-        )
-    common = _common(estimand, n_datasets, n_draws, ci_probs, 100) | {"methods": list(methods)}
-    # Raises an error for impossible settings before the study starts.
-    cell_probabilities(*(settings[name].to_numpy(dtype=float) for name in SETTING[:3]))
-    cells = [
-        {name: float(row[name]) for name in SETTING[:3]} | {"n_trials": int(row["n_trials"])}
-        | common
-        for _, row in settings.iterrows()
-    ]  # fmt: skip
-    table = run_study(_of_tables, cells, cache_dir, rng=rng)
-    return Coverage(table.drop(columns=[*common]))
-
-
-def _common(
-    metric: Metric, n_datasets: int, n_draws: int, ci_probs: Sequence[float], least: int
-) -> dict[str, Any]:
-    """Settings of a study that all cells share, checked."""
-    if not ci_probs:
-        raise ValueError("ci_probs must name at least one probability, got none; try (0.95,)")
-    for ci_prob in ci_probs:
-        check_interval(ci_prob, "eti")
-    if n_datasets < least or n_draws < 100:
-        raise ValueError(
-            f"n_datasets must be at least {least} and n_draws at least 100, got {n_datasets} and "
-            f"{n_draws}"
-        )
-    return {
-        "metric": metric.name, "module": metric.module, "n_datasets": int(n_datasets),
-        "n_draws": int(n_draws), "ci_probs": [float(p) for p in ci_probs],
-    }  # fmt: skip
-
-
-def estimate_coverage(
-    metric: str | Metric,
-    grid: pd.DataFrame | None = None,
-    *,
-    n_datasets: int = 200,
-    n_draws: int = 1_000,
-    ci_probs: Sequence[float] = (0.5, 0.8, 0.95),
-    cache_dir: str | Path | None = None,
-    rng: RandomState = None,
-) -> Coverage:
-    """Simulate data to estimate the coverage of a public function's intervals [MWC19]_.
-
-    Data sets are simulated from a generative model with known true values and are analyzed with the
-    public function. For correctness metrics, use `coverage_study`.
-
-    Parameters
-    ----------
-    metric : str or Metric
-        Metric for labels (such as ``"misclassification_agreement"``), for ratings (such as
-        ``"gwet_ac1"``), or for options (such as ``"kappa_p"``).
-    grid : pandas.DataFrame, optional
-        Settings, one per row. Default: six to ten settings from intermediate to difficult. The
-        columns depend on the metric:
-
-        - labels: ``copy_probability, n_classes, n_joint_errors, peakedness``
-        - ratings: ``n_readers`` (two are analyzed as a pair), ``n_items, accuracy``, ``prevalence``
-          (of the first class), ``missing`` (proportion of ratings), and number of classes ``m``
-        - responses among options: ``n_items, accuracy, n_options, copy_probability, peakedness``
-        - probabilities of options: ``n_items, n_options``, ``sharing`` (correlation between the two
-          systems' logits) and ``sharpness`` of the softmax
-    n_datasets, n_draws : int
-        Number of data sets in each setting, at least 10, and number of draws or replicates for each
-        data set, at least 100.
-    ci_probs : sequence of float
-        Probability levels of the intervals, in (0, 1).
-    cache_dir, rng
-        As in `alikely.calibration.coverage_study`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Table as returned by `coverage_study`, with its ``summary``. Methods are ``"analytic"``,
-        ``"bootstrap"`` (percentile), ``"bca"``, ``"posterior"`` (central) and ``"posterior hdi"``.
-        The column ``bias`` is the bias of the estimate, or of the posterior median for posterior
-        methods.
-
-    Raises
-    ------
-    ValueError
-        If the metric is unknown, if the grid lacks a column, or if a number is out of range.
+        If a setting is impossible, if the grid lacks a column, if a method or metric is unknown, or
+        if a number is out of range.
 
     Notes
     -----
-    Incorrect responses are ordered, and each is ``1 - peakedness`` times as likely as the previous
-    one. True classes are equally frequent among errors. The true values are:
+    For metrics that are not for correctness, all data sets of a setting are analyzed in a single
+    call of the public function, as separate conditions. Incorrect responses are ordered, and each
+    is ``1 - peakedness`` times as likely as the previous one. True classes are equally frequent
+    among errors. The true values are:
 
     - Labels [X25]_: kappa of the joint distribution of the two incorrect labels; the second label
       is either a copy of the first or independent of it. All data sets have the same error rows and
@@ -327,26 +244,48 @@ def estimate_coverage(
     - Probabilities: softmax of normally distributed logits, whose mean is one standard deviation
       higher for the correct option. The true value is computed from 500,000 questions.
 
-    All data sets of a setting are analyzed in a single function call, as separate conditions.
-
     Examples
     --------
     >>> import alikely as al
-    >>> grid = pd.DataFrame({"copy_probability": [0.3], "n_classes": 4})
-    >>> grid = grid.assign(n_joint_errors=20, peakedness=0.5)
-    >>> study = estimate_coverage("misclassification_agreement", grid, n_datasets=20, rng=1)
-    >>> study.summary()["method"].sort_values().tolist()
-    ['analytic', 'bca', 'bootstrap', 'posterior', 'posterior hdi']
+    >>> grid = pd.DataFrame({"accuracy_a": [0.9], "accuracy_b": 0.9, "ec": 0.2, "n_trials": 40})
+    >>> study = al.calibration.coverage_study(grid, ["posterior", "wald"], n_datasets=100, rng=1)
+    >>> study["method"].tolist()
+    ['posterior', 'posterior', 'posterior', 'wald', 'wald', 'wald']
+    >>> study.summary()["n_settings"].tolist()
+    [1, 1]
     """
     estimand = get_metric(metric)
     if estimand.counts not in SCENARIOS:
         raise ValueError(
             f"metric must be one of {', '.join(SCENARIOS)}, {estimand.name} is for "
-            f"{estimand.counts}; coverage_study is for metrics of correctness"
+            f"{estimand.counts}"
         )
-    common = _common(estimand, n_datasets, n_draws, ci_probs, 10)
-    cells = [setting | common for setting in _settings(estimand, grid)]
-    table = run_study(_of_scenario, cells, cache_dir, rng=rng)
+    of_tables = estimand.counts == "correctness"
+    known = [*(METHODS if of_tables else OF_RESULTS)]
+    chosen = known if methods is None else list(methods)
+    if not chosen or not set(chosen) <= set(known):
+        raise ValueError(f"methods must be among {', '.join(map(repr, known))}; got {chosen!r}")
+    if not ci_probs:
+        raise ValueError("ci_probs must name at least one probability, got none; try (0.95,)")
+    for ci_prob in ci_probs:
+        check_interval(ci_prob, "eti")
+    least, usual = (100, 2_000) if of_tables else (10, 200)
+    number = usual if n_datasets is None else n_datasets
+    if number < least or n_draws < 100:
+        raise ValueError(
+            f"n_datasets must be at least {least} and n_draws at least 100, got {number} and "
+            f"{n_draws}"
+        )
+    common = {
+        "metric": estimand.name, "module": estimand.module, "n_datasets": int(number),
+        "n_draws": int(n_draws), "ci_probs": [float(p) for p in ci_probs], "methods": chosen,
+    }  # fmt: skip
+    settings = _settings(estimand, grid)
+    if of_tables:
+        # Raises an error for impossible settings before the study starts.
+        cell_probabilities(*([each[name] for each in settings] for name in SETTING[:3]))
+    block = _of_tables if of_tables else _of_scenario
+    table = run_study(block, [each | common for each in settings], cache_dir, rng=rng)
     return Coverage(table.drop(columns=[*common]))
 
 
@@ -381,6 +320,7 @@ def _of_scenario(
     n_datasets: int,
     n_draws: int,
     ci_probs: list[float],
+    methods: list[str],
     seed: np.random.SeedSequence,
     **setting: Any,
 ) -> list[dict[str, Any]]:
@@ -392,7 +332,8 @@ def _of_scenario(
     values = [setting[name] for name in ranges]
     result, truth = analyze(estimand, values, n_datasets, rng, options)
     rows = []
-    for label, method, kind, shown in OF_RESULTS:
+    for label in methods:
+        method, kind, shown = OF_RESULTS[label]
         drawn = method == "posterior"
         if drawn and method not in result.data.children:
             continue
@@ -489,3 +430,224 @@ def _bounds(
             bounds = [interval(draws, p, kind) for p in ci_probs]
         found[name] = np.array(bounds)
     return found
+
+
+# Logit of the correct option, in standard deviations of the logits of a system.
+LIKED = 1.0
+# Number of questions in a population of probabilities, and its seed: its agreement is known to
+# 0.0005.
+POPULATION, SEED = 500_000, 17
+# Number of items in a population.
+ENDLESS = 1e9
+# All data sets of a setting as the entries of one result, and the true value.
+Analyzed = tuple[Result, float]
+
+
+class Scenario(NamedTuple):
+    """Ranges of parameters, default settings, and a function that simulates and analyzes."""
+
+    ranges: dict[str, tuple[float, float]]
+    settings: list[tuple[float, ...]]
+    analyze: Callable[..., Any]
+
+
+def _conditions(n_datasets: int, n_items: int) -> list[int]:
+    return [*np.repeat(np.arange(n_datasets), n_items).tolist()]
+
+
+def _agreement(
+    metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
+) -> Analyzed:
+    copy_probability, n_classes, n_joint_errors, peakedness = setting
+    wrong = _wrong_rows(n_classes, peakedness)
+    true = rng.multinomial(n_joint_errors, np.full(n_classes, 1 / n_classes), n_datasets)
+    joint = _joint_labels(copy_probability, wrong)
+    counts = rng.multinomial(true, joint.reshape(n_classes, -1)).reshape(n_datasets, *joint.shape)
+    entry, truth, a, b = np.repeat(np.indices(counts.shape).reshape(4, -1), counts.ravel(), axis=1)
+    # With trials that both get right, the number of joint errors varies over bootstrap replicates.
+    trials = Trials.from_arrays(
+        np.block([[a, truth], [b, truth]]),
+        np.tile(truth, 2),
+        classes=range(n_classes),
+        condition=np.tile(entry, 2).tolist(),
+    )
+    value = float(metric.value(errors.label_statistics(joint.sum(axis=0))))
+    return compare(trials, metric, **options), value
+
+
+def _joint_labels(copy_probability: float, wrong: Floats) -> Floats:
+    """Probabilities of both labels of a joint error, copied or independent, by true class."""
+    own = (1 - copy_probability) * wrong[:, :, None] * wrong[:, None, :]
+    return own + copy_probability * np.eye(len(wrong)) * wrong[:, :, None]
+
+
+def _wrong_rows(n_classes: int, peakedness: float) -> Floats:
+    """Distributions of incorrect responses, with the same preferences in all true classes."""
+    liking = np.tile((1 - peakedness) ** np.arange(n_classes), (n_classes, 1))
+    np.fill_diagonal(liking, 0)
+    return np.asarray(liking / liking.sum(axis=1, keepdims=True))
+
+
+def _true_readings(
+    metric: Metric, n_readers: int, accuracy: float, prevalence: float, n_alternatives: int
+) -> float:
+    """Value for infinitely many items, with readers who err independently [DS79]_."""
+    frequency, said = _readers(accuracy, prevalence, n_alternatives)
+    equal = float(frequency @ (said**2).sum(axis=1))
+    share = frequency @ said
+    each = np.tile(share, (n_readers, 1))
+    parts = (1, equal, n_readers * equal, share, n_readers * share, each)
+    sums = [*(ENDLESS * part for part in parts), n_alternatives]
+    return float(metric.value(Readings(*map(np.asarray, sums))))
+
+
+def _readers(accuracy: float, prevalence: float, n_alternatives: int) -> tuple[Floats, Floats]:
+    """Frequencies of the true classes, and of the ratings given each."""
+    frequency = np.full(n_alternatives, (1 - prevalence) / (n_alternatives - 1))
+    frequency[0] = prevalence
+    said = np.full((n_alternatives, n_alternatives), (1 - accuracy) / (n_alternatives - 1))
+    np.fill_diagonal(said, accuracy)
+    return frequency, said
+
+
+def _readings(
+    metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
+) -> Analyzed:
+    n_readers, n_items, accuracy, prevalence, missing, m = setting
+    frequency, said = _readers(accuracy, prevalence, m)
+    truth = rng.choice(m, n_datasets * n_items, p=frequency)
+    ends = said.cumsum(axis=1)[truth]
+    codes = (rng.random((n_readers, len(truth), 1)) > ends).sum(axis=2).clip(max=m - 1)
+    response: NDArray[Any] = codes.astype(object)
+    response[rng.random(codes.shape) < missing] = None
+    trials = Trials.from_arrays(
+        response, truth, classes=range(m), condition=_conditions(n_datasets, n_items)
+    )
+    readers: Literal["pairs", "all"] = "pairs" if n_readers == 2 else "all"
+    result = agreement(trials, metric, readers=readers, **options)
+    value = _true_readings(metric, n_readers, accuracy, prevalence, m)
+    return result, value
+
+
+def _true_options(
+    metric: Metric, accuracy: float, n_options: int, copy_probability: float, peakedness: float
+) -> float:
+    """Value for infinitely many questions; one of two equally accurate systems copies the other."""
+    wrong = _wrong_options(n_options, peakedness)
+    right = accuracy**2
+    alone = right + (1 - accuracy) ** 2 * float(wrong @ wrong)
+    both = copy_probability * accuracy + (1 - copy_probability) * right
+    same = copy_probability + (1 - copy_probability) * alone
+    parts = (1.0, same, accuracy, accuracy, 1.0, 1.0, 1 / (n_options - 1), both)
+    return float(metric.value(OptionSums(*(np.asarray(part) for part in parts))))
+
+
+def _wrong_options(n_options: int, peakedness: float) -> Floats:
+    """Probabilities of the incorrect options."""
+    wrong = np.full(n_options - 1, (1 - peakedness) / (n_options - 1))
+    wrong[0] += peakedness
+    return wrong
+
+
+def _options(
+    metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
+) -> Analyzed:
+    n_items, accuracy, n_options, copying, peakedness = setting
+    n = n_datasets * n_items
+    chance = np.append(accuracy, (1 - accuracy) * _wrong_options(n_options, peakedness))
+    taken = rng.choice(n_options, (2, n), p=chance)
+    taken[1] = np.where(rng.random(n) < copying, taken[0], taken[1])
+    # The position of the correct option is irrelevant.
+    truth = rng.integers(0, n_options, n)
+    trials = Trials.from_arrays(
+        (taken + truth) % n_options,
+        truth,
+        classes=range(n_options),
+        condition=_conditions(n_datasets, n_items),
+    ).with_options(n_options)
+    result = compare(trials, metric, **options)
+    value = _true_options(metric, accuracy, n_options, copying, peakedness)
+    return result, value
+
+
+def _probabilities(
+    rng: np.random.Generator, n: int, n_options: int, sharing: float, sharpness: float
+) -> NDArray[np.float64]:
+    """Probabilities of two systems with correlated logits; option 0 is correct."""
+    common, own = rng.normal(size=(n, n_options)), rng.normal(size=(2, n, n_options))
+    liked = np.sqrt(sharing) * common + np.sqrt(1 - sharing) * own
+    liked[..., 0] += LIKED
+    return softmax(sharpness * liked)
+
+
+@cache
+def _population(metric: Metric, n_options: int, sharing: float, sharpness: float) -> float:
+    a, b = _probabilities(np.random.default_rng(SEED), POPULATION, n_options, sharing, sharpness)
+    own = [(p * p).sum(axis=1).mean() for p in (a, b)]
+    parts = (
+        1.0, (a * b).sum(axis=1).mean(), a[:, 0].mean(), b[:, 0].mean(), *own, 1 / (n_options - 1),
+        (a[:, 0] * b[:, 0]).mean(),
+    )  # fmt: skip
+    return float(metric.value(OptionSums(*(np.asarray(part) for part in parts))))
+
+
+def _soft_options(
+    metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
+) -> Analyzed:
+    n_items, n_options, sharing, sharpness = setting
+    n = n_datasets * n_items
+    p = _probabilities(rng, n, n_options, sharing, sharpness)
+    trials = Trials.from_arrays(
+        p.argmax(axis=2),
+        np.zeros(n, int),
+        classes=range(n_options),
+        condition=_conditions(n_datasets, n_items),
+    ).with_probabilities(p)
+    result = compare(trials, metric, **options)
+    value = _population(metric, n_options, sharing, sharpness)
+    return result, value
+
+
+SHARE, NUMBER, CLASSES = (0.0, 1.0), (1, 10**6), (3, 10_000)
+ITEMS, OPTIONS, PEAKED = (5, 10**6), (2, 10_000), (0.0, 0.99)
+# A range is one of integers if its ends are.
+SCENARIOS: dict[str, Scenario] = {
+    # Tables of a pair, whose intervals are computed without a public function.
+    "correctness": Scenario(
+        {"accuracy_a": SHARE, "accuracy_b": SHARE, "ec": (-1.0, 1.0), "n_trials": (1, 10**9)},
+        [*default_grid().itertuples(index=False, name=None)],
+        _of_tables,
+    ),
+    "labels": Scenario(
+        {"copy_probability": SHARE, "n_classes": CLASSES, "n_joint_errors": NUMBER,
+         "peakedness": PEAKED},
+        [(0, 4, 10, 0), (0, 16, 40, 0), (0.3, 16, 10, 0), (0.3, 16, 40, 0), (0.3, 16, 160, 0),
+         (0.3, 16, 40, 0.5), (0.8, 16, 40, 0.5), (0.95, 16, 10, 0), (0.3, 3, 20, 0.8),
+         (0.8, 4, 10, 0.8)],
+        _agreement,
+    ),
+    # Two and four readers; balanced and rare classes; with and without missing ratings.
+    "readings": Scenario(
+        {"n_readers": (2, 1_000), "n_items": ITEMS, "accuracy": SHARE, "prevalence": SHARE,
+         "missing": PEAKED, "m": OPTIONS},
+        [(2, 60, 0.85, 0.5, 0, 2), (2, 60, 0.85, 0.9, 0, 2), (2, 60, 0.85, 0.9, 0.2, 2),
+         (4, 40, 0.85, 0.5, 0, 2), (4, 40, 0.85, 0.9, 0, 2), (4, 40, 0.85, 0.9, 0.2, 2)],
+        _readings,
+    ),
+    # Few and many questions; two to ten options; flat or peaked errors; accuracies near 1.
+    "options": Scenario(
+        {"n_items": ITEMS, "accuracy": SHARE, "n_options": OPTIONS, "copy_probability": SHARE,
+         "peakedness": PEAKED},
+        [(40, 0.6, 4, 0.0, 0.0), (40, 0.6, 4, 0.5, 0.0), (40, 0.8, 2, 0.5, 0.0),
+         (160, 0.3, 4, 0.3, 0.5), (160, 0.6, 4, 0.0, 0.9), (160, 0.6, 4, 0.5, 0.0),
+         (160, 0.6, 10, 0.8, 0.5), (160, 0.8, 5, 0.3, 0.0), (160, 0.95, 4, 0.3, 0.0),
+         (160, 0.95, 4, 0.8, 0.0), (640, 0.8, 4, 0.3, 0.5), (640, 0.95, 4, 0.5, 0.0)],
+        _options,
+    ),
+    "probabilities": Scenario(
+        {"n_items": ITEMS, "n_options": OPTIONS, "sharing": SHARE, "sharpness": (0.0, 100.0)},
+        [(20, 4, 0.5, 1.0), (40, 2, 0.5, 1.0), (40, 4, 0.0, 1.0), (40, 4, 0.5, 4.0),
+         (160, 4, 0.5, 1.0), (160, 4, 0.9, 4.0), (160, 10, 0.5, 2.0), (640, 4, 0.5, 2.0)],
+        _soft_options,
+    ),
+}  # fmt: skip

@@ -163,7 +163,7 @@ def _trials(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
 
 TRUST: Mapping[str, Trust] = {
     "correctness": Trust(_rarest_answers, 10, FEW, _without_spread),
-    # Measured (`calibration.estimate_coverage`): with fewer, bootstrap coverage is low if labels
+    # Measured (`calibration.coverage_study`): with fewer, bootstrap coverage is low if labels
     # agree often or rarely.
     "labels": Trust(
         lambda known: known["cells"][:, 3],

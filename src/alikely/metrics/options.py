@@ -362,7 +362,7 @@ SAME_WRONG_ANSWER = _metric(
     (same_wrong, "no joint error"),
     ("n_joint_errors", *ALONGSIDE),
     bounds=(0.0, 1.0),
-    # Measured (`calibration.estimate_coverage`): untransformed intervals exceed 1.
+    # Measured (`calibration.coverage_study`): untransformed intervals exceed 1.
     scale="logit",
     trust=TRUST["labels"],
     rests_on=("n_joint_errors", "joint"),

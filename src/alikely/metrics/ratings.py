@@ -99,7 +99,7 @@ def _alpha(counted: Readings) -> Floats:
     return within(1 - less * divide(n * different, pairs), -1)
 
 
-# Measured (`calibration.estimate_coverage`): with fewer, coverage is too low for coefficients whose
+# Measured (`calibration.coverage_study`): with fewer, coverage is too low for coefficients whose
 # chance agreement depends on class proportions.
 RARE = Trust(
     lambda known: np.minimum(known["n_trials"] / 2, known.get("n_minority_ratings", np.inf)),
@@ -118,7 +118,7 @@ def _metric(name: str, short: str, label: str, value: Any, one_class: str, **mor
             reason=reason_of(value, "no item with two ratings", one_class),
             label=label,
             short=short,
-            # Measured (`calibration.estimate_coverage`): untransformed normal intervals have low
+            # Measured (`calibration.coverage_study`): untransformed normal intervals have low
             # coverage if readers agree well.
             scale="logit",
             alongside=("n_readers", "n_missing", "n_minority_ratings", "error_consistency"),

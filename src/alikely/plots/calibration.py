@@ -55,7 +55,7 @@ def plot_calibration(
     ----------
     table : pandas.DataFrame
         As returned by `alikely.calibration.sbc`; for ``"coverage"`` by
-        `alikely.calibration.coverage_study` or `alikely.calibration.estimate_coverage`.
+        `alikely.calibration.coverage_study`.
     kind : {"ranks", "recovery", "coverage"}
         Kind of plot.
     methods : sequence of str, optional
