@@ -355,7 +355,7 @@ FUNCTIONS: dict[str, tuple[str, str, str, Callable[[], Any]]] = {
         "cohort", "many_conditions", "benchmark.cohorts",
         lambda: al.fit_cohort(benchmark(10), human_effects=False),
     ),
-    "spectrum": ("spectrum", DEFAULT, "spectrum.posterior", of_spectrum),
+    "spectrum": ("spectrum", DEFAULT, "spectrum.regime_mixtures", of_spectrum),
     "observers": (
         "observer_margins", "one_answer_no_margins", "margins.noise",
         lambda: al.fit_observers(labeled()),

@@ -152,7 +152,7 @@ REFUSED: dict[str, Callable[[al.Trials], Any]] = {
         ERROR_SIMILARITY, 20,
     ),
     "condition_divergences": al.errors.condition_divergences,
-    "cue_bias": lambda t: al.papers.cue_bias(t, {"0": "y", "1": "z"}),
+    "cue_bias": al.papers.cue_bias,
     "item_contrast": al.papers.item_contrast,
     "choose_conditions": lambda t: al.planning.choose_conditions(t, n_splits=2, rng=1),
     "choose_images": lambda t: al.planning.choose_images(t, 10, rng=1),

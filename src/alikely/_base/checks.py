@@ -1,4 +1,4 @@
-"""Checks of arguments: types, lists, options, probabilities of options."""
+"""Checks of arguments: types, lists, numbers, options, probabilities of options."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
 
 # Double precision rounds a sum by less than 1e-15; numbers printed with seven digits, of a few
@@ -59,6 +60,47 @@ def require_names(what: str, names: Iterable[object], known: Iterable[object]) -
             raise ValueError(
                 f"no {what} is named {name!r}; there are {listed(there)}{nearest(name, there)}"
             )
+
+
+def as_numbers(values: ArrayLike | None, name: str) -> Floats:
+    """Numbers as an array of floats, if they are."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be one number or several, got {values!r:.60}") from None
+
+
+def check_between(
+    values: ArrayLike, name: str, fix: str, low: float = 0.0, high: float = 1.0
+) -> None:
+    """Raise `ValueError` unless all numbers lie strictly between two others."""
+    numbers = as_numbers(values, name)
+    bad = ~((numbers > low) & (numbers < high))
+    if bad.any():
+        raise ValueError(
+            f"{name} must lie strictly between {low:g} and {high:g}, got {numbers[bad].flat[0]:g}; "
+            f"{fix}"
+        )
+
+
+def check_whole(values: ArrayLike, name: str, fewest: int = 2) -> None:
+    """Raise `ValueError` unless all numbers are integers of at least the minimum."""
+    numbers = as_numbers(values, name)
+    bad = ~((numbers >= fewest) & np.isfinite(numbers) & (numbers == np.floor(numbers)))
+    if bad.any():
+        raise ValueError(
+            f"{name} must be whole numbers of at least {fewest}, got {numbers[bad].flat[0]:g}"
+        )
+
+
+def check_ranges(*given: tuple[str, ArrayLike, float, float], strict: bool = False) -> None:
+    """Raise `ValueError` for values outside their ranges, which exclude the ends if strict."""
+    for name, values, low, high in given:
+        array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        inside = (array > low) & (array < high) if strict else (array >= low) & (array <= high)
+        if not inside.all():
+            ends = f"({low:g}, {high:g})" if strict else f"[{low:g}, {high:g}]"
+            raise ValueError(f"{name} must lie in {ends}, got {array[~inside].flat[0]:g}")
 
 
 def _tolerance(dtype: np.dtype[Any]) -> float:

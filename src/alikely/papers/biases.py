@@ -15,7 +15,6 @@ References
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from alikely._base.checks import known_kind, of_type, one_of
+from alikely._base.checks import known_kind, of_type
 from alikely._base.intervals import Intervals, bound_columns, chosen_methods
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
@@ -42,7 +41,6 @@ CI_PROB = 0.95
 
 def cue_bias(
     trials: Trials,
-    attribute: str | Mapping[str, str] = "texture",
     *,
     dataset: str | None = None,
     n_resamples: int = 2_000,
@@ -58,11 +56,8 @@ def cue_bias(
     Parameters
     ----------
     trials : Trials
-        Responses with classes.
-    attribute : "texture" or mapping of str to str
-        Class of the competing cue: a mapping from items to classes, or ``"texture"``, which reads
-        the class from item names such as ``cat3-dog12`` (shape, then texture). Items without a
-        competing cue are excluded.
+        Responses with classes. Names of items state shape and texture, as in ``cat3-dog12``. Items
+        with other names are excluded.
     dataset : str, optional
         Data set to use. Default: all.
     n_resamples : int
@@ -124,7 +119,7 @@ def cue_bias(
     classes, data = trials.classes, trials.data
     refuse_repeats(data, "the bias of decisions")
     truth = np.array(classes, dtype=object)[data["truth"].values]
-    cue = np.array(_cues(trials, attribute, truth), dtype=object)
+    cue = np.array(_textures(trials, truth), dtype=object)
     if odd := [name for name in cue if name and name not in classes]:
         raise ValueError(
             f"the cue {odd[0]!r} is not a class of the trials; classes are {listed(classes)}"
@@ -132,7 +127,9 @@ def cue_bias(
         )
     where = np.flatnonzero((cue != "") & (cue != truth))
     if not len(where):
-        raise ValueError("no item has a cue that conflicts with its truth; check attribute=")
+        raise ValueError(
+            "no item has a cue that conflicts with its truth; name items like cat3-dog12"
+        )
     response = data["response"].values[:, where]
     competing = response == [classes.index(name) for name in cue[where]]
     true = response == data["truth"].values[where]
@@ -162,20 +159,15 @@ def cue_bias(
     return table.assign(n_decisions=n, n_items=shown, decided=decided, note=note)
 
 
-def _cues(trials: Trials, attribute: str | Mapping[str, str], truth: NDArray[Any]) -> list[str]:
-    """Class of the competing cue on each trial; empty if there is none."""
-    items = trials.data["item"].values.astype(str)
-    if isinstance(attribute, Mapping | pd.Series):
-        given = {str(item): str(cue) for item, cue in attribute.items()}
-        return [given.get(item, "") for item in items]
-    one_of("attribute", attribute, ("texture",))
+def _textures(trials: Trials, truth: NDArray[Any]) -> list[str]:
+    """Class of the texture on each trial; empty if the name of the item does not state it."""
     cues = []
-    for item, own in zip(items, truth, strict=True):
-        found = CONFLICT.match(str(item))
+    for item, own in zip(trials.data["item"].values.astype(str), truth, strict=True):
+        found = CONFLICT.match(item)
         if found and found[1] != own:
             raise ValueError(
                 f"item {item!r} is named after the shape {found[1]!r}, but its truth is {own!r}; "
-                "give attribute= as a mapping of items to classes"
+                "correct one of them"
             )
         cues.append(found[2] if found else "")
     return cues

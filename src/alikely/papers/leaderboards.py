@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats, within
-from alikely._base.checks import of_type
+from alikely._base.checks import check_ranges, check_whole, of_type
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_memory
@@ -32,8 +32,6 @@ from alikely.data.trials import Trials
 from alikely.estimates.analysis import check_numbers
 from alikely.metrics.bounds import accuracy_bounds
 from alikely.metrics.consistency import accuracies, error_consistency
-from alikely.planning.numbers import check_whole
-from alikely.simulate.cells import check_ranges
 
 # Simulation schemes: separate trials for each pair, as in appendix E of [K25]_, or shared images.
 SCHEMES: dict[str, tuple[str, str]] = {

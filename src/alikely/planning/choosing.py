@@ -34,7 +34,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import entries, known_kind, of_type, one_of
+from alikely._base.checks import (
+    check_between,
+    check_ranges,
+    check_whole,
+    entries,
+    known_kind,
+    of_type,
+    one_of,
+)
 from alikely._base.files import write_file
 from alikely._base.frames import html_of
 from alikely._base.names import listed, nearest
@@ -58,8 +66,6 @@ from alikely.inference.weighting import (
     student_deviate,
 )
 from alikely.metrics.consistency import ERROR_CONSISTENCY
-from alikely.planning.numbers import check_between, check_whole
-from alikely.simulate.cells import check_ranges
 
 WhatFor = str | Sequence[str] | Sequence[Sequence[str]]
 ALL = ("all pairs", "ranking")

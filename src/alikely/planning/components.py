@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import of_type
+from alikely._base.checks import check_whole, of_type
 from alikely._base.frames import with_notes
 from alikely._base.intervals import check_interval
 from alikely._base.settings import resolve
@@ -54,7 +54,7 @@ from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import estimate
 from alikely.inference.intervals import mean_of_defined
 from alikely.metrics import Metric
-from alikely.planning.numbers import check_whole, grid
+from alikely.planning.trials import grid
 
 COMPONENTS = (
     "observers", "observer_pairs", "images", "observer_images", "pair_images", "observer_noise",

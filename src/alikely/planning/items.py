@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import check_between, check_whole
 from alikely._base.intervals import check_interval
 from alikely._base.notes import told
 from alikely._base.settings import resolve
@@ -39,13 +40,7 @@ from alikely.inference.intervals import analytic_interval
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.margins import FEWEST_ITEMS, spearman_brown
 from alikely.metrics.ratings import Readings
-from alikely.planning.numbers import (
-    check_between,
-    check_whole,
-    check_width,
-    grid,
-    smallest_with,
-)
+from alikely.planning.trials import check_width, grid, smallest_with
 
 # Items of a population, so large that small-sample corrections vanish.
 ENDLESS = 1e9

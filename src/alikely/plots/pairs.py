@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.cluster import hierarchy
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import one_of
+from alikely._base.checks import check_whole, one_of
 from alikely._base.frames import groups_of
 from alikely._base.intervals import percent
 from alikely._base.names import nearest, p_words, told_apart
@@ -30,7 +30,6 @@ from alikely.estimates.pair_result import bounds_of, shown_methods
 from alikely.estimates.result import Result, of_kind
 from alikely.inference import null
 from alikely.metrics import Metric, bounds, consistency
-from alikely.planning.numbers import check_whole
 from alikely.plots._style import (
     COLORS,
     COLUMN_WIDTH,

@@ -18,17 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
 
 from alikely._base.arrays import Floats, within
+from alikely._base.checks import check_ranges
 from alikely.metrics import copying
-
-
-def check_ranges(*given: tuple[str, ArrayLike, float, float], strict: bool = False) -> None:
-    """Raise `ValueError` for values outside their ranges, which exclude the ends if strict."""
-    for name, values, low, high in given:
-        array = np.atleast_1d(np.asarray(values, dtype=np.float64))
-        inside = (array > low) & (array < high) if strict else (array >= low) & (array <= high)
-        if not inside.all():
-            ends = f"({low:g}, {high:g})" if strict else f"[{low:g}, {high:g}]"
-            raise ValueError(f"{name} must lie in {ends}, got {array[~inside].flat[0]:g}")
 
 
 def copy_cell_probabilities(

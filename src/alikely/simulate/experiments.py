@@ -17,10 +17,10 @@ from scipy import special
 
 from alikely._base.arrays import Floats, normal_nodes
 from alikely._base.arrays import within as bounded
+from alikely._base.checks import check_ranges
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
 from alikely.metrics import ERROR_CONSISTENCY
-from alikely.simulate.cells import check_ranges
 
 # Standard deviation of the interaction of human and condition, in logits.
 INTERACTION_SD = 0.05
@@ -243,17 +243,15 @@ def detection_experiment(
     ability_sd: float = 0.3,
     log_gain_sd: float = 0.2,
     stable_sd: float = 1.2,
-    n_lists: int = 1,
     rng: RandomState = None,
 ) -> tuple[Trials, pd.DataFrame]:
     """Simulate responses of noisy observers to items, and margins of models [GS66]_.
 
     The defaults give an accuracy of about 0.49 and match the self-consistency (kappa 0.54) and
     error consistency (0.31) of 45 participants in a 16-alternative experiment with 160 images
-    [AK24]_. The following call also matches the accuracy (0.80) and the design of that experiment,
-    in which each participant saw one of two lists of 80 images twice::
+    [AK24]_. The following call also matches the accuracy (0.80) of that experiment::
 
-        detection_experiment(n_lists=2, strength_mean=3.85, strength_sd=1.9, stable_sd=1.25)
+        detection_experiment(strength_mean=3.85, strength_sd=1.9, stable_sd=1.25)
 
     Parameters
     ----------
@@ -273,10 +271,6 @@ def detection_experiment(
     stable_sd : float
         Standard deviation of the stable deviations of observers, which are the same in all repeats
         of an item.
-    n_lists : int
-        Number of lists of items, at least 1. Each observer sees one list; lists are assigned to
-        observers in rotation. Items are assigned to lists at random within classes, with strengths
-        balanced across lists.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -304,7 +298,6 @@ def detection_experiment(
     check_ranges(
         ("n_observers", n_observers, 1, np.inf), ("n_items", n_items, 5, np.inf),
         ("n_repeats", n_repeats, 1, np.inf), ("n_alternatives", n_alternatives, 2, np.inf),
-        ("n_lists", n_lists, 1, n_observers),
         *((f"rho of {name!r}", value, -1, 1) for name, value in models.items()),
     )  # fmt: skip
     if min(strength_sd, ability_sd, log_gain_sd, stable_sd) < 0:
@@ -320,10 +313,6 @@ def detection_experiment(
     evidence[..., np.arange(n_items), truth] += own[:, None]
     answer = evidence.argmax(axis=-1).reshape(n_observers, -1)
     items = np.array([f"item_{i + 1}" for i in range(n_items)])
-    if n_lists > 1:
-        of_item = _matched_lists(z, truth, n_lists, generator)
-        other = np.arange(n_observers)[:, None] % n_lists != np.tile(of_item, n_repeats)
-        answer = np.ma.array(answer, mask=other)
     trials = Trials.from_arrays(
         answer,
         np.tile(truth, n_repeats),
@@ -345,21 +334,6 @@ def detection_experiment(
         pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
     )
     return trials, margins
-
-
-def _matched_lists(
-    strength: NDArray[np.float64],
-    truth: NDArray[np.int64],
-    n_lists: int,
-    generator: np.random.Generator,
-) -> NDArray[np.intp]:
-    """List of each item, with classes and strengths balanced across lists."""
-    order = np.lexsort((strength, truth))
-    of_item = np.empty(len(strength), dtype=np.intp)
-    for start in range(0, len(order), n_lists):
-        few = order[start : start + n_lists]
-        of_item[few] = generator.permutation(n_lists)[: len(few)]
-    return of_item
 
 
 def _confusions(rng: np.random.Generator, n_classes: int) -> NDArray[np.float64]:
