@@ -140,19 +140,6 @@ def test_a_model_draws_its_own_data(tmp_path: Path) -> None:
     assert set(first["element"]) == {0, 1}
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"n": 1}, "n must be at least 2, thin and tune at least 1; got 1, 20 and 500"),
-        ({"thin": 0}, "thin and tune at least 1"),
-        ({"quantities": ["rho"]}, "quantities must be among p_a, u, v, .*; got 'rho'"),
-    ],
-)
-def test_bad_numbers(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        al.calibration.sbc(**{"model": pair, "n": 2, **change})
-
-
 @pytest.mark.slow
 def test_models_that_cannot_be_simulated_say_so() -> None:
     with pytest.raises(ValueError, match=r"cannot simulate its data .* use simulate="):

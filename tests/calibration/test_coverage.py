@@ -236,23 +236,3 @@ def test_the_truth_of_copies() -> None:
     assert true(KAPPA_P_DISCRETE, 0.6, 4, 1.0, 0.5) == pytest.approx(1)
     assert true(KAPPA_P_DISCRETE, 0.6, 4, 0.0, 0.0) == pytest.approx(0)
     assert true(SAME_WRONG_ANSWER, 0.6, 4, 0.0, 0.0) == pytest.approx(1 / 3)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"methods": ["magic"]}, "methods must be among 'posterior', .*got"),
-        ({"n_datasets": 5}, "n_datasets must be at least 100 and n_draws at least 100"),
-        ({"metric": "kappa"}, "metric must be one of 'error_consistency', .*got 'kappa'"),
-        ({"metric": AGREEMENT, "methods": ["wald"]}, "methods must be among 'analytic', .*got"),
-        ({"metric": AGREEMENT, "ci_probs": [1.0]}, "ci_prob must lie strictly .*, got 1"),
-        ({"metric": AGREEMENT, "n_draws": 50}, "n_draws at least 100, got 200 and 50"),
-        ({"metric": AGREEMENT, "grid": one(1.5, 4, 20, 0)}, "copy_probability .* from 0 to 1"),
-        ({"metric": AGREEMENT, "grid": one().assign(peakedness="x")}, "peakedness .* got 'x'"),
-        ({"metric": "decision_margin_consistency"}, "_consistency is for margins"),
-        ({"grid": one()}, "grid must have rows and, for error_consistency, the columns accuracy_a"),
-    ],
-)
-def test_bad_input(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        coverage_study(**options)

@@ -67,7 +67,7 @@ def test_intervals_have_closed_forms() -> None:
 
 
 @pytest.mark.slow
-def test_intervals_cover(sets: Callable[..., int], figure: Callable[[str], None]) -> None:
+def test_intervals_cover(sets: Callable[..., int]) -> None:
     """One of the observers drawn from people of different bias, items of different pull."""
     n_sets, n_items = sets(400, 200), 80
     rng = np.random.default_rng(1)
@@ -88,7 +88,6 @@ def test_intervals_cover(sets: Callable[..., int], figure: Callable[[str], None]
         for name in one:
             one[name] += int(first[f"{name}_lb"] <= true <= first[f"{name}_ub"])
     alone = {name.split("_")[0]: count / n_sets for name, count in one.items()}
-    figure(f"response bias, one observer: {alone}; {n_sets} sets")
     least = stats.binom.ppf(1e-4, n_sets, 0.95) / n_sets
     assert alone["analytic"] >= least
     assert alone["posterior"] >= least

@@ -1,19 +1,28 @@
-"""Families of models: closed forms, level and power of the tests, bad input."""
+"""Families and groups: closed forms, enumeration, level and power of the tests."""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 import alikely as al
 from alikely.inference.intervals import adjusted_p_values
-from alikely.papers import family_tests
-from alikely.papers.families import family_ranks, permutation_test, profile_distances, profile_tests
+from alikely.papers import family_scores, family_tests
+from alikely.papers.families import (
+    compare_groupings,
+    family_ranks,
+    permutation_test,
+    profile_distances,
+    profile_tests,
+)
 
 # 22 systems: 8 families of 1 to 4 in 3 super-families, of which one is a single family.
 SIZES = {"a1": 4, "a2": 4, "a3": 4, "b1": 4, "b2": 2, "b3": 1, "b4": 1, "c1": 2}
@@ -115,16 +124,167 @@ def test_ties() -> None:
     assert equal["p_value"].tolist() == [1] * 3
 
 
-@pytest.mark.parametrize(
-    ("families", "above", "message"),
-    [
-        (FAMILY, SUPER | {"s1": "b"}, "family 'a1' is in two"),
-        (FAMILY | {"anna": "h"}, SUPER, "unknown 'anna'; known"),
-        ({"s0": "a"}, SUPER, r"'s1' has no group \(21 without\)"),
-    ],
-)
-def test_bad_input(families: dict[str, str], above: dict[str, str], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        profile_tests(profiles(np.random.default_rng(1)), families, above)
-    with pytest.raises(ValueError, match="scores have 'a' twice"):
-        family_ranks(pd.Series([1.0, 2.0], ["a", "a"]), {"a": "x"})
+NAMES = list("abcdef")
+GROUPS = dict(zip(NAMES, "xxxyyz", strict=True))
+
+
+def pairwise_matrix(seed: int = 1, names: list[str] = NAMES) -> pd.DataFrame:
+    at = np.random.default_rng(seed).normal(size=(len(names), 3))
+    return pd.DataFrame(np.linalg.norm(at[:, None] - at, axis=-1), names, names)
+
+
+def mean_within(values: np.ndarray, labels: list[str]) -> float:
+    n = len(labels)
+    pairs = [values[i, j] for i in range(n) for j in range(i) if labels[i] == labels[j]]
+    return float(np.mean(pairs))
+
+
+def grouping_effect(distances: Any, groups: Any, **options: Any) -> dict[str, float]:
+    return compare_groupings(distances, {"one": groups}, **options).iloc[0].to_dict()
+
+
+def cohen(values: np.ndarray, labels: list[str]) -> float:
+    n = len(labels)
+    both = [(values[i, j], labels[i] == labels[j]) for i in range(n) for j in range(i)]
+    within, between = (np.array([d for d, same in both if same == kind]) for kind in (True, False))
+    free = len(within) - 1, len(between) - 1
+    # The variance of a single pair is 0 / 0 and takes no part.
+    variances = [part.var(ddof=1) if len(part) > 1 else 0.0 for part in (within, between)]
+    pooled = (free[0] * variances[0] + free[1] * variances[1]) / sum(free)
+    return float((between.mean() - within.mean()) / np.sqrt(pooled))
+
+
+def all_labellings(labels: list[str], strata: list[str]) -> list[list[str]]:
+    kept = []
+    for order in itertools.permutations(range(len(labels))):
+        if all(strata[i] == strata[j] for i, j in enumerate(order)):
+            kept.append([labels[j] for j in order])
+    return kept
+
+
+@pytest.mark.parametrize("strata", ["ssssss", "ssttst"])
+def test_null_equals_all_permutations(strata: str) -> None:
+    """Mean, spread and p of the exact permutation distribution, to four Monte Carlo errors."""
+    distances, labels, n = pairwise_matrix(), list(GROUPS.values()), 20_000
+    exact = np.array(
+        [mean_within(distances.values, each) for each in all_labellings(labels, list(strata))]
+    )
+    test = permutation_test(
+        distances, GROUPS, within=dict(zip(NAMES, strata, strict=True)), n_permutations=n, rng=1
+    )
+    assert test["statistic"] == pytest.approx(mean_within(distances.values, labels))
+    assert test["null_mean"] == pytest.approx(exact.mean(), abs=4 * exact.std() / np.sqrt(n))
+    fourth = ((exact - exact.mean()) ** 4).mean() / exact.var() ** 2
+    assert test["null_sd"] == pytest.approx(exact.std(), rel=4 * np.sqrt((fourth - 1) / 4 / n))
+    p = (exact <= test["statistic"] + 1e-12).mean()
+    assert test["p_value"] == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / n) + 1 / n)
+    assert test["effect_size"] == pytest.approx(
+        (test["statistic"] - test["null_mean"]) / test["null_sd"]
+    )
+
+
+def test_rounding_does_not_break_ties() -> None:
+    """Labellings that swap names of groups are as near as the data, in whatever order summed."""
+    at = np.random.default_rng(5).normal(size=4) * 1e3
+    names = list("abcd")
+    distances = pd.DataFrame(np.abs(at[:, None] - at) / 3, names, names)
+    nearest = dict(zip(np.array(names)[np.argsort(at)], "xxyy", strict=True))
+    n = 9_999
+    p = permutation_test(distances, nearest, n_permutations=n, rng=2)["p_value"]
+    assert p == pytest.approx(1 / 3, abs=4 * np.sqrt(2 / 9 / n))
+
+
+@pytest.mark.parametrize("labels", ["xxxyyz", "xxxyyy", "xxyyzz", "xxyzwv"])
+def test_cohens_d_by_hand_and_its_p_by_enumeration(labels: str) -> None:
+    distances, groups = pairwise_matrix(3), dict(zip(NAMES, labels, strict=True))
+    effect = grouping_effect(distances, groups, rng=4)
+    assert effect["cohens_d"] == pytest.approx(cohen(distances.values, list(labels)))
+    assert effect["mean_within"] == pytest.approx(mean_within(distances.values, list(labels)))
+    every = [cohen(distances.values, list(each)) for each in itertools.permutations(labels)]
+    p = (np.array(every) >= effect["cohens_d"] - 1e-9).mean()
+    assert effect["p_value"] == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / 10_000) + 1e-4)
+
+
+@given(seed=st.integers(0, 10**6), order=st.permutations(range(6)))
+@settings(max_examples=25, deadline=None)
+def test_names_of_groups_and_order_of_systems_change_nothing(seed: int, order: list[int]) -> None:
+    distances, options = pairwise_matrix(seed), {"n_permutations": 99, "rng": 1}
+    renamed = {name: {"x": "q", "y": "p", "z": "x"}[group] for name, group in GROUPS.items()}
+    test = permutation_test(distances, GROUPS, **options)
+    for same in (renamed, dict(reversed(GROUPS.items()))):
+        assert permutation_test(distances, same, **options) == test
+    effect = grouping_effect(distances, GROUPS, **options)
+    for other in (distances.iloc[order, order], 2 * distances):
+        found = grouping_effect(other, GROUPS, **options)
+        assert found["cohens_d"] == pytest.approx(effect["cohens_d"])
+    (own,) = np.random.SeedSequence(1).spawn(1)
+    alone = permutation_test(distances, GROUPS, n_permutations=99, rng=own)
+    assert effect["p_value"] == found["p_value"] == alone["p_value"]
+
+
+def test_the_diagonal_is_ignored_and_kinds_of_input_agree() -> None:
+    distances = pairwise_matrix()
+    array = xr.DataArray(distances.values, {"one": NAMES, "two": NAMES}, ("one", "two"))
+    holed = array.copy()
+    holed.values[np.diag_indices(6)] = np.nan
+    labels = xr.DataArray(list(GROUPS.values()), {"one": NAMES}, ("one",))
+    tests = [
+        permutation_test(d, g, n_permutations=99, rng=1)
+        for d in (distances, array, holed)
+        for g in (GROUPS, pd.Series(GROUPS), labels)
+    ]
+    assert all(test == tests[0] for test in tests)
+
+
+BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
+
+
+@pytest.fixture(scope="module")
+def ec() -> al.Result:
+    return al.error_consistency(al.load_example(), **BARE)
+
+
+def table_of(result: al.Result, name: str = "other") -> pd.DataFrame:
+    return result.pairs.assign(**{name: result.estimates["estimate"].values})
+
+
+def test_a_table_is_as_good_as_a_result(ec: al.Result) -> None:
+    ma = al.misclassification_agreement(al.load_example(), **BARE)
+    name = "misclassification_agreement"
+    expected = al.metric_correlations([ec, ma], n_resamples=20, rng=1)
+    table = table_of(ma, name).sample(frac=1, random_state=1)
+    turned = table.rename(columns={"observer_a": "observer_b", "observer_b": "observer_a"})
+    for other in (table, turned):
+        found = al.metric_correlations([ec, other], n_resamples=20, rng=1)
+        pd.testing.assert_frame_equal(found, expected)
+
+
+def test_a_table_without_domains_holds_for_all(ec: al.Result) -> None:
+    pairs = ec.pairs[["observer_a", "observer_b"]].drop_duplicates()
+    values = np.random.default_rng(1).random(len(pairs))
+    found = al.metric_correlations([pairs.assign(cka=values), ec], n_resamples=20, rng=1)
+    assert (found["metric"] == "cka").all()
+    noise = (ec.pairs["condition"] == "noise").to_numpy()
+    own = ec.estimates["estimate"].values[noise]
+    expected = stats.spearmanr(own, values).statistic
+    row = found.set_index("domain").loc["all | noise"]
+    assert row["correlation"] == pytest.approx(expected)
+
+
+def test_families_by_hand(ec: al.Result) -> None:
+    trials = al.load_example()
+    ma = al.misclassification_agreement(trials, **BARE)
+    family = trials.data["family"].to_series().to_dict()
+    found = family_scores([ec, ma], family, n_permutations=50, rng=1)
+    table = table_of(ec, "value")
+    z = table.groupby("condition")["value"].transform(lambda v: (v - v.mean()) / v.std())
+    both = [
+        tuple(sorted((family[a], family[b]))) for a, b in table[["observer_a", "observer_b"]].values
+    ]
+    means = z.groupby(pd.Series(both, index=z.index)).mean()
+    rows = found[found["metric"] == "error_consistency"]
+    for row in rows.to_dict("records"):
+        assert row["z"] == pytest.approx(means[tuple(sorted((row["family"], row["other"])))])
+    assert len(rows) == 6
+    pooled = family_scores([ec, ma], family, within_domain=False, n_permutations=50, rng=1)
+    assert not np.allclose(pooled["z"], found["z"])

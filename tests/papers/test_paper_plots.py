@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -16,12 +14,6 @@ from alikely.papers import plots as maps
 
 REFERENCE = [f"distortion_{d}:reference" for d in range(4)]
 REGIME = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Any:
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

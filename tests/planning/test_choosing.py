@@ -1,7 +1,8 @@
-"""Choosing images by what models answered."""
+"""Choosing images by what models answered, and conditions that separate models."""
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import pandas as pd
 import pytest
 
 import alikely as al
+from alikely.planning import choose_conditions
 from alikely.planning.choosing import (
     Drawing,
+    _part,
+    _separation,
     allocation,
     by_weights,
     effects,
@@ -147,23 +151,6 @@ def test_lists_classes_and_images_shown_before() -> None:
     np.testing.assert_allclose(even.table["inclusion"], 40 / 240)
 
 
-@pytest.mark.parametrize(
-    ("n", "target", "message"),
-    [
-        (300, "all pairs", "n must be at most 240, the images of all all that participants"),
-        (40, ("m0", "m9"), "unknown model 'm9'; the models are: m0, m1"),
-        (40, ("m0", "twin"), "are correct on the same images in all all: their difference"),
-    ],
-)
-def test_what_cannot_be_planned(n: Any, target: Any, message: str) -> None:
-    x, _ = pool()
-    names = [*(f"m{k}" for k in range(6)), "twin"]
-    both = np.concatenate([x, x[:1]]).astype(float)
-    given = al.Trials.from_correct(both, observers=names, kind=["model"] * 7)
-    with pytest.raises(ValueError, match=message):
-        al.planning.choose_images(given, n, target, rng=1)
-
-
 def test_plans_are_tried_on_simulated_people() -> None:
     x, _ = pool()
     plan = al.planning.choose_images(trials(x), 60, ("m0", "m1"), rng=1)
@@ -210,3 +197,61 @@ def test_wrong_answers_to_chosen_images_are_weighted() -> None:
     assert np.isfinite(result.summary()["se"][:2]).all()
     with pytest.raises(ValueError, match="no weights, since of 80 chosen images a person errs on"):
         al.error_similarity(weighted, "human-model", n_resamples=0, n_draws=0)
+
+
+def world(telling: int = 2, n_conditions: int = 6, n: int = 120, seed: int = 0) -> al.Trials:
+    """Models copy people to different degrees in the first conditions, and not in the others."""
+    rng = np.random.default_rng(seed)
+    rows, place = [], []
+    for c in range(n_conditions):
+        ease = rng.random(n) < 0.6
+        people = np.where(rng.random((6, n)) < 0.8, ease, rng.random((6, n)) < 0.6)
+        copying = np.linspace(0, 0.9, 5)[:, None] if c < telling else np.full((5, 1), 0.4)
+        models = np.where(rng.random((5, n)) < copying, ease, rng.random((5, n)) < 0.6)
+        rows.append(np.vstack([people, models]))
+        place += [f"c{c}"] * n
+    return al.Trials.from_correct(
+        np.hstack(rows).astype(int), kind=["human"] * 6 + ["model"] * 5, condition=place
+    )
+
+
+def test_separation_by_pairs() -> None:
+    """The spread over the mean variance of differences, model by model."""
+    rng = np.random.default_rng(1)
+    score, v = _part(rng.random((3, 90)) < 0.7, rng.random((4, 90)) < 0.7)
+    halves = [(v[i, i] + v[j, j] - 2 * v[i, j]) / 2 for i, j in itertools.combinations(range(4), 2)]
+    expected = score.var(ddof=1) / np.mean(halves)
+    assert _separation([(score, v)]) == pytest.approx(expected)
+
+
+def test_error_is_that_of_the_mean_over_people() -> None:
+    trials = al.load_example().select(condition="noise")
+    correct = trials.data["correct"].values == 1
+    people = trials.data["kind"].values == "human"
+    score, _ = _part(correct[people], correct[~people])
+    scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary(generalize_to="images")
+    own = scores.set_index("system").loc[[f"model_{k}" for k in range(1, 7)]]
+    np.testing.assert_allclose(score, own["estimate"])
+
+
+@pytest.mark.slow
+def test_telling_conditions_come_first() -> None:
+    chosen = choose_conditions(world(), n_splits=10, rng=1)
+    assert set(chosen["condition"].iloc[:2]) == {"all:c0", "all:c1"}
+    two = chosen.set_index("n").loc[2]
+    assert two["gain"] > 0
+    assert two["gain_lb"] > 0
+
+
+def test_splits_in_which_nobody_errs_say_nothing() -> None:
+    """No warning, and NaN where nothing is defined."""
+    rng = np.random.default_rng(1)
+    correct = (rng.random((6, 60)) < 0.7).astype(int)
+    correct[:2, :30] = 1
+    correct[2:4, :30] = 1
+    trials = al.Trials.from_correct(
+        correct, kind=["human"] * 2 + ["model"] * 4, condition=["a"] * 30 + ["b"] * 30
+    )
+    found = choose_conditions(trials, n_splits=4, rng=1)
+    assert np.isnan(found["held_out"].iloc[-1])
+    assert np.isnan(found["gain_lb"].iloc[-1])

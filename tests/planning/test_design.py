@@ -24,8 +24,6 @@ from alikely.planning import trials as plans
 from alikely.planning.trials import trials_for_width
 from alikely.simulate.cells import pattern_cells, pattern_probabilities
 
-Figure = Callable[[str], None]
-
 Z = stats.norm.ppf(0.975)
 FEW = "fewer than 10 trials expected in a cell: simulated"
 
@@ -56,10 +54,9 @@ PUBLISHED = [
 
 @pytest.mark.parametrize(("n", "accuracy", "expected", "digits"), PUBLISHED)
 def test_widths_of_equally_accurate_observers(
-    n: int, accuracy: float, expected: float, digits: float | None, figure: Figure
+    n: int, accuracy: float, expected: float, digits: float | None
 ) -> None:
     row = next(_rows(trials_for_width(accuracy, accuracy, 0.5, n_trials=n, rng=1)))
-    figure(f"width at EC .5, {n} trials, accuracies {accuracy}: {row.width:.4f} ({row.method})")
     if row.method == "analytic":
         assert row.width == pytest.approx(expected, abs=5.1e-4)
         if digits is not None:
@@ -93,7 +90,7 @@ PAIRS = [(0.75, 0.75, 0.5), (0.6, 0.7, 0.2), (0.5, 0.5, -0.4), (0.8, 0.65, 0.0)]
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_bias_from_every_possible_table(pair: tuple[float, float, float], figure: Figure) -> None:
+def test_bias_from_every_possible_table(pair: tuple[float, float, float]) -> None:
     p = simulate.cell_probabilities(*pair)
     stated = float(plans.second_order_bias(plans.one_pair(p)))
     few, some, many = (n * exact_bias(p, n) for n in (30, 60, 120))
@@ -101,7 +98,6 @@ def test_bias_from_every_possible_table(pair: tuple[float, float, float], figure
     # smaller than the last of them.
     once = 2 * many - some
     limit = (4 * once - (2 * some - few)) / 3
-    figure(f"bias times n at {pair}: {stated:.5f}, from all tables {limit:.5f}")
     assert stated == pytest.approx(limit, abs=abs(limit - once) + 1e-4)
     row = next(_rows(trials_for_width(*pair, n_trials=500)))
     assert row.bias == pytest.approx(stated / 500)
@@ -127,7 +123,7 @@ def test_undefined_shares_are_exact(n: int) -> None:
     assert found == pytest.approx((p11 + p10) ** n + (p01 + p00) ** n, rel=1e-9, abs=1e-12)
 
 
-def test_undefined_share_of_a_difference(figure: Figure) -> None:
+def test_undefined_share_of_a_difference() -> None:
     n, n_sets = 8, 50_000
     counts = np.random.default_rng(7).multinomial(n, THREE.probabilities, n_sets)
     right = np.array(list(itertools.product((1, 0), repeat=3)))
@@ -137,7 +133,6 @@ def test_undefined_share_of_a_difference(figure: Figure) -> None:
         both = (right[:, 0] == answer) & (right[:, model] == answer)
         undefined |= counts[:, both].sum(axis=1) == n
     share, found = float(plans.frac_undefined(THREE, n)), undefined.mean()
-    figure(f"undefined differences, {n} trials: {share:.4f}, simulated {found:.4f}")
     assert abs(share - found) < 4 * np.sqrt(share * (1 - share) / n_sets)
     assert np.isnan(plans.estimates(counts, THREE)).tolist() == undefined.tolist()
 
@@ -210,15 +205,9 @@ def test_a_width_that_is_just_reached_counts() -> None:
     ("pair", "width"),
     [((0.95, 0.95, 0.2), 0.4), ((0.2, 0.25, 0.75), 0.35)],
 )
-def test_simulated_numbers_reach_the_width(
-    pair: tuple[float, float, float], width: float, figure: Figure
-) -> None:
+def test_simulated_numbers_reach_the_width(pair: tuple[float, float, float], width: float) -> None:
     row = next(_rows(trials_for_width(*pair, width, rng=1)))
     found = width_of(simulated(row, 100_000, np.random.default_rng(13)))
-    figure(
-        f"width {width} wanted at {pair}: {row.n_trials} trials, found {found:.4f} "
-        f"({100 * (found / width - 1):+.1f} %)"
-    )
     assert row.method == "simulated"
     assert found == pytest.approx(width, rel=0.03)
     assert row.note.startswith(FEW)
@@ -238,7 +227,6 @@ def test_widths_are_assured(
     width: float,
     assurance: float,
     interval: Any,
-    figure: Figure,
     sets: Callable[..., int],
 ) -> None:
     """Intervals of new data sets, of which a share is no wider."""
@@ -250,10 +238,6 @@ def test_widths_are_assured(
     counts = rng.multinomial(row.n_trials, setting.probabilities, size=n_sets)
     bounds = plans.intervals(counts, setting, interval, 4_000, 0.95, rng)
     widths = bounds[:, 1] - bounds[:, 0]
-    found = float(np.mean(widths <= width))
-    figure(
-        f"{pair}, {interval} interval of {width}, assured {assurance}: {found:.3f}, {row.n_trials}"
-    )
     # Four errors of the share here, and the share at numbers of trials 1.5 % off: the search
     # knows log widths within .01 by 11 numbers of 200 data sets, less its slack.
     error = 4 * np.sqrt(assurance * (1 - assurance) / n_sets)

@@ -74,16 +74,3 @@ def test_the_bundled_example_is_what_its_maker_makes() -> None:
     correct = given.select(condition="clean").data["correct"].values
     assert ((correct == 1).all(axis=1)).sum() == 2
     assert (given.data["correct"].values == NO_RESPONSE).any()
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: copy_cell_probabilities(1.2, 0, 0.5), r"accuracy_a must lie in \[0, 1\], got 1.2"),
-        (lambda: simulate.observers(correlation=2), r"correlation must lie in \[-1, 1\], got 2"),
-        (lambda: simulate.observers(2, 2, families=["x"]), "families must have 4 entries, got 1"),
-    ],
-)
-def test_bad_arguments(call: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()  # type: ignore[operator]
