@@ -15,7 +15,7 @@ from alikely.estimates.contrasts import difference
 from alikely.estimates.pair_result import METHODS
 from alikely.estimates.pairs import error_consistency
 from alikely.estimates.result import Result
-from alikely.simulate.experiments import repeated_answers
+from alikely.simulate.simulators import repeated_answers
 from studies.harness import Rows, Study, checked
 
 N_ITEMS, ACCURACY, CORRELATION = 160, 0.75, 0.6

@@ -13,7 +13,7 @@ from scipy import special, stats
 
 import alikely as al
 from alikely.inference.null import elpd, elpd_mid_p, log_bayes_factor
-from alikely.simulate.cells import copy_cell_probabilities
+from alikely.simulate.simulators import copy_cell_probabilities
 
 # Log probability of tables that are left out of an enumeration.
 RARE = -17.0

@@ -12,12 +12,12 @@ from cases import check_each, table
 
 import alikely as al
 from alikely.papers import families
-from alikely.simulate import cells
+from alikely.simulate import simulators
 
 ranked, permuted, profiled = (
     families.family_ranks, families.permutation_test, families.profile_tests
 )  # fmt: skip
-copies = cells.copy_cell_probabilities
+copies = simulators.copy_cell_probabilities
 nan, POINT = float("nan"), {"n_resamples": 0, "n_draws": 0}
 t, result, observers = w.trials, w.result, al.simulate.observers
 plans, width, power = al.planning, al.trials_for_width, al.trials_for_power

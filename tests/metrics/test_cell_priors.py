@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from alikely.metrics.consistency import cell_prior, check_prior, prior_text
-from alikely.simulate.cells import pattern_cells
+from alikely.simulate.simulators import pattern_cells
 
 # Correlated, uncorrelated, worth many trials.
 SYMMETRIC = [(3, 1, 1, 2), (8, 2, 2, 0.5), (0.5, 0.5, 0.5, 0.5), (60, 4, 4, 12)]

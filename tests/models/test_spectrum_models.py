@@ -12,7 +12,7 @@ from pytensor.compile.mode import Mode
 from scipy import special, stats
 
 import alikely as al
-from alikely.simulate import difficulty
+from alikely.simulate import simulators
 
 REFERENCE = [f"distortion_{d}:reference" for d in range(5)]
 # Graphs that run a few times are not worth compiling.
@@ -23,9 +23,12 @@ MEANS, SDS = (-1.5, 2.5), (0.4, 0.4)
 @pytest.fixture(scope="module")
 def spectrum() -> xr.Dataset:
     """Two clear regimes; in one condition every human is always right."""
-    trials, _ = difficulty(
-        6, 5, n_items=60, means=MEANS, sds=SDS, weights=(0.5, 0.5), ability_sd=0.3, rng=3
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulators, "MEANS", np.array(MEANS))
+        patch.setattr(simulators, "SDS", np.array(SDS))
+        patch.setattr(simulators, "WEIGHTS", np.array([0.5, 0.5]))
+        patch.setattr(simulators, "ABILITY_SD", 0.3)
+        trials, _ = simulators.difficulty(6, 5, n_items=60, rng=3)
     data = trials.data.copy(deep=True)
     here = (data["dataset"] == "distortion_1") & (data["condition"] == "level_2")
     data["correct"].values[:, here.values] = 1

@@ -22,7 +22,7 @@ from alikely.metrics import ERROR_CONSISTENCY, bounds, consistency
 from alikely.metrics.copying import COPY_PROBABILITY
 from alikely.planning import trials as plans
 from alikely.planning.trials import trials_for_width
-from alikely.simulate.cells import pattern_cells, pattern_probabilities
+from alikely.simulate.simulators import pattern_cells, pattern_probabilities
 
 Z = stats.norm.ppf(0.975)
 FEW = "fewer than 10 trials expected in a cell: simulated"

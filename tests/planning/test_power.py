@@ -15,7 +15,7 @@ from scipy import special, stats
 from alikely import simulate
 from alikely.inference.null import fisher_exact
 from alikely.planning.trials import trials_for_difference, trials_for_power
-from alikely.simulate.cells import pattern_cells, pattern_probabilities
+from alikely.simulate.simulators import pattern_cells, pattern_probabilities
 
 NAN = np.nan
 N_SETS = 20_000

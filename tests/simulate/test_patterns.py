@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alikely.metrics import consistency
-from alikely.simulate.cells import INTERACTION, pattern_cells, pattern_probabilities
+from alikely.simulate.simulators import INTERACTION, pattern_cells, pattern_probabilities
 
 Numbers = tuple[float, float, float]
 

@@ -12,8 +12,7 @@ from alikely.data.tables import joint_correctness
 from alikely.data.trials import NO_RESPONSE
 from alikely.datasets.loaders import load_example
 from alikely.metrics import bounds, consistency, copying
-from alikely.simulate.cells import copy_cell_probabilities
-from alikely.simulate.experiments import example
+from alikely.simulate.simulators import copy_cell_probabilities, example
 
 inner = st.floats(0.02, 0.98)
 

@@ -17,7 +17,7 @@ from alikely.calibration.ranks import Values
 from alikely.data.cohorts import cohort_counts
 from alikely.models.cohorts import cohort_layout
 from alikely.simulate import cohort as simulated_cohort
-from alikely.simulate.experiments import example
+from alikely.simulate.simulators import example
 from studies.case import Case, named
 
 N_HUMANS, N_TRIALS = 4, 100

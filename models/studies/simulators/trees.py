@@ -8,7 +8,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
-from alikely.simulate.experiments import normal_consistency
+from alikely.simulate.simulators import normal_consistency
 
 
 def true_consistency(correlation: Floats, accuracy: Floats) -> Floats:

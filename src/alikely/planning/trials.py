@@ -50,7 +50,7 @@ from alikely.inference.intervals import interval, mean_of_defined
 from alikely.metrics import ERROR_CONSISTENCY, Metric, bounds, consistency, get_metric
 from alikely.metrics.consistency import Prior, cell_prior
 from alikely.simulate import cell_probabilities
-from alikely.simulate.cells import pattern_cells, pattern_probabilities
+from alikely.simulate.simulators import pattern_cells, pattern_probabilities
 
 Calculation = Literal["auto", "analytic", "simulated"]
 Method = Literal["analytic", "bootstrap", "posterior"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from alikely.simulate.cells import cell_probabilities
-from alikely.simulate.experiments import (
+from alikely.simulate.simulators import (
+    cell_probabilities,
     cohort,
     detection_experiment,
     difficulty,

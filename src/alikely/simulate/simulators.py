@@ -1,30 +1,142 @@
-"""Whole experiments: observers who find the same items difficult, readers, repeated items.
+"""Simulators: cells of pairs and of three observers, and whole experiments.
 
 References
 ----------
 .. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
+.. [C75] Csiszar (1975). I-divergence geometry of probability distributions and minimization
+   problems. doi:10.1214/aop/1176996454
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
+.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+   consistency: towards reliable behavioral comparison of classifiers.
+   doi:10.48550/arXiv.2507.06645
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
+from scipy import optimize, special
 
 from alikely._base.arrays import Floats, normal_nodes
 from alikely._base.arrays import within as bounded
 from alikely._base.checks import check_ranges
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
-from alikely.metrics import ERROR_CONSISTENCY
+from alikely.metrics import ERROR_CONSISTENCY, copying
 
-# Standard deviation of the interaction of human and condition, in logits.
-INTERACTION_SD = 0.05
+# Regimes of conditions, from most to least difficult, and standard deviations of the ability of
+# humans and of the interaction of human and condition: in logits.
+MEANS, SDS = np.array([-2.6, -1.0, 0.6, 2.1]), np.array([0.2, 0.3, 0.3, 0.25])
+WEIGHTS = np.array([0.2, 0.25, 0.3, 0.25])
+ABILITY_SD, INTERACTION_SD = 0.25, 0.05
 PLACE = ["dataset", "condition", "item"]
+
+
+def copy_cell_probabilities(
+    accuracy_a: ArrayLike, copy_probability: ArrayLike, own_accuracy: ArrayLike
+) -> NDArray[np.float64]:
+    """Cell probabilities of the signed copy model [K25]_."""
+    p_a, c, q = np.broadcast_arrays(
+        *(np.asarray(x, dtype=np.float64) for x in (accuracy_a, copy_probability, own_accuracy))
+    )
+    check_ranges(
+        ("accuracy_a", p_a, 0, 1), ("copy_probability", c, -1, 1), ("own_accuracy", q, 0, 1)
+    )
+    own = (1 - np.abs(c)) * q
+    u, v = bounded(np.maximum(c, 0) + own), bounded(np.maximum(-c, 0) + own)
+    return np.stack([p_a * u, p_a * (1 - u), (1 - p_a) * v, (1 - p_a) * (1 - v)], axis=-1)
+
+
+def cell_probabilities(
+    accuracy_a: ArrayLike, accuracy_b: ArrayLike, error_consistency: ArrayLike
+) -> NDArray[np.float64]:
+    """Compute cell probabilities from two accuracies and an error consistency.
+
+    Parameters
+    ----------
+    accuracy_a : array_like
+        Accuracy of the first observer, in (0, 1).
+    accuracy_b : array_like
+        Accuracy of the second observer, in [0, 1].
+    error_consistency : array_like
+        Error consistency, within the range given by
+        `alikely.metrics.bounds.error_consistency_bounds`.
+
+    Returns
+    -------
+    ndarray, shape (..., 4)
+        Probabilities of ``n11, n10, n01, n00``.
+
+    Raises
+    ------
+    ValueError
+        If the combination is impossible. The message states the feasible range.
+
+    Examples
+    --------
+    >>> cell_probabilities(0.75, 0.75, 0.5).round(4).tolist()
+    [0.6562, 0.0938, 0.0938, 0.1562]
+    """
+    c, q = copying.copy_parameters(accuracy_a, accuracy_b, error_consistency)
+    # If all responses are copied, the independent accuracy is irrelevant.
+    return copy_cell_probabilities(accuracy_a, c, np.where(np.isnan(q), 0.5, q))
+
+
+# Tolerance for rounding at the limits of feasible values.
+SLACK = 1e-7
+# Sign of each pattern in the three-way interaction: 111, 110, ..., 000.
+INTERACTION = np.array([1, -1, -1, 1, -1, 1, 1, -1])
+
+
+def pattern_cells(n_observers: int, first: int, second: int) -> Floats:
+    """Cell of a pair's table for each pattern of correct and incorrect responses."""
+    right = np.array(list(itertools.product((1, 0), repeat=n_observers)))
+    code = 3 - 2 * right[:, first] - right[:, second]
+    return np.asarray(code[:, None] == np.arange(4), dtype=np.float64)
+
+
+def pattern_probabilities(
+    human: float, a: float, b: float, ec_a: float, ec_b: float, ec_models: float = np.nan
+) -> Floats:
+    """Maximum-entropy joint probabilities of three observers' correctness, given pairs [C75]_.
+
+    Patterns are 111, 110, ..., 000 for a human and two models.
+    """
+    h_a, h_b = (float(cell_probabilities(human, *of)[0]) for of in ((a, ec_a), (b, ec_b)))
+    neither = 1 - human - a - b + h_a + h_b
+    # Conditionally independent given the human, if the two models' consistency is unknown.
+    a_b = h_a * h_b / human + (a - h_a) * (b - h_b) / (1 - human)
+    if not np.isnan(ec_models):
+        chance, alone = a * b, (a + b - 2 * a * b) / 2
+        low = max(0.0, a + b - 1, h_a + h_b - human, -neither)
+        high = min(a, b, h_b - h_a + a, h_a - h_b + b)
+        least, most = (low - chance) / alone, (high - chance) / alone
+        if not least - SLACK <= ec_models <= most + SLACK:
+            raise ValueError(
+                f"error consistency of the two models must lie in [{least:.4f}, {most:.4f}] given "
+                f"accuracies {human:g}, {a:g}, {b:g}, and {ec_a:g} and {ec_b:g} with the human; "
+                f"got {ec_models:g}"
+            )
+        a_b = float(np.clip(chance + ec_models * alone, low, high))
+
+    def table(all_right: float) -> Floats:
+        t = all_right
+        last = (human - h_a - h_b + t, a_b - t, a - h_a - a_b + t, b - h_b - a_b + t)
+        return bounded(np.array([t, h_a - t, h_b - t, *last, neither + a_b - t]))
+
+    def interaction(all_right: float) -> float:
+        return float(INTERACTION @ np.log(np.maximum(table(all_right), 1e-300)))
+
+    low = max(0.0, h_a + h_b - human, h_a + a_b - a, h_b + a_b - b)
+    high = min(h_a, h_b, a_b, neither + a_b)
+    if high - low < SLACK**2:
+        return table((low + high) / 2)
+    # Entropy is highest without three-way interaction.
+    return table(optimize.brentq(interaction, low, high, xtol=1e-16))
 
 
 def cohort(
@@ -352,13 +464,9 @@ def difficulty(
     n_humans: int = 4,
     n_items: int = 160,
     *,
-    means: Sequence[float] = (-2.6, -1.0, 0.6, 2.1),
-    sds: Sequence[float] = (0.2, 0.3, 0.3, 0.25),
-    weights: Sequence[float] = (0.2, 0.25, 0.3, 0.25),
-    ability_sd: float = 0.25,
     rng: RandomState = None,
 ) -> tuple[Trials, NDArray[np.intp]]:
-    """Simulate humans in conditions whose logit accuracies come from a mixture of regimes.
+    """Simulate humans in conditions whose logit accuracies come from a mixture of four regimes.
 
     The first condition of each data set, ``reference``, comes from the easiest regime; the regimes
     of other conditions are random. Each data set has different humans.
@@ -369,11 +477,6 @@ def difficulty(
         Number of conditions in each data set (including the reference), and number of data sets.
     n_humans, n_items : int
         Number of humans in each data set, and number of trials in each condition.
-    means, sds, weights : sequence of float
-        Means, standard deviations and weights of the regimes on the logit scale, from most to least
-        difficult. Weights are scaled to sum to 1.
-    ability_sd : float
-        Standard deviation of human ability on the logit scale.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -388,8 +491,7 @@ def difficulty(
     Raises
     ------
     ValueError
-        If a number is below 1, or means do not increase. If a regime does not have one non-negative
-        standard deviation and one positive weight.
+        If a number is below 1.
 
     Examples
     --------
@@ -400,23 +502,12 @@ def difficulty(
     numbers = {"n_levels": n_levels, "n_datasets": n_datasets}
     numbers |= {"n_humans": n_humans, "n_items": n_items}
     check_ranges(*((name, value, 1, np.inf) for name, value in numbers.items()))
-    mean, sd, weight = (np.asarray(v, dtype=np.float64) for v in (means, sds, weights))
-    if not mean.shape == sd.shape == weight.shape or (np.diff(mean) <= 0).any():
-        raise ValueError(
-            "means must increase and have one sd and one weight each, got "
-            f"{mean.tolist()}, {sd.tolist()}, {weight.tolist()}"
-        )
-    if (sd < 0).any() or (weight <= 0).any() or ability_sd < 0:
-        raise ValueError(
-            "weights must be positive and standard deviations non-negative, got "
-            f"{weight.tolist()}, {sd.tolist()} and {ability_sd}"
-        )
     generator = np.random.default_rng(seed_sequence(rng))
     n_conditions = n_datasets * n_levels
-    regime = generator.choice(len(mean), n_conditions, p=weight / weight.sum())
-    regime[::n_levels] = len(mean) - 1
-    ease = generator.normal(mean[regime], sd[regime]).reshape(n_datasets, 1, n_levels)
-    ability = generator.normal(0, ability_sd, (n_datasets, n_humans, 1))
+    regime = generator.choice(len(MEANS), n_conditions, p=WEIGHTS)
+    regime[::n_levels] = len(MEANS) - 1
+    ease = generator.normal(MEANS[regime], SDS[regime]).reshape(n_datasets, 1, n_levels)
+    ability = generator.normal(0, ABILITY_SD, (n_datasets, n_humans, 1))
     own = generator.normal(0, INTERACTION_SD, (n_datasets, n_humans, n_levels))
     p = special.expit(ease + ability + own)
     correct = generator.random((*p.shape, n_items)) < p[..., None]
@@ -528,6 +619,8 @@ def leaderboard(
     )
 
 
+# Accuracy of the average reader and of the AI, and correlation of their evidence by modality.
+ACCURACY, CORRELATION = 0.75, (0.6, 0.4)
 # Number of quadrature nodes in each of the two dimensions of a population of readers.
 N_NODES = 24
 NEAR = 1e-15
@@ -537,29 +630,23 @@ def reader_study(
     n_readers: int = 6,
     n_cases: int = 150,
     *,
-    correlation: tuple[float, float] = (0.6, 0.4),
     spread: float = 0.3,
-    accuracy: float = 0.75,
     rng: RandomState = None,
 ) -> tuple[Trials, tuple[float, float]]:
     """Simulate a fully crossed reader study with two modalities.
 
     All readers and an AI read every case in both modalities. Readers differ in accuracy and in how
-    strongly their evidence correlates with the AI's evidence.
+    strongly their evidence correlates with the AI's evidence. The average reader and the AI have an
+    accuracy of 0.75. The correlation of their evidence is 0.6 in modality A and 0.4 in modality B.
 
     Parameters
     ----------
     n_readers, n_cases : int
         Number of readers and number of cases, each at least 1.
-    correlation : (float, float)
-        Correlation between the evidence of the average reader and of the AI in each modality, in
-        (-1, 1).
     spread : float
         Standard deviation, over readers, of Fisher's z of the correlation and of the response
         criterion (in standard deviations of the evidence). Half of the variance of z is common to
         both modalities. If the spread is 0, readers have identical parameters.
-    accuracy : float
-        Accuracy of the average reader and of the AI, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -586,15 +673,14 @@ def reader_study(
         ("n_readers", n_readers, 1, np.inf), ("n_cases", n_cases, 1, np.inf),
         ("spread", spread, 0, np.inf),
     )  # fmt: skip
-    check_ranges(("accuracy", accuracy, 0, 1), ("correlation", correlation, -1, 1), strict=True)
     generator = np.random.default_rng(seed_sequence(rng))
-    middle = special.ndtri(accuracy)
+    middle = special.ndtri(ACCURACY)
     common = generator.standard_normal(n_readers)
     limits = middle + spread * generator.standard_normal(n_readers)
     right = []
     # The difficulty of a case in both modalities has correlation 0.7, for the AI and each reader.
     of_ai, of_readers = _twice(generator, 1, n_cases), _twice(generator, n_readers, n_cases)
-    for m, rho in enumerate(correlation):
+    for m, rho in enumerate(CORRELATION):
         own = (common + generator.standard_normal(n_readers)) / np.sqrt(2)
         r = np.tanh(np.arctanh(rho) + spread * own)[:, None]
         evidence = r * of_ai[m] + np.sqrt(1 - r**2) * of_readers[m]
@@ -606,7 +692,7 @@ def reader_study(
         item=[f"case_{i}" for i in range(n_cases)] * 2,
         condition=["A"] * n_cases + ["B"] * n_cases,
     )
-    one, other = (_population(rho, spread, middle) for rho in correlation)
+    one, other = (_population(rho, spread, middle) for rho in CORRELATION)
     return trials, (one, other)
 
 
