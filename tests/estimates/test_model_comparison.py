@@ -57,16 +57,12 @@ def test_the_table_of_the_page_is_that_of_all_tables() -> None:
         flags=re.MULTILINE,
     )
     assert len(rows) == 6
-    printed = al.test_copy_model.__doc__ or ""
     for n, *numbers in rows:
         accuracy, copying, by_se, by_mid_p = map(float, numbers)
         *found, left_out = shares(int(n.replace(",", "")), accuracy, copying)
         np.testing.assert_allclose(found, [by_se, by_mid_p], atol=5.1e-4 + left_out)
         if copying == 0:
             assert found[1] <= 0.05
-    for n, accuracy, _, by_se, by_mid_p in rows:
-        if (n, accuracy) not in (("160", ".97"), ("160", ".75")):
-            assert re.search(rf"{n} +0{accuracy}0? +\S+ +0{by_se} +0{by_mid_p}", printed)
 
 
 @settings(max_examples=40, deadline=None)

@@ -390,22 +390,10 @@ NOTES = {
         "images were selected from strata, and a posterior was requested",
     ),
     "few-effective-images": Note(
-        "The effective number of images is only {n}: the interval is approximate",
-        "the standard error of a weighted estimate is based on few images",
-        "Report the interval as approximate, or select more images",
-    ),
-    "few-effective-unplanned": Note(
-        "Images were selected for a different comparison, and their effective number is "
-        "only {n}: intervals may be too narrow",
-        "images were selected for other comparisons, and few of them are informative about "
-        "this comparison",
+        "The effective number of images is only {n}: the interval may be too narrow",
+        "the standard error of a weighted estimate is based on few images, for example because "
+        "images were selected for other comparisons",
         "Report the interval as approximate, or select images for this comparison",
-    ),
-    "few-effective-unknown": Note(
-        "The effective number of images is only {n}: intervals may be too narrow",
-        "few selected images are informative about a comparison, and the plan does not name "
-        "its models",
-        "Report the interval as approximate, or select more images",
     ),
     "strata-several-humans": Note(
         "With several humans, the posterior may be too narrow (coverage 0.89 for similar "

@@ -214,22 +214,10 @@ def test_copy_model(result: Result) -> pd.DataFrame:
 
     Notes
     -----
-    The two-standard-error rule for ELPD differences has false-positive rates of up to 0.45. For two
-    observers of equal accuracy, the table lists exact probabilities of concluding ``"copy"`` (for
-    the two-standard-error rule, in either direction):
-
-    ====== ======== ================ ================= ==============
-    trials accuracy copy probability 2 standard errors ``mid_p``
-    ====== ======== ================ ================= ==============
-    40     0.99     0                0.448             0.004
-    160    0.90     0                0.177             0.018
-    1,280  0.97     0                0.315             0.027
-    160    0.75     0.2              0.021             0.676
-    ====== ======== ================ ================= ==============
-
-    If accuracies are near 1, there are often no joint errors. Without joint errors, the copy model
-    predicts every trial well, so individual trials add little to the difference and nothing to its
-    standard error.
+    The two-standard-error rule for ELPD differences has false-positive rates of up to 0.45 (see
+    ``docs/validation/pairs.md``). If accuracies are near 1, there are often no joint errors. The
+    copy model then predicts every trial well, so individual trials add little to the difference and
+    nothing to its standard error.
 
     Examples
     --------

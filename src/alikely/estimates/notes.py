@@ -47,10 +47,6 @@ N_PERMUTATIONS, LEVEL = 199, 0.01
 GIVEN = {"margins": "margins", "readings": "ratings"}
 # Most numbers permuted at a time; with more, a part of the pairs is examined.
 MOST = 20_000_000
-# Whether the plan was made for a comparison; None if unknown.
-FEW_IMAGES = {
-    True: "few-effective-images", False: "few-effective-unplanned", None: "few-effective-unknown",
-}  # fmt: skip
 # Measured (`docs/validation`): coverage of means over four humans, for similar models.
 SEVERAL = note("strata-several-humans")
 # Note on clusters by sampler: full support, only dependence between pairs, or none (default).
@@ -255,8 +251,7 @@ def of_design(
     center = float(weights @ estimates["interval_center"].values)
     df, effective = (float(found[0]) for found in freedom_of(part, metric, weights[None]))
     speaks = SPEAKS[part.attrs["generalize_to"]]
-    each = _made_for(part)
-    few = few_images(effective, None if None in each else all(each))
+    few = few_images(effective)
     weighted = note("weighted-images", generalize_to=speaks)
     moved = abs(center - value) > APART
     about = note("weighted-center", center=f"{center:.3f}") if moved else ""
@@ -273,33 +268,16 @@ def of_design(
 def design_notes(table: xr.Dataset, estimates: xr.Dataset) -> NDArray[np.object_]:
     """Note of each comparison: weighting of items, target population, effective sample size."""
     how = note("weighted-images", generalize_to=SPEAKS[table.attrs["generalize_to"]])
-    notes = [
-        joined_notes(how, few_images(value, made_for))
-        for value, made_for in zip(
-            estimates["effective_images"].values, _made_for(table), strict=True
-        )
-    ]
-    return np.array(notes, dtype=object)
+    effective = estimates["effective_images"].values
+    return np.array([joined_notes(how, few_images(n)) for n in effective], dtype=object)
 
 
-def _made_for(table: xr.Dataset) -> list[bool | None]:
-    """Whether the plan was made for the models of each pair; None if unknown."""
-    settled = list(table.attrs["settled"])
-    if not settled:
-        return [None] * table.sizes["pair"]
-    ends = np.stack([table["first"].values, table["second"].values])
-    asked, known = table["asked"].values, np.isin(table["observer"].values.astype(str), settled)
-    # Pairs of humans do not involve models.
-    made_for = (known | asked)[ends].all(axis=0) & ~asked[ends].all(axis=0)
-    return [bool(own) for own in made_for]
-
-
-def few_images(effective: float, made_for: bool | None) -> str:
+def few_images(effective: float) -> str:
     """Note on an estimate whose variance is based on few images; empty if on enough."""
     # No note without variance: only models, or all images shown.
     if not effective < FEWEST_EFFECTIVE:
         return ""
-    return note(FEW_IMAGES[made_for], n=f"{effective:.1f}")
+    return note("few-effective-images", n=f"{effective:.1f}")
 
 
 def several_people(part: xr.Dataset) -> str:

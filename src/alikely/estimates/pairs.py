@@ -399,15 +399,11 @@ def error_similarity(
 
     Notes
     -----
-    Divergences estimated from samples are biased upward, and intervals centered on them do not
-    correct this bias. Bootstrap and analytic intervals are biased even more than the estimate;
-    depending on the design, their coverage is 0 to 0.98 (nominal 0.95). ``log_bayes_factor`` favors
-    equal rows by more than 3 to 1 in 74% of data sets whose rows differ. The summary shows analytic
-    and bootstrap intervals and the Bayes factor only on request, with the reason in the note. We
-    recommend reporting ``p_equal_adjusted``. For similar systems, the posterior interval may
-    correctly lie below the estimated divergence (above the estimated similarity), because the
-    estimate is biased. The upper limit of similarity is exactly 1 if the data are compatible with
-    equal rows.
+    Divergences estimated from samples are biased upward. Bootstrap and analytic intervals do not
+    correct this bias, and are shown only on request, as is ``log_bayes_factor``. For similar
+    systems, the posterior interval may correctly lie below the estimated divergence (above the
+    estimated similarity). The upper limit of similarity is exactly 1 if the data are compatible
+    with equal rows.
 
     The posterior interval uses, in each tail, the more extreme of two limits. The first limit comes
     from the posterior of paired error rows (`alikely.errors.pairs`). The second limit is the
