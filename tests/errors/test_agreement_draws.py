@@ -81,20 +81,6 @@ def test_same_seed_same_draws_on_any_number_of_workers() -> None:
     assert agreement_draws(table, 101, rng=3).shape == (104, table.sizes["pair"])
 
 
-def test_draws_belong_together() -> None:
-    """Means and differences of the door are those of its draws."""
-    trials = al.load_example().select(kind="human", condition="noise")
-    result = al.misclassification_agreement(trials, n_resamples=0, rng=4)
-    assert result.data.attrs["model"] == "distinct_labels"
-    drawn = result.draws("posterior").astype(float)
-    np.testing.assert_array_equal(drawn, agreement_draws(result.table, 4_000, rng=_seed(4)))
-    mean, gap = al.mean(result), al.difference(result, *result.table["pair"].values[:2])
-    assert mean.loc["posterior", "estimate"] == pytest.approx(np.median(drawn.mean(axis=1)))
-    assert gap.loc["posterior", "estimate"] == pytest.approx(
-        np.median(drawn[:, 0] - drawn[:, 1]), abs=1e-6
-    )
-
-
 @pytest.mark.slow
 def test_draws_of_pairs_hang_together_as_estimates_do() -> None:
     row = (1 - np.eye(4)) / 3
@@ -109,10 +95,6 @@ def test_draws_of_pairs_hang_together_as_estimates_do() -> None:
     np.testing.assert_allclose(
         drawn.std(axis=0) / np.sqrt(np.diag(matrix)), 1, atol=4 / np.sqrt(2 * 4_000) + 1 / 3_000
     )
-
-
-def _seed(number: int) -> np.random.SeedSequence:
-    return np.random.SeedSequence(number).spawn(3)[1]
 
 
 def test_undefined_says_so() -> None:

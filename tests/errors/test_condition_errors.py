@@ -1,4 +1,4 @@
-"""Divergences between conditions: by hand, against other counts, by simulation."""
+"""Confusion matrices, and divergences between conditions: by hand, against other counts."""
 
 from __future__ import annotations
 
@@ -62,6 +62,22 @@ def test_counts_are_those_of_confusion_matrices() -> None:
     for i, j in ((0, 1), (2, 0), (1, 2)):
         both = dense[i], dense[j]
         assert found["divergence"].values[i, j] == pytest.approx(errors.error_divergence(*both))
+
+
+def test_confusions_count_every_answer() -> None:
+    trials = al.load_example()
+    counts = al.estimates.confusion_matrices(trials)
+    table = trials.to_table()
+    own = table[table["observer"] == "human_2"]
+    for (truth, response), part in own.groupby(["truth", own["response"].fillna("no response")]):
+        cell = counts.sel(group="human_2", truth=truth, response=response)
+        assert int(cell) == len(part)
+    assert int(counts.sum()) == len(table)
+    by_kind = al.estimates.confusion_matrices(trials, "kind").sel(group="human")
+    people = [name for name in trials.observers if name.startswith("human")]
+    np.testing.assert_array_equal(by_kind, counts.sel(group=people).sum("group"))
+    named = al.estimates.confusion_matrices(trials, {"human_2": "ben"})
+    np.testing.assert_array_equal(named.sel(group="ben"), counts.sel(group="human_2"))
 
 
 def test_shape_of_the_matrix() -> None:

@@ -1,37 +1,19 @@
-"""The general front door: what the named doors are, for any metric, in any order of a pair."""
+"""The general function: directed metrics, pairs in either order, large counts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pandas as pd
 import pytest
-import xarray as xr
 
 import alikely as al
 from alikely.inference.null import log_bayes_factor
 
 LIGHT = {"n_resamples": 200, "n_draws": 200, "rng": 3}
-DOORS: dict[str, Callable[..., al.Result]] = {
-    "EC": al.error_consistency,
-    "MA": al.misclassification_agreement,
-    "CLES": al.error_similarity,
-}
 
 
 @pytest.fixture(scope="module")
 def trials() -> al.Trials:
     return al.load_example().select(condition=["blur", "noise"])
-
-
-@pytest.mark.usefixtures("few_sweeps")
-@pytest.mark.parametrize("name", DOORS)
-def test_named_doors_are_the_general_one(name: str, trials: al.Trials) -> None:
-    named = DOORS[name](trials, "human-human", **LIGHT)
-    general = al.compare(trials, name, "human-human", **LIGHT)
-    assert named.data.attrs == general.data.attrs
-    for group in named.data.children:
-        xr.testing.assert_equal(named.data[group].to_dataset(), general.data[group].to_dataset())
 
 
 def test_directed_metrics_take_both_orders_of_a_kind(trials: al.Trials) -> None:

@@ -1,15 +1,15 @@
-"""The front door and its result: columns, intervals, round trip, seeds, ArviZ."""
+"""Results of pairs: columns, intervals, seeds, and posterior limits without draws."""
 
 from __future__ import annotations
 
-import matplotlib as mpl
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import alikely as al
-
-mpl.use("Agg")
+from alikely.inference.cell_limits import posterior_quantiles
 
 COLUMNS = [
     "dataset", "condition", "observer_a", "observer_b", "n_trials", "accuracy_a", "accuracy_b",
@@ -19,6 +19,10 @@ COLUMNS = [
     "frac_undefined", "p_null", "p_null_bh", "p_fisher", "log_bf10",
     "note_codes", "note",
 ]  # fmt: skip
+
+
+QUIET: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
+LIMITS = ["posterior_median", "posterior_eti95_lb", "posterior_eti95_ub"]
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +68,45 @@ def test_same_seed_same_result() -> None:
     runs = [al.error_consistency(trials, "human-human", rng=seed) for seed in (7, 7, 8)]
     pd.testing.assert_frame_equal(runs[0].summary(), runs[1].summary())
     assert not runs[0].summary().equals(runs[2].summary())
+
+
+# Posterior limits without draws.
+
+
+def test_limits_are_those_of_the_counts_and_near_those_of_draws() -> None:
+    result = al.error_consistency(al.load_example(), "human-model", **QUIET)
+    assert result.without_draws
+    assert "without draws" in repr(result)
+    shown = result.summary()
+    for column, level in zip(LIMITS, (0.5, 0.025, 0.975), strict=True):
+        of_counts = posterior_quantiles(result.table["cells"].values, [level])[:, 0]
+        # Sums run in another order with other levels alongside.
+        np.testing.assert_allclose(shown[column], of_counts, rtol=1e-9, atol=1e-12)
+    drawn = al.error_consistency(al.load_example(), "human-model", **QUIET | {"n_draws": 4_000})
+    assert not drawn.without_draws
+    draws = drawn.draws("posterior")
+    room = 4 * np.sqrt(0.025 * 0.975 / len(draws)) + 0.002
+    for column, level in zip(LIMITS[1:], (0.025, 0.975), strict=True):
+        share = (draws < shown[column].to_numpy()).mean(axis=0)
+        np.testing.assert_allclose(share, level, atol=room)
+    # Any probability may be asked for afterwards.
+    of_half = result.summary(ci_prob=0.5)
+    assert (of_half["posterior_eti50_lb"] > shown["posterior_eti95_lb"]).all()
+
+
+@pytest.mark.parametrize(("sampler", "ci_kind"), [("nuts", "eti"), ("auto", "hdi")])
+def test_other_posteriors_have_none(sampler: Any, ci_kind: str) -> None:
+    with al.options(ci_kind=ci_kind):
+        result = al.error_consistency(al.load_example(), "human-human", sampler=sampler, **QUIET)
+    assert not result.without_draws
+    assert not [name for name in result.summary() if name.startswith("posterior")]
+
+
+def test_items_that_come_back_have_none() -> None:
+    """Answers to one item are not independent: the posterior is another."""
+    rng = np.random.default_rng(1)
+    right = rng.integers(0, 2, (3, 80))
+    item = [f"i{number}" for number in np.repeat(np.arange(40), 2)]
+    trials = al.Trials.from_correct(right, item=item, repeat=[0, 1] * 40)
+    assert not al.error_consistency(trials, **QUIET).without_draws
+    assert al.error_consistency(trials, cluster="trial", **QUIET).without_draws
