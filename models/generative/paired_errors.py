@@ -18,7 +18,7 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from alikely.metrics.rows import drop_true, insert_true
+from alikely.metrics.rows import drop_true
 from alikely.models._parts import tensor_within
 from alikely.models._priors import Priors, building
 
@@ -411,3 +411,10 @@ def _coordinate(place: NDArray[np.floating], shape: NDArray[np.floating]) -> NDA
         below = np.exp(-np.logaddexp(0, at))
         at = at + (place - _place(at, shape, np)) / (slope + below / shape)
     return np.asarray(at)
+
+
+def insert_true(values: Any, n_classes: int) -> Any:
+    """Insert a 0 at the true class; inverse of `drop_true`, for arrays and tensors."""
+    j, t = np.arange(n_classes), np.arange(n_classes)[:, None]
+    at = np.clip(j - (j > t), 0, n_classes - 2)
+    return values[..., t, at] * (j != t)

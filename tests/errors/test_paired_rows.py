@@ -28,7 +28,7 @@ from alikely.errors.tables import equality, expected_by_class, log_bayes_factors
 from alikely.inference.influence import covariance_of
 from alikely.metrics import errors
 from alikely.metrics.errors import error_similarity_metric
-from alikely.metrics.rows import insert_true
+from generative.paired_errors import insert_true
 
 OPTIONS: list[dict[str, Any]] = [
     {"alpha": 0.5, "mixture": "mean", "base": 2},

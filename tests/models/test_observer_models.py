@@ -80,12 +80,8 @@ def test_one_repeat_cannot_tell_deviations_from_noise() -> None:
     model = al.models.observer_margins(right, shown, n_alternatives=M)
     assert model.coords["source"] == ("item", "observer x item and trial noise")
     assert "stable_sd" not in model.named_vars
-    with pytest.raises(ValueError, match="components='all' needs at least 5 items with repeated"):
-        al.models.observer_margins(right, shown, n_alternatives=M, components="all")
     repeated = al.models.observer_margins(RIGHT, SHOWN, n_alternatives=M)
     assert "stable_sd" in repeated.named_vars
-    shared = al.models.observer_margins(RIGHT, SHOWN, n_alternatives=M, components="shared")
-    assert "stable_sd" not in shared.named_vars
 
 
 @pytest.mark.parametrize(
@@ -93,7 +89,6 @@ def test_one_repeat_cannot_tell_deviations_from_noise() -> None:
     [
         ({"right": RIGHT[:1], "shown": SHOWN[:1]}, "at least 2 observers, got 1"),
         ({"right": RIGHT[0], "shown": SHOWN[0]}, r"must have shape \(observer, item\); got \(6,\)"),
-        ({"components": "some"}, "components must be 'auto', 'all' or 'shared', got 'some'"),
     ],
 )
 def test_bad_input(change: dict[str, Any], message: str) -> None:

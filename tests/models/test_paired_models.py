@@ -17,9 +17,8 @@ from scipy.spatial.distance import jensenshannon
 
 import alikely as al
 from alikely.errors.pairs import Chain, PairedErrors, divergence
-from alikely.metrics.rows import insert_true
 from generative import paired_errors as pairs
-from generative.paired_errors import paired_errors
+from generative.paired_errors import insert_true, paired_errors
 
 # Graphs that run a few times are not worth rewriting.
 PLAIN = Mode("py", None)

@@ -56,7 +56,6 @@ def fit_observers(
     *,
     kind: str = "human",
     n_alternatives: int | None = None,
-    components: Literal["auto", "all", "shared"] = "auto",
     no_response: Literal["error", "drop"] = "error",
     priors: Priors | None = None,
     model: AskedModel = "observer_margins",
@@ -74,9 +73,6 @@ def fit_observers(
         Kind of observer to analyze.
     n_alternatives : int, optional
         Number of response alternatives in the task. Default: the number of classes.
-    components : {"auto", "all", "shared"}
-        As in `alikely.models.observer_margins`. Without repeated items, stable deviations of an
-        observer cannot be separated from noise, so ``"all"`` raises an error.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error, or to drop it.
     priors : mapping, optional
@@ -107,8 +103,8 @@ def fit_observers(
         If there are no observers of that kind, or the number of alternatives is unknown. See also
         `alikely.models.observer_margins`.
     ValueError
-        If a custom model lacks a variable or has a variable of the wrong shape, or if priors or
-        components are also given.
+        If a custom model lacks a variable or has a variable of the wrong shape, or if priors are
+        also given.
 
     Warns
     -----
@@ -130,7 +126,7 @@ def fit_observers(
     from alikely.models._priors import check_priors
 
     check_priors(priors)
-    refuse_options(model, {"priors": priors, "components": components != "auto"})
+    refuse_options(model, {"priors": priors})
     of_type(trials, Trials, "make them with Trials.from_table")
     alternatives = alternatives_of(trials, n_alternatives)
     answers = repeated_answers(trials, kind, no_response)
@@ -141,11 +137,7 @@ def fit_observers(
         model,
         {
             "observer_margins": lambda: observer_margins(
-                right,
-                shown,
-                n_alternatives=alternatives,
-                components=components,
-                priors=priors,
+                right, shown, n_alternatives=alternatives, priors=priors
             )
         },
         QUANTITIES,

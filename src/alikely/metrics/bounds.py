@@ -18,6 +18,14 @@ from alikely._base.arrays import Floats, within
 from alikely.metrics.cells import divide, probability
 from alikely.metrics.consistency import consistency_bounds
 
+__all__ = [
+    "accuracy_bounds",
+    "agreement_bounds",
+    "agreement_bounds_from_expected",
+    "error_consistency_bounds",
+    "error_consistency_bounds_from_expected",
+]
+
 
 def agreement_bounds(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> tuple[Floats, Floats]:
     """Compute the minimum and maximum observed agreement given two accuracies [G20]_."""

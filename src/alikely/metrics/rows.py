@@ -139,10 +139,3 @@ def drop_true(values: NDArray[Any]) -> NDArray[Any]:
     """Remove the entry of the true class: (..., true, response) to (..., true, wrong)."""
     n = values.shape[-1]
     return np.asarray(values[..., np.arange(n)[:, None], wrong_classes(n)])
-
-
-def insert_true(values: Any, n_classes: int) -> Any:
-    """Insert a 0 at the true class; inverse of `drop_true`, for arrays and tensors."""
-    j, t = np.arange(n_classes), np.arange(n_classes)[:, None]
-    at = np.clip(j - (j > t), 0, n_classes - 2)
-    return values[..., t, at] * (j != t)

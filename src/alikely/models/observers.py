@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
@@ -143,7 +143,6 @@ def check_margins(margins: ArrayLike, n_items: int) -> NDArray[np.float64]:
     return x
 
 
-Components = Literal["auto", "all", "shared"]
 # Up to this number of responses of an observer to an item, log likelihoods are interpolated from a
 # table. Above, the table would be large: quadrature nodes are placed for the stable deviation, a
 # little wider than its approximate posterior. The log likelihood is then accurate to 5e-4 on
@@ -175,7 +174,6 @@ def observer_margins(
     margins: ArrayLike | None = None,
     *,
     n_alternatives: int,
-    components: Components = "auto",
     priors: Priors | None = None,
 ) -> pm.Model:
     """Build a model of item strengths and of the variance components of observers' responses.
@@ -187,7 +185,9 @@ def observer_margins(
 
         d[o, i] = mean + ability[o] + exp(log_gain[o]) (strength[i] - mean) + stable[o, i]
 
-    Stable deviations can be separated from noise only if observers respond to items repeatedly.
+    Stable deviations can be separated from noise only if observers respond to items repeatedly. If
+    fewer than 5 items were repeated, stable deviations are part of the noise, whose variance sets
+    the scale.
 
     Parameters
     ----------
@@ -198,10 +198,6 @@ def observer_margins(
         Decision margins of a model, to be correlated with the shared strengths.
     n_alternatives : int
         Number of alternatives, at least 2.
-    components : {"auto", "all", "shared"}
-        - ``"all"``: stable deviations are included; requires repeated items
-        - ``"shared"``: stable deviations are part of the noise, whose variance sets the scale
-        - ``"auto"``: ``"all"`` if items were repeated, otherwise ``"shared"``
     priors : mapping, optional
         Priors by name, such as ``{"ability_sd": pm.Gamma.dist(4, 16)}`` or
         ``{"ability_sd": (4, 16)}``; see `alikely.models.copying`.
@@ -214,11 +210,11 @@ def observer_margins(
         - ``strength`` (item), with ``strength_mean`` and ``strength_sd``
         - ``ability``, ``log_gain`` (observer, sum to zero), with ``ability_sd`` and
           ``log_gain_sd``
-        - ``stable_sd``, only with all components
+        - ``stable_sd``, only with repeated items
         - ``rho``, ``margin_mean``, ``margin_sd``, only with margins
         - ``share`` (source): fraction of the variance of the average observer's evidence (over
           items and trials) that is due to each source
-        - ``ceiling`` (observer), only with all components: noise-corrected correlation between an
+        - ``ceiling`` (observer), only with repeated items: noise-corrected correlation between an
           observer's strengths and the shared strengths, which is the observer's maximum possible
           consistency with the group [LR68]_
         - likelihoods ``observed_right`` (observer, item) and, with margins, ``observed_margins``
@@ -230,9 +226,8 @@ def observer_margins(
         If shapes do not match, or there are fewer than 2 observers or 5 items.
         If counts are not whole numbers with ``0 <= right <= shown``, or an observer or an item has
         no response. If, for every item, the group's responses are all correct or all incorrect. If
-        margins are constant. If `n_alternatives` is below 2 or an option is unknown. If
-        `components` is ``"all"`` and fewer than 5 items were repeated. If a prior is invalid, as in
-        `alikely.models.copying`.
+        margins are constant. If `n_alternatives` is below 2. If a prior is invalid,
+        as in `alikely.models.copying`.
 
     Notes
     -----
@@ -255,7 +250,7 @@ def observer_margins(
     refuse_extremes(k.sum(axis=0), n.sum(axis=0))
     x = None if margins is None else check_margins(margins, k.shape[1])
     check_task(n_alternatives)
-    stable = _has_stable(n, components)
+    stable = repeated(n)
     sources = (
         ["item", "observer x item", "trial noise"]
         if stable
@@ -387,18 +382,6 @@ def _refuse_silence(shown: NDArray[np.int64]) -> None:
         silent = np.flatnonzero(shown.sum(axis=axis) == 0)
         if len(silent):
             raise ValueError(f"{name} {silent[0]} has no response; leave it out")
-
-
-def _has_stable(shown: NDArray[np.int64], components: Components) -> bool:
-    if components not in ("auto", "all", "shared"):
-        raise ValueError(f"components must be 'auto', 'all' or 'shared', got {components!r}")
-    enough = repeated(shown)
-    if components == "all" and not enough:
-        raise ValueError(
-            f"components='all' needs at least {FEWEST_ITEMS} items with repeated responses of an "
-            "observer, which separate stable deviations from noise; use components='shared'"
-        )
-    return components != "shared" and enough
 
 
 class Table(NamedTuple):
