@@ -97,15 +97,3 @@ def test_an_empty_table_is_undefined() -> None:
     for alternative in SIDES:
         found = fisher_log10_p([[0, 0, 0, 0], [3, 0, 0, 0]], alternative)  # type: ignore[arg-type]
         np.testing.assert_array_equal(found, [np.nan, 0.0])
-
-
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        ([1, 2, 3], r"n00 on the last axis, got shape \(3,\)"),
-        ([1, 2, 3, -4], "must not be negative, got -4"),
-    ],
-)
-def test_bad_arguments(cells: list[float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        fisher_log10_p(cells)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import arviz_stats as azs
@@ -113,19 +112,3 @@ def test_bootstrap_of_independent_observers() -> None:
     assert np.isnan(draws[:, 1:]).all()
     of_a, of_b = stats.binom(20, 15 / 20), stats.binom(20, 16 / 20)
     beyond_thresholds(draws[:, 0], *tables_of(20, of_a, of_b))
-
-
-posterior = independent_posterior
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: posterior(CELLS, sampler="gibbs"), "sampler must be 'auto', 'exact'"),
-        (lambda: posterior(CELLS, ["x"]), "pairs must name all 3 tables, got 1 names"),
-        (lambda: null.null_draws([1, 2, -3, 4]), "counts must be whole numbers from 0, got -3"),
-    ],
-)
-def test_bad_arguments(call: Callable[[], Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -30,11 +30,6 @@ def test_gunel_dickey_equals_marginal_likelihoods() -> None:
         assert float(null.log_bayes_factor(cells)) == pytest.approx(joint - apart, abs=1e-9)
 
 
-def test_priors_without_one_of_independence() -> None:
-    with pytest.raises(ValueError, match="needs prior margins above 1"):
-        null.log_bayes_factor([1, 2, 3, 4], prior=0.5)
-
-
 def test_p_value_is_never_zero_and_undefined_draws_leave_the_denominator() -> None:
     draws = np.zeros((99, 1))
     assert null.p_value([0.5], draws) == pytest.approx([1 / 100])

@@ -180,16 +180,3 @@ def test_limits_of_matrices() -> None:
     assert (np.abs(limits[a, b] - limits[b, a]).max(axis=1) < 0.01 * width).all()
     assert (limits[a, b, 0] < found.estimate[a, b]).all()
     assert (found.estimate[a, b] < limits[a, b, 2]).all()
-
-
-@pytest.mark.parametrize(
-    ("cells", "n_options", "message"),
-    [
-        ([1, 2, 3, 4], 4, "cells must be five counts"),
-        ([1, 2, 3, 4, 5], 1, "n_options must be at least 2"),
-        ([1, 2, 3, 4, 5], 2, "with two options joint errors must be the same"),
-    ],
-)
-def test_bad_cells(cells: Any, n_options: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        option_limits(cells, n_options)

@@ -10,10 +10,20 @@ import pymc as pm
 from cases import check_each, table
 
 import alikely as al
-from alikely.inference import null
+from alikely.inference import cell_limits, independence, null, sampling
+from alikely.margins import model_margins
+from alikely.metrics import bounds, consistency, copying, errors, margins, metric, options
 from generative.item_margins import item_margins
 
-nan, independent = float("nan"), null.independent_posterior
+# What rows name, apart from functions below.
+NAMED = {
+    "EC": consistency, "bounds": bounds, "capa": options.capa_matrices,
+    "cells": consistency.cell_prior, "copying": copying, "dm": model_margins.decision_margins,
+    "errors": errors, "fisher": independence.fisher_log10_p, "find": metric.find_metric,
+    "get": metric.get_metric, "independent": null.independent_posterior,
+    "limits": cell_limits.option_limits, "margins": margins, "metric": metric.Metric,
+    "null": null, "posterior": sampling.posterior,
+}  # fmt: skip
 P, I2 = np.full((2, 3, 2), 0.5), np.eye(3)
 COUNTS, R2, S2 = [100, 20, 20, 20], [[2, 1, 0, 2, 1, 0], [2, 0, 1, 2, 1, 1]], np.full((2, 6), 2)
 EC3 = np.array([[12, 3, 4, 1], [5, 8, 3, 4], [19, 1, 0, 0]])
@@ -82,12 +92,12 @@ joint draws needs a Dirichlet prior on the four cells, got p_a ~ Beta =>
 joint draws needs a Dirichlet prior with n10 = n01 => cells((1, 2, 1, 1)).patterns('joint draws')
 n11 n00 >= n10 n01, got .*; give such parameters, as prior= => cells((1, 2, 2, 1)).patterns('x')
 four cells n11, n10, n01, n00 on the last axis, got shape \(3,\) =>
-    consistency.error_consistency([1, 2, 3])
-got shape \(\) => consistency.error_consistency(5)
-must not be negative, got -1 => consistency.error_consistency([1, 2, -1, 4])
+    EC.error_consistency([1, 2, 3])
+got shape \(\) => EC.error_consistency(5)
+must not be negative, got -1 => EC.error_consistency([1, 2, -1, 4])
 strictly between 0 and 1, got 0 or 1 => bounds.accuracy_bounds(1.0, 0.5)
-accuracy_a must lie in \[0, 1\] => consistency.expected_agreement(1.2, 0.5)
-at least 2, got 1 => consistency.less_biased_error_consistency(0.5, 1)
+accuracy_a must lie in \[0, 1\] => EC.expected_agreement(1.2, 0.5)
+at least 2, got 1 => EC.less_biased_error_consistency(0.5, 1)
 exchange the observers => copying.copy_parameters(1.0, 0.5, 0.0)
 a square table of classes => errors.misclassification_agreement([1, 2])
 base must be 2, e or 10 => errors.error_divergence(I2, I2, base=3)
@@ -100,14 +110,14 @@ a probability of item 0 is 0 => margins.scores_of_probabilities([[1.0, 0.0]])
 how must be one of 'mean', 'mean_probability'; got 'sum' =>
     margins.coarse_scores([[1.0]], ['a'], ['a'], 'sum')
 5 common items, got 0 => margins.margin_moments(np.full(5, nan), np.ones(5))
-did you mean 'error_consistency'\? => get_metric('error_consistancy')
-no option 'alpha'; its options are: none => get_metric('EC', alpha=1)
-its options are: alpha, mixture, base => get_metric('CLES', beta=1)
-no metric at 'nowhere:X' => find_metric('nowhere:X')
-is no Metric, but of type => find_metric('alikely.metrics:Metric')
+did you mean 'error_consistency'\? => get('error_consistancy')
+no option 'alpha'; its options are: none => get('EC', alpha=1)
+its options are: alpha, mixture, base => get('CLES', beta=1)
+no metric at 'nowhere:X' => find('nowhere:X')
+is no Metric, but of type => find('alikely.metrics:Metric')
 features of a metric must be one of 'correctness', 'labels', 'rows', 'margins',  =>
-    Metric('x', first, 'pairs')
-must be 'identity', 'fisher' or 'logit', got 'log' => Metric('x', first, 'labels', scale='log')
+    metric('x', first, 'pairs')
+must be 'identity', 'fisher' or 'logit', got 'log' => metric('x', first, 'labels', scale='log')
 cells must be five counts => limits([1, 2, 3, 4], 4)
 n_options must be at least 2 => limits([1, 2, 3, 4, 5], 1)
 with two options joint errors must be the same => limits([1, 2, 3, 4, 5], 2)
@@ -161,6 +171,7 @@ SUM => dm(chances(0.5, 0.5, 0.2, 0.6))
 NOTHING => dm(chances(0.5, 0.5, nan, 1.0))
 """,
         globals()
+        | NAMED
         | {
             "UNKNOWN": f"truth 'bird' of {Y} is none of the 2 classes cat, dog; add its scores, or",
             "TWICE": f"two rows for {X}, class 'cat': row 0 and row 1; keep one, or tell them",

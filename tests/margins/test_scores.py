@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -198,50 +198,3 @@ def test_trials_that_do_not_tell_the_truth() -> None:
     pd.testing.assert_frame_equal(
         decision_margins(bare, trials=Trials.from_table(again)), decision_margins(table)
     )
-
-
-def small(**changes: Any) -> pd.DataFrame:
-    columns = {
-        "observer": "net",
-        "item": ["x", "x", "y", "y"],
-        "truth": ["cat", "cat", "dog", "dog"],
-        "class": ["cat", "dog", "cat", "dog"],
-        "logit": [1.0, 0.0, 2.0, 3.0],
-    }
-    return pd.DataFrame({**columns, **changes})
-
-
-def chances(*values: float) -> pd.DataFrame:
-    return small(probability=list(values)).drop(columns="logit")
-
-
-ITEM_X = "observer 'net', dataset 'all', condition 'all', item 'x'"
-ITEM_Y = ITEM_X.replace("'x'", "'y'")
-
-
-@pytest.mark.parametrize(
-    ("bad", "options", "message"),
-    [
-        (small().drop(columns="logit"), {}, "expected exactly one of the columns 'margin',"),
-        (small(), {"columns": {"observer": "subject"}}, "no column 'subject'; the columns are obs"),
-        (small(), {"columns": {"logits": "x"}}, "got 'logits'; did you mean 'logit'"),
-        (small(truth=["cat", "cat", None, "dog"]), {}, "'truth' has no value in row 2"),
-        (small(truth=["cat", "cat", "bird", "bird"]), {},
-         rf"truth 'bird' of {ITEM_Y} is none of the 2 classes cat, dog; add its scores, or map"),
-        (small(), {"coarse": {"cat": "animal", "dog": float("nan")}}, "classes without a coarse"),
-        (small(), {"coarse": {"cat": "feline", "dog": "canine"}, "how": "median"},
-         "how must be one of 'mean', 'mean_probability'; got 'median'"),
-        (small(**{"class": ["cat", "cat", "cat", "dog"]}), {},
-         f"two rows for {ITEM_X}, class 'cat': row 0 and row 1; keep one, or tell them apart"),
-        (small().iloc[:3], {},
-         f"no row for {ITEM_Y}, class 'dog': got 1 of 2 classes; add what is missing, or"),
-        (small(logit=["1", "2", "1,5", "much"]), {}, "column 'logit' must hold numbers, got '1,5'"),
-        (chances(0.5, 0.5, 0.2, 0.6), {},
-         f"must not be negative and sum to 1, those of {ITEM_Y} sum to 0.8; give logits as"),
-        (chances(0.5, 0.5, np.nan, 1.0), {}, f"'probability' must .* got nan for {ITEM_Y}"),
-    ],
-)  # fmt: skip
-def test_bad_tables(bad: pd.DataFrame, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message) as caught:
-        decision_margins(bad, **options)
-    assert "\n" not in str(caught.value)

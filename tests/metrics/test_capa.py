@@ -158,25 +158,6 @@ def test_undefined_values() -> None:
     assert np.isnan(capa_matrices([[1, 1], [1, 1]], [0, 0], 2).estimate).all()
 
 
-P = np.full((2, 3, 2), 0.5)
-
-
-@pytest.mark.parametrize(
-    ("values", "truth", "n_options", "message"),
-    [
-        ([[0, 1, 0]], [0, 0, 1], None, "n_options must be given for responses"),
-        ([[0, 1, 3]], [0, 0, 1], 3, "observer 0 chose option 3 of question 2, whose 3 options"),
-        ([[0, 1, 1]], [0, 1], 2, "truth must be 3 whole numbers"),
-        ([0, 1], [0, 1], 2, "got shape"),
-        (np.where([True, False], P, np.nan), [0, 0, 1], None, "NaN among them"),
-        (np.ones((2, 3, 2), int), [0, 0, 1], 2, "probabilities must be floats"),
-    ],
-)  # fmt: skip
-def test_bad_input(values: Any, truth: Any, n_options: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        capa_matrices(values, truth, n_options)
-
-
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_rounding_of_half_precision_is_admitted(dtype: Any) -> None:
     p, _, truth, n_options = leaderboard(9, 3, 200, 5, False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -46,32 +45,3 @@ def test_drawn_patterns_have_its_moments(cells: tuple[float, ...]) -> None:
     share = np.array([np.mean(first & second), np.mean(first > second), np.mean(first < second)])
     expected = np.array(cells[:3]) / sum(cells)
     assert np.all(np.abs(share - expected) < 5 * np.sqrt(expected * (1 - expected) / n))
-
-
-@pytest.mark.parametrize(
-    ("prior", "message"),
-    [
-        ((1, 1, 1), r"four positive numbers \(n11, n10, n01, n00\).*, got \(1, 1, 1\)"),
-        ((1, 0, 1, 1), "four positive numbers"),
-        (2, "four positive numbers"),
-        ({"u": (1, 1, 1)}, "prior of u must be two positive"),
-        ({"copy_probability": (1, 1)}, "unknown name in prior: copy_probability; give Beta"),
-    ],
-)
-def test_other_priors_are_refused(prior: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message) as error:
-        cell_prior(prior)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("prior", "message"),
-    [
-        ({"u": (1, 1)}, r"joint draws needs a Dirichlet prior on the four cells, got p_a ~ Beta"),
-        ((1, 2, 1, 1), "joint draws needs a Dirichlet prior with n10 = n01"),
-        ((1, 2, 2, 1), r"n11 n00 >= n10 n01, got .*; give such parameters, as prior="),
-    ],
-)
-def test_priors_of_one_order_have_no_process(prior: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        cell_prior(prior).patterns("joint draws")

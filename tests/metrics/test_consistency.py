@@ -59,19 +59,6 @@ def test_undefined_cases_say_why_and_raise_no_warning() -> None:
     assert np.isnan(consistency.error_consistency(cells)).tolist() == [True, True, True, False]
 
 
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        ([1, 2, 3], r"four cells n11, n10, n01, n00 on the last axis, got shape \(3,\)"),
-        (5, r"got shape \(\)"),
-        ([1, 2, -1, 4], "must not be negative, got -1"),
-    ],
-)
-def test_bad_cells(cells: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        consistency.error_consistency(cells)  # type: ignore[arg-type]
-
-
 @given(probability, probability)
 def test_agreement_bounds_are_reached_and_not_passed(p_a: float, p_b: float) -> None:
     least, most = max(0.0, p_a + p_b - 1), min(p_a, p_b)
@@ -109,20 +96,6 @@ def test_accuracy_bounds_are_where_kappa_max_equals_kappa(accuracy: float, kappa
             assert bounds.error_consistency_bounds(accuracy, other)[1] == pytest.approx(
                 kappa, abs=1e-9
             )
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: bounds.accuracy_bounds(1.0, 0.5), "strictly between 0 and 1, got 0 or 1"),
-        (lambda: consistency.expected_agreement(1.2, 0.5), r"accuracy_a must lie in \[0, 1\]"),
-        (lambda: consistency.less_biased_error_consistency(0.5, 1), "at least 2, got 1"),
-        (lambda: copying.copy_parameters(1.0, 0.5, 0.0), "exchange the observers"),
-    ],
-)
-def test_bad_arguments(call: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()  # type: ignore[operator]
 
 
 def signed_copy_cells(p_a: float, c: float, q: float) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -177,23 +176,6 @@ def test_published_matrices(shared_data: Path) -> None:
     assert len(undefined) == 4
     assert {ma for *_, ma in undefined} == {1.0}
     assert larger == 0
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: errors.misclassification_agreement([1, 2]), "a square table of classes"),
-        (lambda: errors.error_divergence(np.eye(3), np.eye(3), base=3), "base must be 2, e or 10"),
-        (lambda: errors.error_divergence(np.eye(3), np.eye(3), alpha=0), "alpha must be above 0"),
-        (
-            lambda: errors.error_divergence(np.eye(3), np.eye(3), mixture="max"),  # type: ignore[arg-type]
-            "mixture must be 'mean' or 'pooled', got 'max'",
-        ),
-    ],
-)
-def test_bad_input(call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()
 
 
 def statistics_of(a: np.ndarray, b: np.ndarray, w: np.ndarray, k: int) -> tuple[np.ndarray, list]:

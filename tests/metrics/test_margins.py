@@ -123,22 +123,3 @@ def test_spearman_brown_equals_the_correlation_of_means_of_parallel_measures() -
     np.testing.assert_allclose(
         margins.spearman_brown(margins.spearman_brown(r, k), 1 / k), r, atol=1e-14
     )
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: margins.spearman_brown(0.5, 0), "factor must be above 0, got 0"),
-        (lambda: margins.model_margin([1, 2], [0]), r"shape \(item, class\), got \(2,\)"),
-        (lambda: margins.model_margin([[1.0, 2.0]], [2]), "from 0 to 1"),
-        (lambda: margins.scores_of_probabilities([[1.0, 0.0]]), "a probability of item 0 is 0"),
-        (
-            lambda: margins.coarse_scores([[1.0]], ["a"], ["a"], "sum"),  # type: ignore[arg-type]
-            "how must be one of 'mean', 'mean_probability'; got 'sum'",
-        ),
-        (lambda: margins.margin_moments(np.full(5, np.nan), np.ones(5)), "5 common items, got 0"),
-    ],
-)
-def test_bad_input(call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()

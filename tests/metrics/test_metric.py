@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -141,32 +140,3 @@ def test_metrics_are_found_by_name_short_name_and_place() -> None:
     assert get_metric(ma) is ma
     assert get_metric("cles", mixture="pooled").options["mixture"] == "pooled"
     assert [get_metric(name).short for name in ("normalized", "min-mid-max", "copying")]
-
-
-def other(cells: Any) -> Any:
-    return np.asarray(cells)[..., 0] * 1.0
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: get_metric("error_consistancy"), ValueError, "did you mean 'error_consistency'?"),
-        (lambda: get_metric("EC", alpha=1), ValueError, "no option 'alpha'; its options are: none"),
-        (lambda: get_metric("CLES", beta=1), ValueError, "its options are: alpha, mixture, base"),
-        (lambda: find_metric("nowhere:X"), ValueError, "no metric at 'nowhere:X'"),
-        (lambda: find_metric("alikely.metrics:Metric"), ValueError, "is no Metric, but of type"),
-        (
-            lambda: Metric("x", other, "pairs"),  # type: ignore[arg-type]
-            ValueError,
-            "features of a metric must be one of 'correctness', 'labels', 'rows', 'margins', ",
-        ),
-        (
-            lambda: Metric("x", other, "labels", scale="log"),  # type: ignore[arg-type]
-            ValueError,
-            "must be 'identity', 'fisher' or 'logit', got 'log'",
-        ),
-    ],
-)
-def test_bad_input(call: Callable[[], object], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=re.escape(message)):
-        call()

@@ -102,19 +102,3 @@ def test_log_likelihood_and_loo(nuts_default: xr.DataTree) -> None:
     assert compared.loc["independence", "elpd_diff"] == pytest.approx(-difference, abs=0.3)
     se = np.sqrt((exact["se_difference"] ** 2).sum())
     assert compared.loc["independence", "dse"] == pytest.approx(se, rel=0.2)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: sampling.posterior(from_counts([1, 1, 1, 1]), "gibbs"), "sampler must be 'auto'"),
-        (lambda: al.models.copying([1, 1, 1, 0.5]), "counts must be whole numbers from 0, got 0.5"),
-        (
-            lambda: al.models.copying([1, 1, 1, 1], independent=True, priors={"p_a": (0, 1)}),
-            "alpha > 0",
-        ),
-    ],
-)
-def test_bad_arguments(call: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()  # type: ignore[operator]

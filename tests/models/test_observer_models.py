@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pymc as pm
 import pytest
@@ -82,20 +80,6 @@ def test_one_repeat_cannot_tell_deviations_from_noise() -> None:
     assert "stable_sd" not in model.named_vars
     repeated = al.models.observer_margins(RIGHT, SHOWN, n_alternatives=M)
     assert "stable_sd" in repeated.named_vars
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"right": RIGHT[:1], "shown": SHOWN[:1]}, "at least 2 observers, got 1"),
-        ({"right": RIGHT[0], "shown": SHOWN[0]}, r"must have shape \(observer, item\); got \(6,\)"),
-    ],
-)
-def test_bad_input(change: dict[str, Any], message: str) -> None:
-    given = {"right": RIGHT, "shown": SHOWN, "n_alternatives": M, **change}
-    with pytest.raises(ValueError, match=message) as caught:
-        al.models.observer_margins(**given)
-    assert "\n" not in str(caught.value)
 
 
 def test_simulated_observers_are_as_consistent_as_said() -> None:

@@ -219,33 +219,6 @@ def test_texts_of_our_models() -> None:
     assert "logit_accuracy" not in found
 
 
-with pm.Model():
-    ELSEWHERE = pm.Normal("elsewhere")
-    HELD = pm.Data("held", 1.0)
-
-
-@pytest.mark.parametrize(
-    ("priors", "message"),
-    [
-        ({"p_aa": (1, 1)}, "no prior of 'p_aa'; priors= takes p_a, p_b; did you mean 'p_a'?"),
-        ({"p_a": pm.Normal.dist(0, 1)}, "support of its default, Beta(1, 1); Normal(0, 1) also"),
-        ({"p_a": pm.Exponential.dist(900)}, "support of its default, Beta(1, 1); Exponential(9"),
-        ({"p_a": 3}, "Beta(alpha, beta), takes 2 finite parameters, got 3"),
-        ({"p_a": ("a", 2)}, "Beta(alpha, beta), takes 2 finite parameters, got ('a', 2)"),
-        ({"p_a": pm.Beta.dist}, "'p_a' must be a distribution without a name, such as pm.Normal"),
-        ({"p_a": pm.Poisson.dist(3)}, "must be continuous, as its default is, got Poisson(3)"),
-        ({"p_a": pm.Normal.dist(HELD, 1)}, "depends on held, which has no fixed value; give"),
-        ({"p_a": pm.Normal.dist(ELSEWHERE, 1)}, "depends on elsewhere, which has no fixed value"),
-        ({"p_a": pm.math.exp(pm.Normal.dist())}, "must be a distribution, such as pm.Normal"),
-        ({"p_a": ([1, 2], 1)}, "a single number or of shape (1,) (pair), got shape (2,)"),
-    ],
-)  # fmt: skip
-def test_bad_priors_are_told_in_one_line(priors: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)) as caught:
-        al.models.copying(COUNTS, independent=True, priors=priors)
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize(
     ("name", "priors", "message"),
     [

@@ -129,27 +129,3 @@ def test_regimes_are_recovered(spectrum: xr.Dataset, trees: dict[int, xr.DataTre
     truth = np.where(spectrum["accuracy"] > 0.5, "regime 2", "regime 1")
     assert (table["label"] == truth).all()
     np.testing.assert_allclose(table["probability"].sum("regime"), 1)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"shown": [100] * 5}, r"one entry per .* got shapes \(6,\), \(5,\)"),
-        ({"right": [-1, 80, 95, 40, 50, 30]}, "0 <= right <= shown"),
-        ({"condition": [0, 0, 0, 2, 2, 2]}, "condition must be numbered from 0 without gaps"),
-        ({"is_reference": [False, False]}, "at least 3 entries .* got 0; name more"),
-        ({"k": 3}, "k must lie between 1 and the number of conditions, 2; got 3"),
-    ],
-)
-def test_bad_input_gets_one_line(change: dict[str, object], message: str) -> None:
-    given: dict[str, object] = {
-        "right": [90, 80, 95, 40, 50, 30],
-        "shown": [100] * 6,
-        "condition": [0, 0, 0, 1, 1, 1],
-        "person": [0, 1, 2, 0, 1, 2],
-        "is_reference": [True, False],
-        "k": 2,
-    }
-    with pytest.raises(ValueError, match=message) as error:
-        al.models.spectrum(**(given | change))  # type: ignore[arg-type]
-    assert "\n" not in str(error.value)
