@@ -26,8 +26,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
-from alikely.metrics.alternatives import check_task
-from alikely.metrics.margins import normal_scores
+from alikely.metrics.margins import check_task, normal_scores
 from alikely.models._parts import informed
 from alikely.models._priors import Priors, building
 from alikely.models.observers import (

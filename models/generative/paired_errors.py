@@ -18,7 +18,7 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from alikely.metrics.rows import drop_true
+from alikely.metrics.errors import drop_true
 from alikely.models._parts import tensor_within
 from alikely.models._priors import Priors, building
 

@@ -18,7 +18,7 @@ from alikely.data.trials import Trials
 from alikely.estimates.contrasts import difference
 from alikely.estimates.matrices import pairwise_matrix
 from alikely.estimates.pairs import agreement, decision_margin_consistency, error_consistency
-from alikely.metrics.alternatives import m_afc_probability
+from alikely.metrics.margins import m_afc_probability
 from studies.harness import Rows, Study, checked
 
 N_ITEMS, N_HUMANS, N_MODELS = 300, 4, 2

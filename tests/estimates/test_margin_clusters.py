@@ -19,8 +19,8 @@ from alikely.margins.moments import (
     moment_limits,
 )
 from alikely.margins.reliability import split_half_reliability
-from alikely.metrics.alternatives import m_afc_probability
 from alikely.metrics.margins import DECISION_MARGIN_CONSISTENCY as METRIC
+from alikely.metrics.margins import m_afc_probability
 
 N_OBSERVERS = 10
 

@@ -13,8 +13,7 @@ import alikely as al
 from alikely.margins.reliability import split_half_reliability
 from alikely.margins.strengths import fit_model, group_strengths, strength_limits
 from alikely.margins.tables import answers_of_group, margin_table
-from alikely.metrics.alternatives import m_afc_probability
-from alikely.metrics.margins import margin_consistency, margin_moments
+from alikely.metrics.margins import m_afc_probability, margin_consistency, margin_moments
 
 M = 16
 

@@ -10,8 +10,7 @@ import pytest
 import xarray as xr
 
 import alikely as al
-from alikely.margins.checks import LEVEL, group_notes, model_notes
-from alikely.margins.posterior import entry_draws
+from alikely.margins.posterior import LEVEL, entry_draws, group_notes, model_notes
 from alikely.margins.tables import margin_table
 from studies.simulators.margins import MarginWorld, margin_data
 

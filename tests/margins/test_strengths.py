@@ -27,7 +27,7 @@ from alikely.margins.strengths import (
     strength_limits,
     strength_of,
 )
-from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
+from alikely.metrics.margins import m_afc_log_probability, m_afc_probability
 from generative.item_margins import item_margins
 from studies.simulators.margins import MARGIN_WORLDS, MarginData, MarginWorld, margin_data
 

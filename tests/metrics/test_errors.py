@@ -14,7 +14,7 @@ from scipy.spatial import distance
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from alikely.metrics import errors
-from alikely.metrics.rows import Mixture, row_divergence, row_gradient
+from alikely.metrics.errors import Mixture, row_divergence, row_gradient
 
 TABLES = arrays(np.int64, (4, 4), elements=st.integers(0, 30))
 

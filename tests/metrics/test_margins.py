@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
-from alikely.metrics import alternatives, margins
+from alikely.metrics import margins
 
 D_PRIMES = np.linspace(-5, 10, 31)
 
@@ -34,23 +34,23 @@ SLOW = [pytest.param(m, marks=pytest.mark.slow) for m in (2, 200)]
 @pytest.mark.parametrize("n_alternatives", [4, 1000, *SLOW])
 def test_probability_equals_the_integral(n_alternatives: int) -> None:
     reference = np.array([integral(d, n_alternatives) for d in D_PRIMES])
-    found = alternatives.m_afc_probability(D_PRIMES, n_alternatives)
+    found = margins.m_afc_probability(D_PRIMES, n_alternatives)
     # Far below the 1e-6 that is promised, or another rule would do as well.
     np.testing.assert_allclose(found, reference, atol=1e-12)
-    few, weights = alternatives.distractor_nodes(n_alternatives, 12)
+    few, weights = margins.distractor_nodes(n_alternatives, 12)
     np.testing.assert_allclose(
         special.ndtr(D_PRIMES[:, None] - few) @ weights, reference, atol=1e-6
     )
-    right, wrong = alternatives.m_afc_log_probability(D_PRIMES, n_alternatives)
+    right, wrong = margins.m_afc_log_probability(D_PRIMES, n_alternatives)
     np.testing.assert_allclose(np.exp(right), found, atol=1e-14)
     np.testing.assert_allclose(np.exp(right) + np.exp(wrong), 1, atol=1e-12)
 
 
 def test_two_alternatives_have_a_closed_form() -> None:
-    right, wrong = alternatives.m_afc_log_probability(D_PRIMES, 2)
+    right, wrong = margins.m_afc_log_probability(D_PRIMES, 2)
     np.testing.assert_allclose(right, special.log_ndtr(D_PRIMES / np.sqrt(2)), rtol=1e-7)
     np.testing.assert_allclose(wrong, special.log_ndtr(-D_PRIMES / np.sqrt(2)), rtol=1e-7)
-    np.testing.assert_allclose(alternatives.m_afc_probability(0.0, 7), 1 / 7)
+    np.testing.assert_allclose(margins.m_afc_probability(0.0, 7), 1 / 7)
 
 
 def test_margins_by_hand() -> None:

@@ -11,7 +11,7 @@ import pytest
 from pytensor.compile.mode import Mode
 
 from alikely.margins.strengths import strength_of
-from alikely.metrics.alternatives import m_afc_log_probability
+from alikely.metrics.margins import m_afc_log_probability
 from alikely.models.observers import GRID, log_odds
 from generative.item_margins import Bent
 

@@ -12,7 +12,7 @@ from scipy import integrate, stats
 import alikely as al
 from alikely.margins.reliability import self_consistency
 from alikely.metrics import error_consistency
-from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
+from alikely.metrics.margins import m_afc_log_probability, m_afc_probability
 from alikely.models.observers import (
     FEW_ANSWERS,
     _observe_repeats,

@@ -17,7 +17,7 @@ from pytensor.compile.mode import Mode
 
 import alikely as al
 from alikely._base.arrays import within
-from alikely.metrics.alternatives import m_afc_log_probability
+from alikely.metrics.margins import m_afc_log_probability
 from alikely.models import copies, observers
 from alikely.models._parts import tensor_within
 from alikely.models.cohorts import SURE, _joint_probability

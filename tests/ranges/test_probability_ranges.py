@@ -14,7 +14,7 @@ import alikely as al
 from alikely._base.arrays import within
 from alikely.benchmark import agreement, ranking, scores
 from alikely.inference import independence, intervals, resampling
-from alikely.metrics import alternatives
+from alikely.metrics import margins
 from alikely.metrics.consistency import DEFAULT_PRIOR
 from alikely.models import _mixtures as mixtures
 from alikely.papers import leaderboards as reconstruction
@@ -47,12 +47,12 @@ def test_only_rounding_is_brought_back(rng: np.random.Generator) -> None:
 def test_probability_to_be_right_among_alternatives(
     n_alternatives: int, rng: np.random.Generator
 ) -> None:
-    p = alternatives.m_afc_probability(STRENGTHS, n_alternatives)
+    p = margins.m_afc_probability(STRENGTHS, n_alternatives)
     assert_within(p)
     # A draw refuses what is none.
     rng.binomial(1, p)
     assert (np.diff(p[:4001]) >= -4 * EPS).all()
-    for log_p in alternatives.m_afc_log_probability(STRENGTHS, n_alternatives):
+    for log_p in margins.m_afc_log_probability(STRENGTHS, n_alternatives):
         assert_within(log_p, -INFINITE, 0)
         assert np.isfinite(log_p[:4001]).all()
 

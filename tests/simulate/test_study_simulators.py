@@ -10,7 +10,7 @@ import pytest
 
 import alikely as al
 from alikely.metrics import errors
-from alikely.metrics.alternatives import m_afc_probability
+from alikely.metrics.margins import m_afc_probability
 from studies.simulators.labels import (
     ErrorPopulation,
     label_trials,

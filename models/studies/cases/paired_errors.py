@@ -11,7 +11,7 @@ from scipy.special import xlogy
 
 from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
-from alikely.metrics.rows import drop_true
+from alikely.metrics.errors import drop_true
 from generative.paired_errors import paired_errors
 from studies.case import Case, named
 

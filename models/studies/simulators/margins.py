@@ -19,7 +19,7 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
-from alikely.metrics.alternatives import m_afc_probability
+from alikely.metrics.margins import m_afc_probability
 
 Law = Literal["normal", "t4", "skewed", "bimodal"]
 Relation = Literal["linear", "exp", "tanh", "coarse"]

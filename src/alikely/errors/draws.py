@@ -58,8 +58,7 @@ from alikely.errors.pairs import (
 from alikely.inference.evaluation import evaluator, joint_errors_of, wrong_answers
 from alikely.inference.process import PATTERNS, Prepared, dirichlet_draws
 from alikely.metrics import Metric, errors
-from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
-from alikely.metrics.rows import Mixture
+from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT, Mixture
 
 # Samplers that are not exact.
 SAMPLERS = ("nuts", "gibbs", "moments", "strengths")

@@ -34,7 +34,7 @@ from scipy.special import betaln, expit, gammaln, logit
 
 from alikely._base.arrays import Floats, within
 from alikely.data.blocks import Block
-from alikely.metrics.rows import label_divergence
+from alikely.metrics.errors import label_divergence
 
 Counts = NDArray[np.int64]
 # Most separate cells of labels that neither system gave; beyond, cells combine several labels.
@@ -174,7 +174,7 @@ def divergence(p: Floats, q: Floats, part: Floats | float, base: float = 2) -> F
     with np.errstate(all="ignore"):
         parts = np.where(p > TINY, p * np.log(p / middle), 0)
         parts += np.where(q > TINY, q * np.log(q / middle), 0)
-    # Both halves have equal weight even if the mixture is weighted, as in `alikely.metrics.rows`.
+    # Both halves have equal weight even if the mixture is weighted, as in `alikely.metrics.errors`.
     nats = parts.sum(axis=-1) / 2
     return within(nats / np.log(base), high=largest_divergence(part, base))
 
@@ -189,7 +189,7 @@ def largest_divergence(part: Floats | float, base: float) -> Floats:
 def plug_in(
     errors_a: NDArray[np.integer], errors_b: NDArray[np.integer], labels: Floats, **options: Any
 ) -> Floats:
-    """Compute the divergence of smoothed rows by label (sum: `metrics.rows.row_divergence`)."""
+    """Compute the divergence of smoothed rows by label (sum: `metrics.errors.row_divergence`)."""
     a, b = np.asarray(errors_a, np.float64), np.asarray(errors_b, np.float64)
     given = [part.sum(axis=-1, keepdims=True) for part in (a, b, labels)]
     per_label = label_divergence(a, b, *given, **options) * (labels > 0)

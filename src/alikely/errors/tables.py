@@ -36,8 +36,7 @@ from alikely.errors.pairs import PairedErrors, paired_errors, plug_in
 from alikely.inference.evaluation import joint_errors_of
 from alikely.inference.intervals import adjusted_p_values
 from alikely.metrics import Metric, errors
-from alikely.metrics.errors import ERROR_SIMILARITY
-from alikely.metrics.rows import Mixture, drop_true, label_divergence
+from alikely.metrics.errors import ERROR_SIMILARITY, Mixture, drop_true, label_divergence
 
 N_PERMUTATIONS = 999
 # Tolerance of the number of copies among agreements.

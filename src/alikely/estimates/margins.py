@@ -23,13 +23,12 @@ from alikely.estimates.result import Result
 from alikely.inference.influence import estimate, of_items
 from alikely.inference.process import four_chains
 from alikely.inference.weighting import student_deviate
-from alikely.margins.checks import entry_notes
 from alikely.margins.model_margins import decision_margins
-from alikely.margins.posterior import CHECKED, MarginModel, entry_draws
+from alikely.margins.posterior import CHECKED, MarginModel, entry_draws, entry_notes
 from alikely.margins.reliability import split_half_reliability
 from alikely.margins.tables import alternatives_of, answers_of_group, margin_table
 from alikely.metrics import ERROR_CONSISTENCY, Metric
-from alikely.metrics.alternatives import check_task
+from alikely.metrics.margins import check_task
 
 PLACE = ["dataset", "condition", "item"]
 RELIABILITY = ("split_half", "reliability", "lower", "upper")

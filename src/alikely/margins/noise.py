@@ -26,8 +26,8 @@ from alikely.inference.chains import labeled, nuts, with_constants
 from alikely.inference.intervals import interval
 from alikely.margins.reliability import repeat_cells, repeated_answers
 from alikely.margins.tables import alternatives_of
-from alikely.metrics.alternatives import m_afc_probability
 from alikely.metrics.consistency import error_consistency
+from alikely.metrics.margins import m_afc_probability
 
 if TYPE_CHECKING:
     from alikely.models._arguments import AskedModel

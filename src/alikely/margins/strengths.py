@@ -35,8 +35,7 @@ from scipy import special, stats
 from alikely._base.arrays import Floats, normal_nodes
 from alikely._base.random import RandomState, seed_sequence
 from alikely.inference.regression import Weighted, importance_draws, positive, second_derivatives
-from alikely.metrics.alternatives import check_task, m_afc_log_probability
-from alikely.metrics.margins import normal_scores, repeated
+from alikely.metrics.margins import check_task, m_afc_log_probability, normal_scores, repeated
 
 # Grid of strengths of the tables, with linear interpolation and extrapolation.
 STEP = 1 / 40

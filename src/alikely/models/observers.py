@@ -22,12 +22,13 @@ from scipy import special
 from scipy.interpolate import CubicSpline
 
 from alikely._base.arrays import Floats, normal_nodes
-from alikely.metrics.alternatives import (
+from alikely.metrics.margins import (
+    FEWEST_ITEMS,
     check_task,
     distractor_nodes,
     m_afc_log_probability,
+    repeated,
 )
-from alikely.metrics.margins import FEWEST_ITEMS, repeated
 from alikely.models._parts import TINY, informed, informed_zero_sum
 from alikely.models._priors import Priors, building
 

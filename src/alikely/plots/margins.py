@@ -16,8 +16,8 @@ from alikely._base.arrays import Floats
 from alikely._base.intervals import percent
 from alikely._base.names import p_words, told_apart
 from alikely.estimates.result import Result, of_kind
-from alikely.margins.checks import class_residuals, strength_line
 from alikely.margins.moments import Side, group_side, lists_of_items, model_side
+from alikely.margins.posterior import class_residuals, strength_line
 from alikely.margins.tables import answers_of_group, common_items
 from alikely.plots._style import (
     COLORS,
