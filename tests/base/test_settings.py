@@ -1,17 +1,29 @@
-"""Options of a session: validated, used by every function, and put back."""
+"""Options of a session, names in messages, progress bars, independent jobs, compiled loops."""
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import joblib
+import numba
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import alikely as al
+from alikely._base.arrays import compiled
+from alikely._base.names import listed, nearest, told_apart
+from alikely._base.parallel import in_parallel
 from alikely._base.random import seed_sequence
-from alikely._base.settings import DEFAULTS
-from alikely._base.steps import quietly, shows_progress
+from alikely._base.settings import DEFAULTS, options
+from alikely._base.steps import progress_bar, quietly, shows_progress
 
 
 def test_functions_use_them_and_calls_override_them() -> None:
@@ -90,3 +102,117 @@ def test_bad_values_are_refused(name: str, value: object, message: str) -> None:
     with pytest.raises((AttributeError, TypeError, ValueError), match=message):
         setattr(al.options, name, value)
     assert {name: getattr(al.options, name) for name in DEFAULTS} == DEFAULTS
+
+
+def test_long_lists_say_that_they_go_on() -> None:
+    assert listed(range(20)).endswith("18, 19")
+    assert listed(range(21)).endswith("18, 19, ... (21 in all)")
+    assert listed({"a": 1}) == "a"
+    assert listed([], most=3) == "none"
+
+
+@pytest.mark.parametrize(
+    ("given", "names", "meant"),
+    [
+        ("resnet-50", ["resnet50", "resnet101"], "; did you mean 'resnet50'?"),
+        ("HUMAN", ["model", "human"], "; did you mean 'human'?"),
+        (3, [30, "x"], "; did you mean '30'?"),
+        ("alexnet", ["human_1"], ""),
+        ("x", [], ""),
+    ],
+)
+def test_near_misses(given: object, names: list[object], meant: str) -> None:
+    assert nearest(given, names) == meant
+
+
+def test_long_names_stay_apart() -> None:
+    names = [f"alexnet-w{w}-mlp-probe{k}" for w in (1, 3) for k in range(4)]
+    short = told_apart([*names, "resnet50"], 12)
+    assert short["alexnet-w3-mlp-probe2"] == "alexnet-w3~2"
+    assert short["resnet50"] == "resnet50"
+    assert len(set(short.values())) == 9
+    # Nothing is changed where the start is enough; where nothing helps they are numbered.
+    assert told_apart(["abcdefgh", "xyz"], 5) == {"abcdefgh": "abcd~", "xyz": "xyz"}
+    assert list(told_apart(["aaaaXaaaa", "aaaaYaaaa"], 4).values()) == ["a~v1", "a~v2"]
+
+
+def test_a_bar_is_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with options(progressbar=True), progress_bar("data.zip", 10) as advance:
+        advance(4)
+        advance(6)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "data.zip" in err
+    assert "10/10" in err
+
+
+def killing(numbers: NDArray[np.float64], at: int, folder: Path) -> float:
+    """Kill the process that the first and the fourth job run in, once each."""
+    flag = folder / str(at)
+    if at in (0, 3) and not flag.exists():
+        flag.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return float(numbers[at])
+
+
+def test_results_come_in_order() -> None:
+    numbers = np.arange(8.0)
+    assert list(in_parallel(np.multiply, [(numbers[k], 2) for k in range(8)])) == [*(2 * numbers)]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.filterwarnings("ignore")
+def test_workers_that_die_take_no_arguments_along(tmp_path: Path) -> None:
+    """A large array that all jobs share, and both workers of a cluster killed in turn."""
+    distributed = pytest.importorskip("distributed")
+    numbers = np.random.default_rng(1).random(100_000)
+    jobs = [(numbers, k, tmp_path) for k in range(8)]
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config(backend="dask", wait_for_workers_timeout=60),
+    ):
+        assert list(in_parallel(killing, jobs)) == numbers[:8].tolist()
+    assert {path.name for path in tmp_path.iterdir()} == {"0", "3"}
+
+
+def of_no_file() -> Callable[[int], int]:
+    """A function whose code stands in no file: numba has no folder to keep it in."""
+    names: dict[str, Any] = {}
+    exec("def thrice(x):\n    return 3 * x", names)
+    return names["thrice"]
+
+
+def test_without_a_folder_to_write_in_it_compiles_anew() -> None:
+    with pytest.raises(RuntimeError, match="cannot cache function"):
+        numba.njit(cache=True)(of_no_file())
+    assert compiled(of_no_file())(2) == 6
+
+
+@pytest.mark.slow
+def test_a_process_without_numba_gives_equal_numbers() -> None:
+    """Compiled, with ``NUMBA_DISABLE_JIT=1``, and where no folder can be written: 30 tables."""
+    code = (
+        "import numpy as np\n"
+        "from alikely.inference.cell_limits import posterior_limits\n"
+        "from alikely.inference.independence import fisher_log10_p\n"
+        "rng = np.random.default_rng(1)\n"
+        "cells = rng.multinomial(300, rng.dirichlet(np.full(4, 3.0), 30))\n"
+        "print(float(fisher_log10_p(cells).sum()), float(posterior_limits(cells).sum()))"
+    )
+    found = []
+    for more in ({}, {"NUMBA_DISABLE_JIT": "1"}, {"NUMBA_CACHE_DIR": "/proc/none"}):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, **more},
+        )
+        found.append([float(value) for value in done.stdout.split()])
+    # Sums of 30 numbers, each right to 1e-7.
+    assert found[1] == pytest.approx(found[0], rel=1e-6)
+    assert found[2] == found[0]

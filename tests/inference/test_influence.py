@@ -8,11 +8,14 @@ import xarray as xr
 from numpy.typing import NDArray
 from statsmodels.stats.inter_rater import cohens_kappa
 
+import alikely as al
 from alikely.data.tables import from_counts, joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference import influence
+from alikely.inference.influence import covariance_of
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import ERROR_CONSISTENCY
+from alikely.metrics.answers import SLICE, combined_influence
 
 CELLS = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1]]
 
@@ -68,3 +71,24 @@ def test_undefined_estimates_have_no_error_and_no_warning() -> None:
     result = influence.estimate(table)
     assert np.isnan(result["se"]).values.tolist() == [True, False, True]
     assert np.isnan(covariance(table)[0]).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_the_variance_is_that_of_the_covariance_matrix(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(5)
+    correct = (rng.random((7, 300)) < rng.random(300)).astype(float)
+    correct[rng.random(correct.shape) < share] = np.nan
+    trials = al.Trials.from_correct(correct)
+    table = al.data.joint_correctness(trials, by=None)
+    weight = rng.normal(size=table.sizes["pair"])
+    expected = covariance_of(table, al.metrics.ERROR_CONSISTENCY, None, weight[None]).item()
+    cells = table["cells"].values.astype(float)
+    slopes = al.metrics.ERROR_CONSISTENCY.influence(cells)
+    slopes *= (weight / cells.sum(axis=1))[:, None]
+    monkeypatch.setattr("alikely.metrics.answers.SLICE", SLICE // 100_000)
+    influence = combined_influence(
+        table["correct"].values, table["first"].values, table["second"].values, slopes
+    )
+    assert (influence**2).sum() == pytest.approx(expected, rel=1e-12)
