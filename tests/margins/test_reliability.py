@@ -143,7 +143,7 @@ def test_self_consistency_of_trials() -> None:
     frame = trials.to_table()
     keep = (frame["repeat"] == 0) | frame["item"].isin([f"item_{i}" for i in range(1, 13)])
     keep &= (frame["repeat"] < 2) | (frame["item"].isin([f"item_{i}" for i in range(1, 9)]))
-    part = reliability.self_consistency(al.Trials.from_table(frame[keep]), kind="human")
+    part = reliability.self_consistency(al.Trials.from_table(frame[keep]))
     assert part["n_items"].tolist() == [12] * 3
     assert part["note"].tolist() == ["12 of 40 items recur"] * 3
     cut = x.copy()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -51,30 +49,6 @@ def test_two_alternatives_have_a_closed_form() -> None:
     np.testing.assert_allclose(right, special.log_ndtr(D_PRIMES / np.sqrt(2)), rtol=1e-7)
     np.testing.assert_allclose(wrong, special.log_ndtr(-D_PRIMES / np.sqrt(2)), rtol=1e-7)
     np.testing.assert_allclose(margins.m_afc_probability(0.0, 7), 1 / 7)
-
-
-def test_margins_by_hand() -> None:
-    rng = np.random.default_rng(1)
-    scores, truth = rng.normal(size=(50, 7)), rng.integers(0, 7, 50)
-    found = margins.model_margin(scores, truth)
-    for i, t in enumerate(truth):
-        best = max(scores[i, j] for j in range(7) if j != t)
-        assert found[i] == pytest.approx((scores[i, t] - best) / np.sqrt(2))
-    np.testing.assert_array_equal(found > 0, scores.argmax(axis=1) == truth)
-    # Logits and the probabilities they give have the same margins.
-    from_p = margins.scores_of_probabilities(special.softmax(scores, axis=1))
-    np.testing.assert_allclose(margins.model_margin(from_p, truth), found)
-
-
-@pytest.mark.parametrize("how", ["mean", "mean_probability"])
-def test_coarse_scores(how: Any) -> None:
-    scores = np.random.default_rng(2).normal(size=(9, 5))
-    names = ["dog", "cat", "dog", "car", "dog"]
-    found = margins.coarse_scores(scores, names, ["cat", "dog"], how)
-    dogs = scores[:, [0, 2, 4]]
-    wanted = dogs.mean(axis=1) if how == "mean" else np.log(np.exp(dogs).mean(axis=1))
-    np.testing.assert_allclose(found[:, 0], scores[:, 1])
-    np.testing.assert_allclose(found[:, 1], wanted)
 
 
 def of_margins(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:

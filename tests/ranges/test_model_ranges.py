@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
-import pytest
 from edge_numbers import SEEDS, N, assert_within, edges, nearly, shares
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,8 +16,7 @@ from pytensor.compile.mode import Mode
 
 import alikely as al
 from alikely._base.arrays import within
-from alikely.metrics.margins import m_afc_log_probability
-from alikely.models import copies, observers
+from alikely.models import copies
 from alikely.models._parts import tensor_within
 from alikely.models.cohorts import SURE, _joint_probability
 from generative import paired_errors as pairs
@@ -40,16 +38,6 @@ def test_tensors_are_brought_back_as_arrays_are(rng: np.random.Generator) -> Non
     values = np.concatenate([nearly(rng, np.ones(N)), rng.uniform(-2, 2, N), [np.nan]])
     (found,) = compiled(lambda x: [tensor_within(x, -1)], 1)(values)
     np.testing.assert_array_equal(found, within(values, -1))
-
-
-@pytest.mark.parametrize("n_alternatives", [2, 3, 8, 16, 33])
-def test_log_probabilities_of_alternatives(n_alternatives: int) -> None:
-    strength = np.concatenate([np.linspace(-15, 40, 5501), [-300.0, 300.0]])
-    for log_p in m_afc_log_probability(strength, n_alternatives):
-        assert np.isfinite(log_p).all()
-        assert_within(log_p, -INFINITE, 0)
-    odds = observers.log_odds_spline(n_alternatives)(np.linspace(-6, 10, 500))
-    assert np.isfinite(odds).all()
 
 
 @given(rng=SEEDS)

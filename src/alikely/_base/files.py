@@ -129,24 +129,19 @@ def _damaged(path: str | Path, reason: str) -> str:
 
 
 def check_tree(
-    tree: xr.DataTree,
-    groups: Groups,
-    *,
-    attributes: Sequence[str] = (),
-    version: int | None = None,
-    where: str = "the tree",
-    expected: str = "a result of alikely",
-    remedy: str = "write one with save",
+    tree: xr.DataTree, groups: Groups, attributes: Sequence[str], version: int, path: str | Path
 ) -> None:
-    """Raise a one-line error for a tree that lacks something its reader needs."""
-    if version is not None:
-        found = tree.attrs.get(VERSION)
-        if not isinstance(found, int | np.integer) or found < 1:
-            said = f"no {VERSION}" if found is None else f"{VERSION} {found!r}"
-            raise ValueError(f"{where} is not {expected}: it has {said}; {remedy}")
-        if found != version:
-            fix = "use a newer alikely" if found > version else "make it again"
-            raise ValueError(f"{where} has {VERSION} {found}, this alikely reads {version}; {fix}")
+    """Raise a one-line error for a file that lacks what its reader needs, or is of another time."""
+    other, remedy = f"{str(path)!r} is not a Result of alikely", "write one with Result.save"
+    found = tree.attrs.get(VERSION)
+    if not isinstance(found, int | np.integer) or found < 1:
+        said = f"no {VERSION}" if found is None else f"{VERSION} {found!r}"
+        raise ValueError(f"{other}: it has {said}; {remedy}")
+    if found != version:
+        fix = "use a newer alikely" if found > version else "make it again"
+        raise ValueError(
+            f"{str(path)!r} has {VERSION} {found}, this alikely reads {version}; {fix}"
+        )
     lacks = [f"it has no attribute {name!r}" for name in attributes if name not in tree.attrs]
     for group, variables in groups.items():
         if group not in tree.children:
@@ -162,4 +157,4 @@ def check_tree(
                     f"({', '.join(map(str, own[name].dims))}), expected ({', '.join(dims)})"
                 )
     if lacks:
-        raise ValueError(f"{where} is not {expected}: {lacks[0]}; {remedy}")
+        raise ValueError(f"{other}: {lacks[0]}; {remedy}")

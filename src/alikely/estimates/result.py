@@ -565,15 +565,7 @@ class Result:
         schema: Mapping[str, Any] = {}
         if kind in KINDS:
             schema = importlib.import_module(KINDS[kind].module).schema(tree)
-        check_tree(
-            tree,
-            schema,
-            attributes=ATTRIBUTES,
-            version=FORMAT,
-            where=repr(str(path)),
-            expected="a Result of alikely",
-            remedy="write one with Result.save",
-        )
+        check_tree(tree, schema, ATTRIBUTES, FORMAT, path)
         # The layout is the file's, not the analysis's.
         attrs = {name: value for name, value in tree.attrs.items() if name != VERSION}
         if kind not in KINDS:

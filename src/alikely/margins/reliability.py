@@ -327,7 +327,6 @@ def repeated_answers(
 def self_consistency(
     answers: Trials | ArrayLike,
     *,
-    kind: str | None = None,
     no_response: Literal["error", "drop"] = "error",
 ) -> pd.DataFrame:
     """Estimate the self-consistency of observers on repeated items.
@@ -337,8 +336,6 @@ def self_consistency(
     answers : Trials or array_like, shape (observer, item, repeat)
         Trials with items that are repeated for at least some observers, or an array of 1 (correct),
         0 (incorrect) and NaN (missing repeat).
-    kind : str, optional
-        Kind of observer to analyze, if `answers` contains trials. Default: all observers.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error or to exclude it, if `answers` contains
         trials.
@@ -358,8 +355,7 @@ def self_consistency(
     Raises
     ------
     ValueError
-        If the shape is invalid, or no item is repeated. If there are no observers of that kind, or
-        `kind` is given for an array.
+        If the shape is invalid, or no item is repeated.
 
     Examples
     --------
@@ -368,7 +364,7 @@ def self_consistency(
     >>> self_consistency(trials)[["observer", "n_items"]].values.tolist()
     [['human_1', 500], ['human_2', 500]]
     """
-    names, x = _observers(answers, kind, no_response)
+    names, x = _observers(answers, no_response)
     given = ~np.isnan(x)
     cells = repeat_cells(x == 1, given).astype(np.float64)
     n11, n10, n01, n00 = np.moveaxis(cells, -1, 0)
@@ -400,11 +396,11 @@ def repeat_cells(right: NDArray[np.bool_], shown: NDArray[np.bool_]) -> NDArray[
 
 
 def _observers(
-    answers: Trials | ArrayLike, kind: str | None, no_response: Literal["error", "drop"]
+    answers: Trials | ArrayLike, no_response: Literal["error", "drop"]
 ) -> tuple[list[object], Floats]:
     """Names of observers, and their responses by item and repeat."""
     if isinstance(answers, Trials):
-        table = repeated_answers(answers, kind, no_response)
+        table = repeated_answers(answers, None, no_response)
         raw = table["correct"].values
         if not ((raw != LEFT_OUT).sum(axis=2) > 1).any():
             raise ValueError(
@@ -412,8 +408,6 @@ def _observers(
                 "condition and item, and different numbers in the column repeat"
             )
         return list(table["observer"].values), np.where(raw == LEFT_OUT, np.nan, raw)
-    if kind is not None:
-        raise ValueError(f"kind={kind!r} selects observers of trials, got an array; leave kind out")
     x = np.asarray(answers, dtype=np.float64)
     if x.ndim != 3 or x.shape[2] < 2:
         raise ValueError(
