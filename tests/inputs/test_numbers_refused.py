@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pymc as pm
+import worlds as w
 from cases import check_each, table
 
 import alikely as al
@@ -56,6 +57,11 @@ def spectrum(**changed: Any) -> Any:
         "person": [0, 1, 2, 0, 1, 2], "is_reference": [True, False], "k": 2, **changed,
     }  # fmt: skip
     return al.models.spectrum(**given)
+
+
+def people(**how: Any) -> Any:
+    counts = al.data.cohort_counts(w.trials(), who_was_right="who" not in how)
+    return al.models.cohort(counts, **{"human_effects": "drawn"} | how.get("more", {}))
 
 
 def prior(**priors: Any) -> Any:
@@ -118,6 +124,7 @@ is no Metric, but of type => find('alikely.metrics:Metric')
 features of a metric must be one of 'correctness', 'labels', 'rows', 'margins',  =>
     metric('x', first, 'pairs')
 must be 'identity', 'fisher' or 'logit', got 'log' => metric('x', first, 'labels', scale='log')
+a metric of error rows needs gradient= => metric('x', first, 'rows')
 cells must be five counts => limits([1, 2, 3, 4], 4)
 n_options must be at least 2 => limits([1, 2, 3, 4, 5], 1)
 with two options joint errors must be the same => limits([1, 2, 3, 4, 5], 2)
@@ -143,6 +150,9 @@ one entry per .* got shapes \(6,\), \(5,\) => spectrum(shown=[100] * 5)
 condition must be numbered from 0 without gaps => spectrum(condition=[0, 0, 0, 2, 2, 2])
 at least 3 entries .* got 0; name more => spectrum(is_reference=[False, False])
 k must lie between 1 and the number of conditions, 2; got 3 => spectrum(k=3)
+human_effects='drawn' has no covariates => people(more={'covariates': {'model': {}}})
+human_effects must be one of False, 'drawn'; got 'fixed' => people(more={'human_effects': 'fixed'})
+needs counts by who was correct => people(who=False)
 alpha > 0 => prior(p_a=(0, 1))
 no prior of 'p_aa'; priors= takes p_a, p_b; did you mean 'p_a'\? => prior(p_aa=(1, 1))
 support of its default, Beta\(1, 1\); Normal\(0, 1\) also => prior(p_a=pm.Normal.dist(0, 1))

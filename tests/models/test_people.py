@@ -164,20 +164,6 @@ def test_who_was_right_is_drawn_as_often_as_it_is_probable() -> None:
     ).any()
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"covariates": {"model": {}}}, "human_effects='drawn' has no covariates"),
-        ({"human_effects": "fixed"}, "human_effects must be one of False, 'drawn'; got 'fixed'"),
-    ],
-)
-def test_bad_options(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        al.models.cohort(counted(), **{"human_effects": "drawn", **given})
-
-
-def test_counts_must_tell_who_was_right_of_two_humans() -> None:
-    with pytest.raises(ValueError, match="needs counts by who was correct"):
-        al.models.cohort(cohort_counts(trials()), human_effects="drawn")
+def test_one_human_is_no_sample() -> None:
     with pytest.raises(ValueError, match=r"at least 2 humans in each condition, .* has 1;"):
         al.models.cohort(counted(n_humans=1), human_effects="drawn")

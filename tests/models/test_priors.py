@@ -225,7 +225,6 @@ def test_texts_of_our_models() -> None:
         ("effects", {"delta_sd": pm.Normal.dist(0, 1)}, "its default, HalfNormal(0.5); Norma"),
         ("effects", {"delta_sd": (1, 2)}, "HalfNormal(sigma), takes one finite parameter, got (1"),
         ("effects", {"other_deviate": pm.Normal.dist(0, 1)}, "default, ZeroSumNormal(1); No"),
-        ("spectrum", {"regime_weight": [4, 4, 2]}, "must be of shape (2,) (regime), got shape (3"),
     ],
 )  # fmt: skip
 def test_each_default_says_what_it_takes(name: str, priors: Any, message: str) -> None:
