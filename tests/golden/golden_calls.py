@@ -483,7 +483,7 @@ def sentences(_: int) -> pd.DataFrame:
 @golden("report.make_report")
 def report(_: int) -> pd.DataFrame:
     result = ec(data.noise(), FOUR, **BARE)
-    page = al.report.make_report(result, trials=data.noise(), title="Four pairs")
+    page = al.report.make_report(result, title="Four pairs")
     return pd.DataFrame({"n_failures": [len(page.failures)]})
 
 

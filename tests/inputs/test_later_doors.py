@@ -86,8 +86,6 @@ a contrast must name two models => images(t(), 16, [1, 2])
 shown must be a list, .* => images(t(), 16, shown='img01')
 No such file or directory => images(t(), 16, rng=1).to_csv('a/b.csv')
 expected results, got NoneType => report(None)
-trials must be alikely.Trials => report(w.result(), trials=P)
-trials are not those of the results: they => report(w.result(), trials=w.correct())
 scores must map judges to => al.benchmark.judge_agreement(al.pairwise_matrix(t()), 'x')
 ax must be matplotlib axes => al.plot_alignment(alike(), 'distortions', ax='x')
 column 'estimate' must => drawn(lambda f: f.assign(estimate='x'))
@@ -129,7 +127,7 @@ CASES += [
     Case(
         "report odd names",
         once_and_safe,
-        lambda: report(w.odd(net_a=ODD), title=ODD, notes=[ODD], trials=trials_of(odd)),
+        lambda: report(w.odd(net_a=ODD), title=ODD, notes=[ODD]),
     ),
     Case("load report of nothing", "no file 'zz.nc'", lambda: al.Result.load("zz.nc")),
     Case(

@@ -30,4 +30,4 @@ def hostile() -> al.report.pages.Report:
     result = al.error_consistency(trials, rng=1, **FEW)
     scores = al.benchmark_scores(trials, rng=1, **FEW)
     title = "</title><script>alert(0)</script>"
-    return al.report.make_report(result, scores, trials=trials, title=title, notes=["<i>x</i>"])
+    return al.report.make_report(result, scores, title=title, notes=["<i>x</i>"])

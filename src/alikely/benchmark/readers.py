@@ -31,7 +31,7 @@ from alikely.benchmark.decomposition import degrees_of_images, pair_contrasts, s
 from alikely.benchmark.layout import attributes, metric_of_trials, refuse_repeats_for
 from alikely.data.blocks import blocks, cluster_numbers
 from alikely.data.inclusion import refuse_inclusion
-from alikely.data.summaries import missing_note_of
+from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.estimates.notes import few_clusters, require_clusters
@@ -156,7 +156,7 @@ def reader_study(
         require_clusters(table, cluster)
     means = _means(table, estimand, cluster, ai)
     missing = missing_note_of(trials.data, no_response, observers=list(itertools.chain(*pairs)))
-    tree = xr.DataTree.from_dict({"estimates": means})
+    tree = xr.DataTree.from_dict({"estimates": means, DATA_SUMMARY: data_summary(trials.data)})
     tree.attrs = attributes("reader", estimand, no_response, cluster)
     tree.attrs |= {"ci_prob": ci_prob, "missing_note": missing}
     return Result(tree)

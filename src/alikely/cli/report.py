@@ -49,7 +49,6 @@ def report(
     saved = [path.lower().endswith(SAVED) for path in o.file]
     if any(saved) and not all(saved):
         raise ValueError("FILE must be trials or saved results (.nc), not both")
-    trials: Trials | None = None
     notes: list[str] = []
     if all(saved):
         results: list[Any] = [al.Result.load(path) for path in o.file]
@@ -62,7 +61,7 @@ def report(
     import matplotlib as mpl
 
     mpl.use("Agg")  # there may be no screen
-    page = al.report.make_report(*results, trials=trials, title=title, notes=notes)
+    page = al.report.make_report(*results, title=title, notes=notes)
     assert o.out is not None
     o.write(o.out.name, page.save)
     print(f"Written to {o.out}: {page.title!r}, {o.out.stat().st_size / 1e6:.1f} MB")

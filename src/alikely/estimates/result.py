@@ -531,18 +531,12 @@ class Result:
         """
         return Result(self._call("select", labels=labels), self.trials)
 
-    def report(
-        self,
-        path: str | Path | None = None,
-        *,
-        trials: Trials | None = None,
-        title: str | None = None,
-    ) -> Report:
+    def report(self, path: str | Path | None = None, *, title: str | None = None) -> Report:
         """Write an HTML report with tables, figures, sentences and methods."""
         # The only import of a higher layer: users expect this method on the result.
         from alikely.report import make_report
 
-        page = make_report(self, trials=trials, title=title)
+        page = make_report(self, title=title)
         if path is not None:
             page.save(path)
         return page

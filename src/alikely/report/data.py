@@ -8,8 +8,7 @@ import pandas as pd
 import xarray as xr
 
 from alikely._base.names import counted, number
-from alikely.data import Trials
-from alikely.data.summaries import DATA_SUMMARY, data_summary, summary_table
+from alikely.data.summaries import DATA_SUMMARY, summary_table
 from alikely.estimates.matrix_result import place_dim
 from alikely.estimates.result import Result
 from alikely.report.blocks import Block, Items, Section, Text, table_of
@@ -44,19 +43,9 @@ MOST_KINDS = 6
 FEW_ROWS = 8
 
 
-def summary_of(results: Sequence[Result], trials: Trials | None) -> xr.Dataset | None:
-    """The data as read: of the trials, else of the first result that keeps it."""
-    found = _summaries(results, trials)
-    return found[0][1] if found else None
-
-
-def _summaries(
-    results: Sequence[Result], trials: Trials | None
-) -> list[tuple[Result | None, xr.Dataset]]:
+def summaries(results: Sequence[Result]) -> list[tuple[Result, xr.Dataset]]:
     """Summaries of data, once for results of the same data, with the first result of each."""
-    if trials is not None:
-        return [(None, data_summary(trials.data))]
-    found: list[tuple[Result | None, xr.Dataset]] = []
+    found: list[tuple[Result, xr.Dataset]] = []
     for result in results:
         if DATA_SUMMARY in result.data.children:
             own = result.data[DATA_SUMMARY].to_dataset()
@@ -65,11 +54,11 @@ def _summaries(
     return found
 
 
-def data_section(results: Sequence[Result], trials: Trials | None) -> Section:
+def data_section(results: Sequence[Result]) -> Section:
     """The data in words, by data set and by observer."""
-    found = _summaries(results, trials)
+    found = summaries(results)
     blocks: list[Block] = []
-    if not found and results:
+    if not found:
         blocks.append(Text("The results contain counts of trials, but not the trials themselves."))
         blocks += [Text(repr(result)[1:-1]) for result in results]
     for result, summary in found:
@@ -186,11 +175,11 @@ def _tables(summary: xr.Dataset) -> list[Block]:
     return blocks
 
 
-def kinds_of(summary: xr.Dataset | None) -> dict[str, str] | None:
-    """Kind of each observer, where there are several kinds."""
-    if summary is None:
-        return None
-    kinds = dict(zip(summary["observer"].values, map(str, summary["kind"].values), strict=True))
-    # Groups of observers, as of margins, have the names of their kinds.
-    names = {kind: kind for kind in kinds.values()}
-    return names | kinds if len(names) > 1 else None
+def kinds_of(result: Result) -> dict[str, str] | None:
+    """Kind of each observer of the data of a result, where there are several kinds."""
+    for _, summary in summaries([result]):
+        kinds = dict(zip(summary["observer"].values, map(str, summary["kind"].values), strict=True))
+        # Groups of observers, as of margins, have the names of their kinds.
+        names = {kind: kind for kind in kinds.values()}
+        return names | kinds if len(names) > 1 else None
+    return None

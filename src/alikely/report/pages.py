@@ -15,13 +15,12 @@ from markupsafe import Markup
 
 from alikely._base.checks import entries
 from alikely._base.files import write_file
-from alikely._base.names import counted, listed
+from alikely._base.names import counted
 from alikely._base.steps import step
 from alikely.benchmark.groups import of_pairs
-from alikely.data import Trials
 from alikely.estimates.result import Result
 from alikely.report.blocks import Block, Failure, Items, Lead, Section, Text, numbered_notes
-from alikely.report.data import data_section, kinds_of, summary_of
+from alikely.report.data import data_section, kinds_of
 from alikely.report.methods import methods_section, references_section
 from alikely.report.results import parts_of
 
@@ -57,7 +56,7 @@ class Report:
     >>> import alikely as al
     >>> trials = al.load_example().select(condition="noise")
     >>> result = al.error_consistency(trials, "human-human", n_resamples=200, n_draws=200, rng=1)
-    >>> page = result.report(trials=trials, title="Four humans")
+    >>> page = result.report(title="Four humans")
     >>> page  # doctest: +ELLIPSIS
     <Report 'Four humans': ... figures, 0.1 MB>
     """
@@ -99,12 +98,7 @@ class Report:
         return f"<Report {self.title!r}: {counted(n, 'figure')}, {size:.1f} MB{lost}>"
 
 
-def make_report(
-    *results: Result,
-    trials: Trials | None = None,
-    title: str | None = None,
-    notes: Sequence[str] = (),
-) -> Report:
+def make_report(*results: Result, title: str | None = None, notes: Sequence[str] = ()) -> Report:
     """Create an HTML report of results.
 
     Parameters
@@ -112,9 +106,6 @@ def make_report(
     *results : Result
         Results of one analysis, such as the pairs and the scores of the same trials. If a report
         contains scores, differences between pairs are omitted.
-    trials : Trials, optional
-        The trials that were analyzed. By default, the report uses the counts and kinds in the
-        results.
     title : str, optional
     notes : sequence of str
         Paragraphs below the title.
@@ -130,14 +121,13 @@ def make_report(
     TypeError
         If an argument has the wrong type.
     ValueError
-        If there is no result, or an observer in a result is not in `trials`.
+        If there is no result.
 
     Examples
     --------
     >>> import alikely as al
-    >>> trials = al.load_example()
-    >>> scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0, rng=1)
-    >>> page = al.report.make_report(scores, trials=trials)
+    >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0, rng=1)
+    >>> page = al.report.make_report(scores)
     >>> "<h2>Ranks</h2>" in page.html, page.failures
     (True, ())
     """
@@ -147,33 +137,22 @@ def make_report(
                 f"expected results, got {type(result).__name__}; of trials, make one: "
                 "al.error_consistency(trials)"
             )
-    if trials is not None and not isinstance(trials, Trials):
-        raise TypeError(f"trials must be alikely.Trials, got {type(trials).__name__}")
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a text, got {type(title).__name__}")
     notes = [str(text) for text in entries("notes", notes)]
     if not results:
         raise ValueError("a report needs at least one result, such as al.error_consistency(trials)")
-    trees = [
-        of_pairs(result) if result.kind == "group" else result
-        for result in results
-        if result.kind != "reader"
-    ]
-    shown = [*trees, *(result for result in results if result.kind == "reader")]
-    if trials is not None:
-        _check_observers(trees, trials)
+    shown = [of_pairs(result) if result.kind == "group" else result for result in results]
     with step("laying out the report"):
         leads: list[Block] = []
         sections: list[Section] = []
         scored = any(result.kind == "model" for result in results)
         order = sorted(results, key=lambda one: FIRST.index(one.kind))
         for result in order:
-            own = [result] if result.kind != "reader" else []
-            kinds = kinds_of(summary_of(own, trials)) if own else None
-            lead, parts = parts_of(result, kinds, scored)
+            lead, parts = parts_of(result, kinds_of(result), scored)
             leads.append(lead)
             sections += parts
-        read = data_section(trees, trials)
+        read = data_section(shown)
         labels = {result.metric.label for result in results}
         sections, found = numbered_notes(_named_apart([read, *sections], labels))
         noted = Items(found, numbered=True) if found else Text("There are no notes.")
@@ -189,19 +168,6 @@ def make_report(
         blocks += [block.figure for block in leads if isinstance(block, Lead) and block.figure]
         failures = [f"{block.what} {block.why}" for block in blocks if isinstance(block, Failure)]
         return Report(_page(heading, notes, sections), heading, tuple(failures))
-
-
-def _check_observers(results: Sequence[Result], trials: Trials) -> None:
-    """Refuse trials of others than the results are of (`ValueError`)."""
-    for result in results:
-        if result.kind == "model" or result.metric.counts in ("readings", "margins"):
-            continue  # of all readers at once, of models that have margins alone, of means
-        names = result.observers
-        if lost := [name for name in dict.fromkeys(names) if name not in trials.observers]:
-            raise ValueError(
-                f"trials are not those of the results: they have no observer {lost[0]!r}, but "
-                f"{listed(trials.observers, most=5)}; leave trials out, or give those"
-            )
 
 
 def _named_apart(sections: list[Section], labels: set[str]) -> list[Section]:
