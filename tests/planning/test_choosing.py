@@ -13,7 +13,9 @@ import pytest
 import alikely as al
 from alikely.planning import choose_conditions
 from alikely.planning.choosing import (
-    Drawing,
+    Design,
+    Pool,
+    Target,
     _part,
     _separation,
     allocation,
@@ -78,6 +80,11 @@ def test_allocation_keeps_to_its_bounds() -> None:
         allocation(number, np.ones(153), 10)
 
 
+def of_size(pi: Any) -> Design:
+    x = np.zeros((0, len(pi)), bool)
+    return Design(Pool("", "", [], x, x, x, 0), Target("", None), pi, pi)
+
+
 def test_systematic_samples_keep_their_probabilities() -> None:
     pi = probabilities(np.array([0.0, 1, 2, 3, 40, 1, 1, 1]), 4)
     assert pi.sum() == pytest.approx(4)
@@ -85,7 +92,7 @@ def test_systematic_samples_keep_their_probabilities() -> None:
     rng = np.random.default_rng(1)
     drawn = np.zeros(8)
     for _ in range(4_000):
-        at = Drawing(pi, pi).draw(rng)
+        at = of_size(pi).draw(rng)
         assert len(at) == 4
         drawn[at] += 1
     error = np.sqrt(pi * (1 - pi) / 4_000)
@@ -99,7 +106,7 @@ def test_few_images_that_tell_leave_room_for_others() -> None:
     assert pi.sum() == pytest.approx(24)
     np.testing.assert_allclose(pi[5:], 19 / 95)
     assert (pi[:5] == 1).all()
-    assert len(Drawing(pi, pi).draw(np.random.default_rng(1))) == 24
+    assert len(of_size(pi).draw(np.random.default_rng(1))) == 24
 
 
 def test_plan_of_a_pair(tmp_path: Path) -> None:
@@ -170,8 +177,9 @@ def test_hard_images_are_noted_and_classes_heeded_within_strata() -> None:
     named = with_classes()
     pair = tuple(named.observers[:2])
     plan = al.planning.choose_images(named, 80, pair, by_class=True, rng=1)
-    ((held, _, drawing),) = plan._parts
-    number = pd.Series(drawing.stratum, index=held.items)
+    (part,) = plan._parts
+    held = part.pool
+    number = pd.Series(part.stratum, index=held.items)
     truths = pd.Series(held.truth, index=held.items)
     # Of each stratum as many of each class as it allows, give or take one.
     for g, own in plan.table.groupby(plan.table["item"].map(number)):

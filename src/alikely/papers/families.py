@@ -133,8 +133,7 @@ def family_tests(
         values = estimate.sel(condition=tested).transpose("system", "metric", "condition")
         profiles = pd.DataFrame(values.values.reshape(len(models), -1), models)
         table = profile_tests(
-            profiles, families, super_families, each=True, n_permutations=n_permutations,
-            rng=own_seed,
+            profiles, families, super_families, n_permutations=n_permutations, rng=own_seed
         )  # fmt: skip
         table.insert(0, "n_undefined", len(of_it) - len(tested))
         table.insert(0, "n_conditions", len(tested))
@@ -149,11 +148,10 @@ def profile_tests(
     families: Groups,
     super_families: Groups,
     *,
-    each: bool = False,
     n_permutations: int = 10_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Test families, families within super-families [A01]_, super-families and `each` of them."""
+    """Test families, families within super-families [A01]_, super-families and each of them."""
     names = unique_names(profiles.index, "profiles")
     family, over = (checked_groups(names, groups) for groups in (families, super_families))
     of, above = group_mapping(families), group_mapping(super_families)
@@ -172,7 +170,7 @@ def profile_tests(
         (GIVEN, families, super_families, names, "" if divided.any() else none, second),
         (SUPER, super_families, None, names, "", third),
     ]
-    kinds = list(dict.fromkeys(above[name] for name in names)) if each else []
+    kinds = list(dict.fromkeys(above[name] for name in names))
     for code, (kind, own) in enumerate(
         zip(kinds, seed_sequence(rng).spawn(len(kinds)), strict=True)
     ):

@@ -368,11 +368,13 @@ def probabilities(size: Floats, n: int, uniform_fraction: float = EVEN) -> Float
     return np.asarray(base + more)
 
 
-class Drawing(NamedTuple):
+class Design(NamedTuple):
     """Sampling design of a pool: stratified, or systematic in random order."""
 
-    inclusion: Floats
+    pool: Pool
+    target: Target
     size: Floats
+    inclusion: Floats
     stratum: NDArray[np.intp] | None = None
     classes: NDArray[np.intp] | None = None
     uniform_fraction: float | None = None
@@ -399,9 +401,9 @@ class Drawing(NamedTuple):
         return np.sort(order[np.minimum(at, len(order) - 1)])
 
 
-def drawing_of(
-    pool: Pool, size: Floats, target: Target, n: int, uniform_fraction: float | None, by_class: bool
-) -> Drawing:
+def design_of(
+    pool: Pool, target: Target, size: Floats, n: int, uniform_fraction: float | None, by_class: bool
+) -> Design:
     """Sampling design of one pool: strata for one or two models, otherwise by size."""
     classes = np.unique(pool.truth.astype(str), return_inverse=True)[1] if by_class else None
     models, uniform = target.of_strata(len(pool.models)), uniform_fraction
@@ -412,36 +414,28 @@ def drawing_of(
                 "carry no information on the target and would never be shown"
             )
         inclusion = probabilities(size, n, EVEN if uniform is None else uniform)
-        return Drawing(inclusion, size, None, classes, uniform)
+        return Design(pool, target, size, inclusion, None, classes, uniform)
     stratum, share = strata_of(pool.correct, models), uniform or 0.0
     # Equivalent to a minimum size for all images of the pool.
     mixed = np.sqrt((1 - share) * size**2 + share * np.mean(size**2))
     inclusion = allocation(stratum, mixed, n) / np.bincount(stratum)
-    return Drawing(inclusion[stratum], size, stratum, classes, uniform)
-
-
-class Design(NamedTuple):
-    """Design for one condition."""
-
-    pool: Pool
-    target: Target
-    drawing: Drawing
+    return Design(pool, target, size, inclusion[stratum], stratum, classes, uniform)
 
 
 def expected_of(part: Design) -> pd.DataFrame:
     """Standard errors of random sampling, the design and all images, from the models alone."""
-    pool, target, drawing = part
-    count, models, pi = pool.n_images, len(pool.models), drawing.inclusion
+    pool, target, pi = part.pool, part.target, part.inclusion
+    count, models = pool.n_images, len(pool.models)
     n = round(float(pi.sum()))
     # For all pairs, sizes sum over models, each minus their mean.
     many = 2 / (models - 1) if target.contrasts is None else 1 / len(target.contrasts)
-    square = drawing.size**2 * many
+    square = part.size**2 * many
     per_image = float(square.mean())
     ours = float((square * (1 - pi) / pi).sum()) / count**2
-    if drawing.stratum is not None:
-        held = np.bincount(drawing.stratum)
-        within, per_image = _variances(pool.correct, target.each(models), drawing.stratum)
-        shown = np.round(np.bincount(drawing.stratum, pi))
+    if part.stratum is not None:
+        held = np.bincount(part.stratum)
+        within, per_image = _variances(pool.correct, target.each(models), part.stratum)
+        shown = np.round(np.bincount(part.stratum, pi))
         ours = float((held**2 * (1 / shown - 1 / held) * within).sum()) / count**2
     variance = np.array([per_image * (1 / n - 1 / count), ours, 0.0])
     # For images beyond the pool, the sampling variance of the pool is added.
@@ -461,22 +455,22 @@ def expected_of(part: Design) -> pd.DataFrame:
 
 def rows_of(part: Design, at: NDArray[np.intp]) -> pd.DataFrame:
     """Rows of a plan's table for some images."""
-    pool, target, drawing = part
+    pool = part.pool
     frame = pd.DataFrame({**pool.place, "item": pool.items[at]})
     if pool.truth.any():
         frame["truth"] = pool.truth[at]
-    frame["inclusion"] = drawing.inclusion[at]
+    frame["inclusion"] = part.inclusion[at]
     frame["pool_images"] = pool.n_images
-    if drawing.stratum is None:
+    if part.stratum is None:
         certain = np.where(frame["inclusion"] > 1 - 1e-9, "; most informative, always shown", "")
         share = pool.correct[:, at].mean(axis=0)
         return frame.assign(
             reason=[f"{right:.0%} of models are right" for right in share] + certain
         )
-    models, stratum = target.of_strata(len(pool.models)), drawing.stratum[at]
+    models, stratum = part.target.of_strata(len(pool.models)), part.stratum[at]
     right, names = pool.correct[models], [pool.models[i] for i in models]
-    frame["stratum"] = _strata_names(right, names, drawing.stratum)[stratum]
-    frame["stratum_images"] = np.bincount(drawing.stratum)[stratum]
+    frame["stratum"] = _strata_names(right, names, part.stratum)[stratum]
+    frame["stratum_images"] = np.bincount(part.stratum)[stratum]
     for column, name in zip(("model_a", "model_b"), names, strict=False):
         frame[column] = name
     differ = (right[0] != right[-1])[at]
@@ -504,15 +498,14 @@ def _strata_names(
 
 def notes_of(part: Design, several: bool) -> list[str]:
     """Notes on how the selection may affect participants, and on excluded images."""
-    pool, _, drawing = part
-    notes, pi = [], drawing.inclusion
+    pool, pi, notes = part.pool, part.inclusion, []
     if pool.lost:
         notes.append(f"{pool.lost} images not shown to every model are excluded from the pool")
     hard = pool.correct.mean(axis=0) <= 0.5
     share, usual = float(pi[hard].sum() / pi.sum()), float(hard.mean())
     if share - usual > MUCH:
         notes.append(HARD.format(share=share, pool=usual))
-    if pool.truth.any() and drawing.classes is None:
+    if pool.truth.any() and part.classes is None:
         _, number = np.unique(pool.truth.astype(str), return_inverse=True)
         shown, equal = np.bincount(number, pi), np.bincount(number) * pi.mean()
         if ((shown > SKEWED * equal) & (shown >= SKEWED_IMAGES)).any():
@@ -622,20 +615,17 @@ def simulated_people(
 
 
 def _tried(
-    correct: NDArray[np.bool_],
-    people: NDArray[np.bool_],
-    contrasts: Floats,
-    drawing: Drawing,
-    n_designs: int,
-    rng: np.random.Generator,
+    part: Design, people: NDArray[np.bool_], n_designs: int, rng: np.random.Generator
 ) -> Iterator[dict[str, Any]]:
     """Results for known humans: random sampling, and the plan with each of its estimators."""
-    truth, n = true_contrasts(correct, people, contrasts), correct.shape[1]
-    shown = round(float(drawing.inclusion.sum()))
-    simple = Drawing(np.full(n, shown / n), drawing.size)
+    correct, n = part.pool.correct, part.pool.n_images
+    contrasts = part.target.each(len(part.pool.models))
+    truth = true_contrasts(correct, people, contrasts)
+    shown = round(float(part.inclusion.sum()))
+    simple = part._replace(inclusion=np.full(n, shown / n), stratum=None, classes=None)
     found: dict[str, list[Floats]] = {"random": [], "chosen": [], "strata": []}
     for _ in range(n_designs):
-        for name, way in {"random": simple, "chosen": drawing}.items():
+        for name, way in {"random": simple, "chosen": part}.items():
             at = way.draw(rng)
             own = correct[:, at], people[:, at]
             stratum = None if way.stratum is None else way.stratum[at]
@@ -817,11 +807,10 @@ def choose_images(
                 f"the models of {wanted.text} are correct on the same images in {pool.name}: their "
                 "differences are 0 for every observer, whatever the images"
             )
-        drawing = drawing_of(pool, size, wanted, n, uniform_fraction, by_class)
-        parts.append(Design(pool, wanted, drawing))
+        parts.append(design_of(pool, wanted, size, n, uniform_fraction, by_class))
         generator = np.random.default_rng(seed)
         for number in tracked(range(1, lists + 1), lists):
-            at = generator.permutation(drawing.draw(generator))
+            at = generator.permutation(parts[-1].draw(generator))
             rows.append(rows_of(parts[-1], at).assign(list=number))
         notes += notes_of(parts[-1], len(pools) > 1)
     table = pd.concat(rows, ignore_index=True).sort_values("list", kind="stable", ignore_index=True)
@@ -965,13 +954,13 @@ class StimulusPlan:
         """
         tables = []
         for part in self._parts:
-            pool, target, drawing = part
-            by_class, uniform = drawing.classes is not None, drawing.uniform_fraction
-            least = 2 if drawing.stratum is None else fewest_images(drawing.stratum).sum()
-            for n in numbers:
-                if least <= n <= pool.n_images:
-                    other = drawing_of(pool, drawing.size, target, n, uniform, by_class)
-                    tables.append(expected_of(part._replace(drawing=other)))
+            by_class, uniform = part.classes is not None, part.uniform_fraction
+            least = 2 if part.stratum is None else fewest_images(part.stratum).sum()
+            tables += [
+                expected_of(design_of(*part[:3], n, uniform, by_class))
+                for n in numbers
+                if least <= n <= part.pool.n_images
+            ]
         if not tables:
             raise ValueError(
                 f"numbers has no number of images that a pool and its strata allow: got {numbers}"
@@ -996,15 +985,15 @@ class StimulusPlan:
         """
         parts, keys = [], ["dataset", "condition", "item"]
         chosen = pd.MultiIndex.from_frame(self.table[keys])
-        for pool, _, drawing in self._parts:
-            frame = pd.DataFrame({**pool.place, "item": pool.items})
+        for part in self._parts:
+            frame = pd.DataFrame({**part.pool.place, "item": part.pool.items})
             shown = pd.MultiIndex.from_frame(frame).isin(chosen)
             frame = frame.assign(
-                size=drawing.size, inclusion=drawing.inclusion, shown=shown,
-                right=pool.correct.mean(axis=0),
+                size=part.size, inclusion=part.inclusion, shown=shown,
+                right=part.pool.correct.mean(axis=0),
             )  # fmt: skip
-            if drawing.stratum is not None:
-                frame["stratum"] = drawing.stratum
+            if part.stratum is not None:
+                frame["stratum"] = part.stratum
             parts.append(frame)
         return pd.concat(parts, ignore_index=True)
 
@@ -1060,13 +1049,12 @@ class StimulusPlan:
         check_between(accuracy, "accuracy", "try 0.75")
         check_ranges(("difficulty_correlation", difficulty_correlation, 0, 1))
         generator, rows = np.random.default_rng(seed_sequence(rng)), []
-        for pool, target, drawing in self._parts:
-            each, ease = target.each(len(pool.models)), easiness(pool.correct)
+        for part in self._parts:
+            ease = easiness(part.pool.correct)
             for share, degree in itertools.product(accuracy, difficulty_correlation):
                 people = simulated_people(ease, share, degree, n_humans, generator)
-                known = {**pool.place, "accuracy": share, "difficulty_correlation": degree}
-                tried = _tried(pool.correct, people, each, drawing, n_designs, generator)
-                rows += [{**known, **row} for row in tried]
+                known = {**part.pool.place, "accuracy": share, "difficulty_correlation": degree}
+                rows += [{**known, **row} for row in _tried(part, people, n_designs, generator)]
         return pd.DataFrame(rows)
 
     def __repr__(self) -> str:
