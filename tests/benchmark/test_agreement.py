@@ -14,7 +14,7 @@ import xarray as xr
 import alikely as al
 from alikely import inference
 from alikely.benchmark import agreement
-from alikely.estimates.matrix_result import packed_answers
+from alikely.estimates.matrices import packed_answers
 from alikely.inference.regression import PairRegression
 
 NAMES = [f"o{k}" for k in range(10)]

@@ -9,7 +9,7 @@ import xarray as xr
 import alikely as al
 from alikely.benchmark import agreement
 from alikely.benchmark.trees import block_means
-from alikely.estimates.matrix_result import influences
+from alikely.estimates.matrices import influences
 
 METRICS = [
     *(pytest.param(m, marks=pytest.mark.slow) for m in ("kappa_p", "kappa_p_discrete")),

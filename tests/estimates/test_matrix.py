@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 import alikely as al
-from alikely.estimates.matrix_result import place_names, write_pairs
+from alikely.estimates.matrices import place_names, write_pairs
 
 KEYS = ["condition", "observer_a", "observer_b"]
 ALIKE = ["n_trials", "accuracy_a", "accuracy_b", "estimate", "se"]
@@ -250,7 +250,7 @@ def test_files(by_condition: al.Result, tmp_path: Path) -> None:
 
 
 def test_chunked_arrays_give_the_same(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("alikely.estimates.matrix_result.SLICE", 640)
+    monkeypatch.setattr("alikely.estimates.matrices.SLICE", 640)
     correct = trials.data["correct"].reset_coords(drop=True)
     # A table counts missing responses as errors.
     array = correct.where(correct != -1, 0).chunk(trial=100)

@@ -34,7 +34,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely._base.steps import step
 from alikely.benchmark.trees import complete_estimates, of_matrix
-from alikely.estimates.matrix_result import (
+from alikely.estimates.matrices import (
     cluster_column,
     cluster_numbers,
     influences,

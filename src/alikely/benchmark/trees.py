@@ -34,7 +34,7 @@ from alikely._base.steps import step
 from alikely.data.summaries import DATA_SUMMARY
 from alikely.data.tables import Packed, all_cells, pack
 from alikely.estimates.contrasts import mean
-from alikely.estimates.matrix_result import (
+from alikely.estimates.matrices import (
     cluster_column,
     cluster_numbers,
     packed_answers,

@@ -19,7 +19,7 @@ from alikely.cli._app import Options, subcommand
 from alikely.cli._output import PAIR, interval_of, kinds_of, say, show, show_result
 from alikely.data.files import read_file
 from alikely.estimates.analysis import OF_CELLS
-from alikely.estimates.matrix_result import write_pairs
+from alikely.estimates.matrices import write_pairs
 from alikely.metrics import get_metric
 from alikely.metrics.metric import find_metric
 from alikely.report.sentences import said

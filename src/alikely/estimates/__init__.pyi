@@ -9,7 +9,7 @@ from .independence import test_copy_model as test_copy_model
 from .latex import latex_table as latex_table
 from .margins import consistency_table as consistency_table
 from .matrices import pairwise_matrix as pairwise_matrix
-from .matrix_result import square_matrix as square_matrix
+from .matrices import square_matrix as square_matrix
 from .noise import response_noise as response_noise
 from .pairs import agreement as agreement
 from .pairs import compare as compare

@@ -31,7 +31,7 @@ from alikely._base.intervals import (
 from alikely._base.names import nearest
 from alikely._base.notes import note, told
 from alikely.errors.draws import UNBOUNDED, mean_draws
-from alikely.estimates.matrix_result import (
+from alikely.estimates.matrices import (
     cluster_column,
     entries,
     entry_labels,

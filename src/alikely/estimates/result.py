@@ -51,7 +51,7 @@ class Kind(NamedTuple):
 
 KINDS = {
     "pair": Kind("pairs", "alikely.compare", "alikely.estimates.pair_result"),
-    "matrix": Kind("a matrix", "alikely.pairwise_matrix", "alikely.estimates.matrix_result"),
+    "matrix": Kind("a matrix", "alikely.pairwise_matrix", "alikely.estimates.matrices"),
     "group": Kind("groups", "alikely.benchmark.group_scores", "alikely.benchmark.groups"),
     "reader": Kind("a reader study", "alikely.benchmark.reader_study", "alikely.benchmark.readers"),
     "model": Kind("scores", "alikely.benchmark_scores", "alikely.benchmark.benchmark"),

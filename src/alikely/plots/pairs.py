@@ -25,7 +25,7 @@ from alikely._base.checks import check_whole, one_of
 from alikely._base.frames import groups_of
 from alikely._base.intervals import percent
 from alikely._base.names import nearest, p_words, told_apart
-from alikely.estimates.matrix_result import place_dim, square_matrix
+from alikely.estimates.matrices import place_dim, square_matrix
 from alikely.estimates.pair_result import bounds_of, shown_methods
 from alikely.estimates.result import Result, of_kind
 from alikely.inference import null

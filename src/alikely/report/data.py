@@ -9,7 +9,7 @@ import xarray as xr
 
 from alikely._base.names import counted, number
 from alikely.data.summaries import DATA_SUMMARY, summary_table
-from alikely.estimates.matrix_result import place_dim
+from alikely.estimates.matrices import place_dim
 from alikely.estimates.result import Result
 from alikely.report.blocks import Block, Items, Section, Text, table_of
 

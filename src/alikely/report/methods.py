@@ -15,7 +15,7 @@ from alikely._base.intervals import percent
 from alikely._base.names import counted
 from alikely._base.packages import versions
 from alikely.benchmark.benchmark import dataset_names, is_analytic, model_names
-from alikely.estimates.matrix_result import place_dim
+from alikely.estimates.matrices import place_dim
 from alikely.estimates.result import Result
 from alikely.report.blocks import Block, Code, Section, Text, table_of
 from alikely.report.sentences import capital, interval_words, method_words

@@ -25,7 +25,7 @@ from alikely.benchmark.groups import ALL, BETWEEN, EXCESS, WITHIN
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
 from alikely.estimates import contrasts
 from alikely.estimates.contrasts import Which
-from alikely.estimates.matrix_result import place_dim, place_names
+from alikely.estimates.matrices import place_dim, place_names
 from alikely.estimates.notes import cluster_note, counts_items
 from alikely.estimates.pair_result import PLACES, bounds_of, chosen_interval
 from alikely.estimates.result import Result
