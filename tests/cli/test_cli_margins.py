@@ -32,13 +32,7 @@ def test_what_python_computes_is_printed_and_written(
     # Paths are as long as they are.
     lines = [line for line in printed.splitlines() if not line.startswith("Written to")]
     assert max(map(len, lines)) <= 80
-    again = al.decision_margin_consistency(
-        al.Trials.read(files[0]), files[1], n_draws=0, n_resamples=50, rng=2
-    )
     expected = al.Result.load(tmp_path / "decision_margin_consistency.nc")
-    pd.testing.assert_series_equal(
-        expected.summary()["bootstrap_eti95_lb"], again.summary()["bootstrap_eti95_lb"]
-    )
     row = expected.summary().iloc[0]
     line = next(line for line in printed.splitlines() if "a_model" in line)
     assert line.split()[1] == "human"
@@ -47,9 +41,6 @@ def test_what_python_computes_is_printed_and_written(
     ceiling = expected.data["ceilings"]["reliability"].values[0]
     assert f"{ceiling:.2f} [" in printed.split("Reliability")[1]
     assert "noise-corrected" in printed
-    frame = pd.read_csv(tmp_path / "consistency.csv")
-    table = al.estimates.consistency_table(al.Trials.read(files[0]), expected)
-    np.testing.assert_allclose(frame["error_consistency"], table["error_consistency"])
     for name in ("consistency.png", "decision_margin_consistency.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
     assert expected.table.sizes["pair"] == 3

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import alikely as al
 from alikely.benchmark.trees import block_means
-from alikely.benchmark.trees import branches as branches_of
 from alikely.cli import main
 
 
@@ -41,13 +39,7 @@ def test_what_python_computes_is_printed_and_written(
     written = pd.read_csv(tmp_path / "blocks.csv")
     pd.testing.assert_frame_equal(written, blocks)
     tree = al.benchmark.families(result, n_resamples=5, rng=1)
-    branches = pd.read_csv(tmp_path / "branches.csv")
-    np.testing.assert_allclose(branches["support"], branches_of(tree)["support"])
-    groups = pd.read_csv(tmp_path / "families.csv")
-    pd.testing.assert_frame_equal(groups, tree.summary().drop(columns="note"))
     assert tree.sentence()[:60] in out
-    again = al.Result.load(tmp_path / "matrix.nc")
-    pd.testing.assert_frame_equal(again.summary(), result.summary())
     assert len(pd.read_parquet(tmp_path / "pairs.parquet")) == 120
     assert (tmp_path / "families.png").stat().st_size > 10_000
 

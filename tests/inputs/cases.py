@@ -174,6 +174,11 @@ def WORKS(_: Any) -> bool:  # noqa: N802
     return True
 
 
+def HOLDS(found: Any) -> bool:  # noqa: N802
+    """The expression is true."""
+    return bool(found)
+
+
 @functools.cache
 def _plain() -> str:
     """Scores of models of the table as it is."""
@@ -200,7 +205,7 @@ def SAME(ran: Ran) -> bool:  # noqa: N802
 
 # What expressions of all tables may name.
 NAMES = {
-    "Path": Path, "SAME": SAME, "WORKS": WORKS, "al": al, "cli": cli, "gzip": gzip, "io": io,
-    "json": json, "nan": float("nan"), "np": np, "pa": pa, "pd": pd, "pl": pl,
+    "HOLDS": HOLDS, "Path": Path, "SAME": SAME, "WORKS": WORKS, "al": al, "cli": cli, "gzip": gzip,
+    "io": io, "json": json, "nan": float("nan"), "np": np, "pa": pa, "pd": pd, "pl": pl,
     "w": worlds, "xr": xr,
 }  # fmt: skip

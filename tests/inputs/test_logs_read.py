@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import worlds as w
-from cases import Case, check_each, table
+from cases import check_each, table
 
 import alikely as al
 
@@ -152,30 +152,15 @@ has rows without a data set => tidy(w.parquet(TIDY.assign(dataset=None)))
 model-vs-human.zip' .* is encrypted => archive(marked_as(toolbox(a=ROW),
     encrypted=True))
 'a.eval', a table of: 1 MB of memory, and => limited(log, zstd_bomb())
+HOLDS => log(whole).n_trials == 4
+HOLDS => header({'eval': {'model': ODD, 'task': ODD}}).observers == [ODD]
+HOLDS => len(folder({'a.csv': ROW}).observers) == 2
+HOLDS => folder({'a.csv': ROW, '._a.csv': MAC}).n_trials == 1
+HOLDS => tidy(PARQUET).n_trials == 48
+HOLDS => len(archive(packed({'x/raw-data/sketch/a.csv': ROW,
+    '__MACOSX/x/raw-data/sketch/._a.csv': MAC})).observers) == 2
 a.csv', a table of: 4 MB of memory, and => limited(archive, toolbox(a=ROW + BLANK))
 """,
     globals(),
 )
-CASES += [
-    Case("log", lambda trials: trials.n_trials == 4, lambda: log(whole)),
-    Case(
-        "names odd",
-        lambda trials: trials.observers == [ODD],
-        lambda: header({"eval": {"model": ODD, "task": ODD}}),
-    ),
-    Case("folder", lambda trials: len(trials.observers) == 2, lambda: folder({"a.csv": ROW})),
-    Case(
-        "folder of a Mac",
-        lambda trials: trials.n_trials == 1,
-        lambda: folder({"a.csv": ROW, "._a.csv": MAC}),
-    ),
-    Case("tidy", lambda trials: trials.n_trials == 48, lambda: tidy(PARQUET)),
-    Case(
-        "archive of a Mac",
-        lambda trials: len(trials.observers) == 2,
-        lambda: archive(
-            packed({"x/raw-data/sketch/a.csv": ROW, "__MACOSX/x/raw-data/sketch/._a.csv": MAC})
-        ),
-    ),
-]
 test_inputs = check_each(CASES)

@@ -149,15 +149,7 @@ def _aligned(
         columns = {**columns, "truth": "truth"}
         truths.put(source, columns.get("item", "item"), item)
         notes.append(f"true classes are those of {truths.name}")
-    try:
-        return _noted(table_aligned(source, columns), notes)
-    except ValueError as error:
-        if wide is False or "column 'correct'" not in str(error):
-            raise
-        raise ValueError(
-            f"{error}: without a column 'truth' responses must be 0 or 1; name the column of true "
-            "classes by truth=, and the columns of observers by observers=[...]"
-        ) from None
+    return _noted(table_aligned(source, columns), notes)
 
 
 def _tables(path: Any) -> list[Any] | None:

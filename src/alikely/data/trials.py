@@ -389,14 +389,8 @@ class Trials:
         correct : array_like, shape (observer, trial)
             1 if correct, 0 if incorrect, NaN if no response was given, and masked (`numpy.ma`)
             where the trial was not shown.
-        observers, kind : sequence of str, optional
-            One value per observer.
-        condition, item, dataset, repeat : sequence, optional
-            One value per trial.
-        labels : mapping of str to sequence, optional
-            Further descriptions of the observers.
-        item_columns : mapping of str to sequence, optional
-            Further descriptions of the items, one entry per trial, as in `from_table`.
+        observers, condition, item, dataset, repeat, kind, labels, item_columns : optional
+            Names and descriptions of observers and trials, as in `from_arrays`.
 
         Returns
         -------
