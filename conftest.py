@@ -53,8 +53,7 @@ SLOW_EXAMPLES = {
     "alikely.planning.trials.trials_for_width",
     "alikely.report.pages.Report",
     "alikely.spectrum.covariates.covariate_contrasts",
-    "alikely.spectrum.posterior.compare_regimes",
-    "alikely.spectrum.posterior.fit_spectrum",
+    "alikely.spectrum.regime_mixtures.fit_spectrum",
 }
 
 # What examples are given, by the comment that tells a reader how to get it.
@@ -71,7 +70,7 @@ GOLDEN = Path(__file__).parent / "tests" / "golden"
 FITTED = (
     "alikely.benchmark.cohorts.nuts",
     "alikely.margins.noise.nuts",
-    "alikely.spectrum.posterior.nuts",
+    "alikely.spectrum.regime_mixtures.nuts",
 )
 # Draws of the prior, which are repeated.
 DRAWN = 400
