@@ -1,1 +1,4 @@
-"""Randomness, parallel work, steps and files, without statistics. All subpackages may use these."""
+"""Randomness, parallel work, steps and files, without statistics.
+
+All subpackages may use the functions in `_base`.
+"""

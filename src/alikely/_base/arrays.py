@@ -21,7 +21,7 @@ def is_chunked(values: Any) -> bool:
 
 
 def on_disk_or_chunked(values: Any) -> NDArray[Any]:
-    """An array that is as much in memory as it was: mapped or chunked ones stay so."""
+    """Convert to an array without loading memory-mapped or chunked values into memory."""
     chunked: NDArray[Any] = values
     return chunked if is_chunked(values) else np.asanyarray(values)
 
@@ -29,7 +29,7 @@ def on_disk_or_chunked(values: Any) -> NDArray[Any]:
 def within(
     values: ArrayLike, low: ArrayLike = 0.0, high: ArrayLike = 1.0, slack: ArrayLike | None = None
 ) -> NDArray[Any]:
-    """Bring values back into their range where only rounding carried them out of it."""
+    """Clip values that are outside their range only because of rounding."""
     array = np.asarray(values)
     if array.dtype.kind == "c":
         # The derivative of a value that rounding carried out of its range is that of the value.
@@ -53,14 +53,14 @@ def normal_nodes(n: int) -> tuple[Floats, Floats]:
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a loop that lets other threads run, and keep it on disk where that can be written."""
+    """Compile a loop that lets other threads run, and store the code on disk if possible."""
     import numba
 
     return kept_on_disk(numba.njit, nogil=True, error_model="numpy")(function)
 
 
 def kept_on_disk(compile_: Callable[..., Any], *given: Any, **options: Any) -> Callable[..., Any]:
-    """Decorator that compiles and keeps the code on disk, where that can be written."""
+    """Decorate a function: compile the function, and store the code on disk if possible."""
 
     def decorated(function: Callable[..., Any]) -> Any:
         try:

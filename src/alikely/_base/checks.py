@@ -27,7 +27,7 @@ def of_type[T](value: Any, kind: type[T], way_out: str) -> T:
 
 
 def known_kind(option: str, kind: str, kinds: Iterable[str], rest: str = "") -> None:
-    """Raise an error that names the option if no observer is of a kind."""
+    """Raise an error that names the option if no observer is of kind `kind`."""
     known = sorted({str(entry) for entry in kinds})
     if kind not in known:
         raise ValueError(
@@ -94,7 +94,7 @@ def check_whole(values: ArrayLike, name: str, fewest: int = 2) -> None:
 
 
 def check_ranges(*given: tuple[str, ArrayLike, float, float], strict: bool = False) -> None:
-    """Raise `ValueError` for values outside their ranges, which exclude the ends if strict."""
+    """Raise `ValueError` for values out of range; with `strict`, ranges exclude their ends."""
     for name, values, low, high in given:
         array = np.atleast_1d(np.asarray(values, dtype=np.float64))
         inside = (array > low) & (array < high) if strict else (array >= low) & (array <= high)
@@ -142,7 +142,7 @@ def check_options(
 
 
 def check_answers(answers: NDArray[Any], n_options: NDArray[np.int64]) -> None:
-    """Raise an error for responses outside their options; -1 is missing."""
+    """Raise an error for responses that are not among the options; -1 is a missing response."""
     if answers.dtype.kind not in "iu":
         raise TypeError(
             f"answers must be numbers of options, whole and from 0 (-1 for none), got "
@@ -161,7 +161,7 @@ def check_answers(answers: NDArray[Any], n_options: NDArray[np.int64]) -> None:
 def check_probabilities(
     values: NDArray[Any], n_options: NDArray[np.int64], at: Any = slice(None)
 ) -> NDArray[np.bool_]:
-    """Which questions each observer answered; raises an error for invalid probabilities."""
+    """Return which questions each observer answered; raise an error for invalid probabilities."""
     if values.dtype.kind != "f":
         raise ValueError(
             f"probabilities must be floats, got {values.dtype}; answers have the shape (observer, "

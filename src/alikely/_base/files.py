@@ -62,7 +62,7 @@ def write_file(path: str | Path, *content: str | bytes | memoryview) -> None:
 
 @contextlib.contextmanager
 def keeping(keep: Callable[[Path], bool]) -> Iterator[None]:
-    """Protect existing files for which `keep` is true from being overwritten within."""
+    """Protect existing files for which `keep` is true from being overwritten within the context."""
     _kept.append(keep)
     try:
         yield
@@ -78,7 +78,7 @@ def _place(path: object) -> Path:
 
 
 def write_figure(figure: Any, path: str | Path, dpi: int) -> None:
-    """Write a matplotlib figure as PNG, atomically as `write_file`."""
+    """Write a matplotlib figure as PNG atomically, like `write_file`."""
     image = io.BytesIO()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -97,14 +97,14 @@ def write_figure(figure: Any, path: str | Path, dpi: int) -> None:
 
 
 def write_tree(tree: xr.DataTree, path: str | Path) -> None:
-    """Write a tree as netCDF, atomically as `write_file`."""
+    """Write a DataTree to a netCDF file atomically, as `write_file` does."""
     # In memory first: on a disk that is full HDF5 takes the whole process down with it.
     content = tree.to_netcdf(engine="h5netcdf")
     write_file(path, content, MARK, hashlib.sha256(content).digest())
 
 
 def read_tree(path: str | Path) -> xr.DataTree:
-    """Read a whole tree into memory, with one-line errors."""
+    """Read a whole tree from a file into memory; error messages have one line."""
     if not _place(path).is_file():
         raise ValueError(f"no file {str(path)!r}; give the path that save wrote to")
     content = Path(path).read_bytes()

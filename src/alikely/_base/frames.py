@@ -152,7 +152,7 @@ def _cell(tag: str, text: str, number: bool, *styles: str) -> str:
 
 
 def group_mapping(groups: Groups) -> dict[str, str]:
-    """Groups as a plain mapping."""
+    """Convert groups to a plain mapping."""
     pairs: Iterable[tuple[Any, Any]]
     if isinstance(groups, xr.DataArray):
         if groups.ndim != 1 or groups.dims[0] not in groups.coords:
@@ -176,7 +176,7 @@ def group_mapping(groups: Groups) -> dict[str, str]:
 
 
 def groups_of(names: list[str], groups: Groups, what: str) -> list[str]:
-    """Group of each name; `ValueError` if one has none."""
+    """Return the group of each name; raise `ValueError` if a name has no group."""
     given = group_mapping(groups)
     if missing := [name for name in names if name not in given]:
         raise ValueError(

@@ -48,7 +48,7 @@ def chosen_methods(
 
 
 def percent(ci_prob: float) -> str:
-    """A probability as text for tables and plots."""
+    """Format a probability as a percentage for tables and plots."""
     return f"{100 * ci_prob:g}%"
 
 

@@ -16,7 +16,7 @@ HIDDEN = {"Cc", "Cf", "Zl", "Zp", "Cs"}
 
 
 def listed(names: Iterable[object], most: int = MOST) -> str:
-    """Names separated by commas; if there are many, the first and their number."""
+    """Names separated by commas; if there are many, only the first names and the total number."""
     texts = [str(name) for name in names]
     if len(texts) > most:
         return f"{', '.join(texts[:most])}, ... ({len(texts)} in all)"
@@ -56,7 +56,7 @@ def shorten(text: str, width: int, n_last: int = 0) -> str:
 
 
 def told_apart(names: Iterable[str], width: int) -> dict[str, str]:
-    """Shorten names so that they stay distinct, by their ends or numbers."""
+    """Shorten names so that they remain distinct, by keeping their ends or adding numbers."""
     shown = {name: visible(name) for name in dict.fromkeys(names)}
     for n_last in range(width - 1):
         short = {name: shorten(text, width, n_last) for name, text in shown.items()}
@@ -93,12 +93,12 @@ def number(value: float, digits: int) -> str:
 
 
 def p_number(p: float) -> str:
-    """Write a p-value with three decimals, or as below 0.001."""
+    """Format a p-value with three decimals, or as ``< 0.001``."""
     return "< 0.001" if p < 0.001 else number(p, 3)
 
 
 def p_words(what: str, p: float) -> str:
-    """Write a probability with its name."""
+    """Format a name and its probability, such as a p-value, as text."""
     if p > 0.999:
         return f"{what} > 0.999"
     text = p_number(p)

@@ -1,6 +1,7 @@
 """Notes on numbers: a stable code for each, with its condition, consequence and action.
 
-Results store the code and its numbers; `told` renders them, so that all wording is in one table.
+Results store the code of a note and its numbers; `told` renders them as sentences, so that all
+wording is in one table.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ class Note(NamedTuple):
 
     @property
     def condition(self) -> str:
-        """When it is given: by default, the beginning of the sentence."""
+        """Condition under which the note is given; by default, the beginning of its sentence."""
         return self.when or self.sentence.split(". ")[0].partition(":")[0]
 
     @property
     def advice(self) -> str:
-        """What to do: by default, the last of several sentences."""
+        """Recommended action; by default, the last sentence of a note with several sentences."""
         *others, last = self.sentence.split(". ")
         return self.action or (last if others else "No action is needed")
 
@@ -369,7 +370,7 @@ NOTES = {
         "a latent correlation is above 1 or below -1",
     ),
     "mostly-noise": Note(
-        "The reliability is below 0.5: scores are mostly noise. Collect more trials",
+        "The reliability of scores is below 0.5: scores are mostly noise. Collect more trials",
     ),
     "correlation-near-one": Note(
         "The latent correlation is above 0.9 in absolute value and reliabilities are above "
@@ -445,7 +446,7 @@ MARKED = re.compile(r"\[\[([a-z-]+) (\{.*?\})\]\]")
 
 
 def note(code: str, **numbers: object) -> str:
-    """Encode a note for storage: its code and what its sentence needs."""
+    """Encode a note for storage: its code and the values that its sentence contains."""
     assert code in NOTES, code
     plain = {name: _plain(value) for name, value in numbers.items()}
     return f"[[{code} {json.dumps(plain)}]]"
@@ -461,7 +462,7 @@ def _plain(value: object) -> str:
 
 
 def told(text: str) -> str:
-    """Render the notes in a text; what has no code stays as it is."""
+    """Render the notes in a text as sentences; text without a code is unchanged."""
     return MARKED.sub(lambda found: _sentence(*found.groups()), str(text))
 
 
@@ -475,5 +476,5 @@ def _sentence(code: str, numbers: str) -> str:
 
 
 def codes(text: str) -> list[str]:
-    """Codes of the notes in a stored text."""
+    """Return the codes of the notes in a stored text."""
     return [code for code, _ in MARKED.findall(str(text))]

@@ -33,7 +33,7 @@ def attach(package: str, file: str) -> Lazy:
 
 
 def versions() -> dict[str, str]:
-    """Versions by name: alikely, Python with its system, and dependencies of results."""
+    """Versions by name: alikely, Python and its platform, and packages that results depend on."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 

@@ -42,7 +42,7 @@ def at_most(n_workers: int | None) -> Iterator[None]:
 
 @functools.cache
 def products() -> ThreadpoolController:
-    """Controller of the libraries of matrix products."""
+    """Return the controller of the threads that compute matrix products."""
     # Its libraries are its own, and are there once it is.
     import scipy.linalg  # noqa: F401
 

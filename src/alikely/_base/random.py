@@ -21,5 +21,5 @@ def seed_sequence(rng: RandomState) -> np.random.SeedSequence:
 
 
 def spawn_integer(seed: np.random.SeedSequence) -> int:
-    """Integer seed for libraries that take no other; each call on one sequence gives a new one."""
+    """Draw a new integer seed from a sequence, for libraries that need an integer."""
     return int(seed.spawn(1)[0].generate_state(1)[0])

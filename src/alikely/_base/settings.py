@@ -1,4 +1,4 @@
-"""Defaults of a session, which users set: `alikely.options`."""
+"""Session defaults, which users set with `alikely.options`."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def check_seed(rng: Any) -> None:
 class Settings:
     """Set defaults of all functions for a session, or within a ``with`` block.
 
-    Functions use these values for arguments that are None. A function's own default takes
-    precedence, such as fewer draws in planning functions. Values apply to all threads of the
+    Functions use the session's defaults for arguments that are None. A function's own default takes
+    precedence, such as fewer draws in planning functions. The defaults apply to all threads of the
     process.
 
     Attributes
@@ -52,17 +52,18 @@ class Settings:
     ci_kind : {"eti", "hdi"}
         Kind of interval: equal-tailed or highest-density. Default ``"eti"``.
     n_draws : int
-        Number of posterior draws. In functions that allow it, 0 disables them. Default 4,000.
+        Number of posterior draws. In some functions, 0 disables posterior draws. Default 4,000.
     n_resamples : int
         Number of bootstrap replicates. 0 disables them. Default 10,000.
     n_null : int
         Number of simulated or permuted data sets for the test of independence of each pair. Tests
         of equal error rows use at most 999 data sets. 0 disables the tests. Default 10,000.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness. If this is an integer, every call uses it as its seed. Default: a new
-        seed for each call.
+        Source of randomness. If `rng` is an integer, every call uses this integer as its seed.
+        Default: a new seed for each call.
     progressbar : bool, optional
-        Whether to show a progress bar. Default: only in terminals and notebooks.
+        Whether to show a progress bar. By default, progress bars are shown only in terminals and
+        notebooks.
 
     Raises
     ------
@@ -141,5 +142,5 @@ def resolve(name: Literal["n_draws", "n_resamples"], value: int | None) -> int: 
 @overload
 def resolve(name: Literal["rng"], value: Any) -> Any: ...
 def resolve(name: str, value: Any) -> Any:
-    """The argument of a call, or the session's default."""
+    """Return the argument of a call or, if it is None, the session's default."""
     return getattr(options, name) if value is None else value

@@ -1,4 +1,4 @@
-"""Size before work: how much memory something will take, against what is free."""
+"""Memory checks before an analysis: how much memory it needs, and how much is free."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_NUMBERS = 100_000_000
 
 
 def memory_limit() -> int:
-    """Bytes that a piece of work may take."""
+    """Return the memory in bytes that an analysis may use."""
     said = os.environ.get(VARIABLE, "").strip()
     if said:
         found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", said.upper())

@@ -25,7 +25,7 @@ _quiet: list[None] = []
 
 @contextlib.contextmanager
 def bars_of_steps(silent: bool) -> Iterator[None]:
-    """Show a bar for each step within, on a terminal unless `silent`."""
+    """Show a progress bar for each step in the context, on a terminal and unless `silent`."""
     from rich import progress
     from rich.console import Console
 
@@ -44,7 +44,7 @@ def bars_of_steps(silent: bool) -> Iterator[None]:
 
 
 def shows_progress() -> bool:
-    """Whether to show bars: as options say, or else at a terminal and in a notebook."""
+    """Whether to show progress bars; by default, only in a terminal or a notebook."""
     if _quiet:
         return False
     if options.progressbar is not None:
@@ -57,7 +57,7 @@ def shows_progress() -> bool:
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """No bars within: this is a piece of work that has one."""
+    """Show no progress bars in this context, because the work as a whole has one."""
     _quiet.append(None)
     try:
         yield
@@ -67,7 +67,7 @@ def quietly() -> Iterator[None]:
 
 @contextlib.contextmanager
 def own_bar(shown: bool) -> Iterator[None]:
-    """Leave the terminal to a bar of somebody else, if one is shown."""
+    """Hide the package's progress bars while another library shows its own."""
     bars = _bars if shown else []
     for each in bars:
         each.stop()
@@ -79,7 +79,7 @@ def own_bar(shown: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def step(what: str) -> Iterator[None]:
-    """A step: its name and its seconds go to the log."""
+    """Log a step with its name and its duration in seconds."""
     LOG.info("%s ...", what)
     began = time.perf_counter()
     tasks = [(bars, bars.add_task(what, total=None)) for bars in _bars]
@@ -96,7 +96,7 @@ def step(what: str) -> Iterator[None]:
 
 
 def tracked[T](pieces: Iterable[T], total: int) -> Iterator[T]:
-    """Yield the same chunks and report how many have been done."""
+    """Yield the chunks unchanged, and report how many are done."""
     for done, piece in enumerate(pieces, start=1):
         for bars in _bars:
             if bars.tasks:
@@ -106,7 +106,7 @@ def tracked[T](pieces: Iterable[T], total: int) -> Iterator[T]:
 
 @contextlib.contextmanager
 def progress_bar(what: str, total: float) -> Iterator[Callable[[float], None]]:
-    """Bar of pieces of work; yields the function that says how many more are done."""
+    """Progress bar for chunks of work; yields a function that advances the bar."""
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress
 

@@ -115,8 +115,11 @@ def agreement_regression(
         If `matrix` or `labels` has the wrong type.
     ValueError
         If the metric is directed.
+    ValueError
         If an observer has no family.
+    ValueError
         If some pairs are undefined, or all estimates are equal.
+    ValueError
         If all pairs share a family or none does, or all accuracies are equal.
 
     Notes
@@ -229,7 +232,7 @@ def method(_: Result, interval: str | None = None) -> str:
 
 
 def page_columns(result: Result, frame: pd.DataFrame, _: Sequence[str]) -> list[str]:
-    """Choose the columns of a summary that a page shows."""
+    """Choose the columns of a summary that a report shows."""
     return [name for name in frame if name != "note"]
 
 
@@ -333,7 +336,7 @@ def judge_agreement(
         those in the matrix. Scores for the same responses would share noise with the agreements and
         bias the correction. Scores that judges give themselves are excluded, and a note is added.
     ci_prob : float, optional
-        Probability level of the intervals, in (0, 1). Default: as in the analysis.
+        Probability level of the intervals, in (0, 1). Default: the probability level of `matrix`.
 
     Returns
     -------
@@ -353,8 +356,9 @@ def judge_agreement(
     TypeError
         If `scores` has the wrong type.
     ValueError
-        If a judge or candidate is not in the matrix, or occurs twice. If scores are not finite
-        numbers, or a judge has scored fewer than 6 candidates. If the metric is directed.
+        If a judge or candidate is not in the matrix or occurs twice, or the metric is directed.
+    ValueError
+        If scores are not finite numbers, or a judge has scored fewer than 6 candidates.
 
     Notes
     -----

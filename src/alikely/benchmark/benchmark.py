@@ -274,7 +274,7 @@ def differences(
         `intervals`, `columns` and `ci_prob` are available.
     generalize_to : {"images", "observers", "both"}, optional
         Population to which intervals generalize: new images, new humans, or both. Default: both.
-        Not available for `alikely.benchmark.scores_from_result`.
+        `generalize_to` is not available for scores from `alikely.benchmark.scores_from_result`.
     level : str
         A data set, or ``"overall"``, the unweighted mean of all data sets.
     groups : str or mapping of str to str, optional
@@ -311,6 +311,7 @@ def differences(
         If `scores` has the wrong type.
     ValueError
         If an option, a label or a model is unknown, or `ci_prob` is not in (0, 1).
+    ValueError
         If fewer than two models or groups have a score.
 
     Examples
@@ -339,7 +340,7 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
     Parameters
     ----------
     scores : Result
-        As returned by `alikely.benchmark_scores`, with bootstrap replicates.
+        Scores as returned by `alikely.benchmark_scores`, with bootstrap replicates.
     ci_prob : float, optional
         Probability level of the intervals, in (0, 1). Default: as in the analysis.
 
@@ -375,12 +376,12 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
 
 
 def ceilings(scores: Result, generalize_to: Population | None = None) -> pd.DataFrame:
-    """Tabulate the noise ceiling and the human-human score of each level, with a test against 0.
+    """Tabulate noise ceilings and human-human scores by data set or level, with tests against 0.
 
     Parameters
     ----------
     scores : Result
-        As returned by `alikely.benchmark_scores`.
+        Result of `alikely.benchmark_scores`.
     generalize_to : {"images", "observers", "both"}, optional
         As in `differences`.
 
@@ -451,7 +452,7 @@ def ranks(
         - ``tier``: group of models; the best model of a tier is not significantly better than the
           other models of the tier
         - ``tied_with_top``: whether the model does not differ significantly from the best model
-        - ``note``: the reason if the sets are not valid (otherwise omitted)
+        - ``note``: the reason if the rank sets are not valid (otherwise omitted)
 
         Scores from posterior draws are ranked by the median of the draws.
 
@@ -527,12 +528,12 @@ def _shared(scores: Result) -> str:
 
 
 def is_analytic(scores: Result) -> bool:
-    """Whether scores have analytic intervals; those of trials have."""
+    """Return whether scores have analytic intervals, as scores computed from trials do."""
     return "decomposition" in scores.data.children
 
 
 def require_analytic(scores: Result, what: str) -> None:
-    """Raise an error for scores that have only posterior draws of a result."""
+    """Raise an error for scores that consist only of posterior draws of a result."""
     if not is_analytic(scores):
         raise ValueError(
             f"{what} need scores of trials, got posterior draws of a result; score trials with "
@@ -561,7 +562,7 @@ def dataset_names(scores: Result) -> list[str]:
 
 
 def levels_met(scores: Result) -> list[str]:
-    """Levels with models; others have only humans."""
+    """Return the levels with models; the other levels have only humans."""
     names = dataset_names(scores)
     known = scores.estimates["estimate"].sel(level=names, system=model_names(scores))
     met = known.notnull().any("system").values
@@ -569,13 +570,13 @@ def levels_met(scores: Result) -> list[str]:
 
 
 def level_scores(scores: Result, level: str = OVERALL) -> Floats:
-    """Scores of all systems at one level, shape (system,)."""
+    """Scores of all systems for one data set (or other level), shape (system,)."""
     one_of("level", level, (*dataset_names(scores), OVERALL))
     return np.asarray(scores.estimates["estimate"].sel(level=level).values, dtype=np.float64)
 
 
 def level_parts(scores: Result, level: str = OVERALL) -> xr.Dataset:
-    """Variance components of the analytic intervals at one level."""
+    """Variance components of the analytic intervals for one level, such as a data set."""
     one_of("level", level, (*dataset_names(scores), OVERALL))
     require_analytic(scores, "analytic intervals")
     group = scores.data["decomposition"].to_dataset()
@@ -599,7 +600,7 @@ def population_of(scores: Result, generalize_to: Population | None) -> Populatio
 
 
 class Level:
-    """Weighted sums of the scores of one level by every method, for one population."""
+    """Weighted sums of the scores at one level, by every method, for one population."""
 
     def __init__(
         self, scores: Result, generalize_to: Population | None = None, level: str = OVERALL
@@ -617,7 +618,7 @@ class Level:
 
     @property
     def has_posterior(self) -> bool:
-        """Whether there are posterior draws that generalize to the population."""
+        """Whether there are posterior draws for the population to which intervals generalize."""
         return self.population == "images" and "posterior" in self.scores.data.children
 
     def sums(self, weights: Floats) -> pd.DataFrame:
@@ -630,7 +631,7 @@ class Level:
         return weighted_sums(draws(self.scores, "posterior", self.level), weights)
 
     def prior_shift(self) -> Floats:
-        """Shift of joint posterior means by the prior of single pairs, in posterior SDs."""
+        """Compute how far each pair's prior shifts joint posterior means, in posterior SDs."""
         scores, zero = self.scores, np.zeros(len(self.systems))
         biased = "posterior" in scores.data.children and scores.metric.draws == "cells"
         # Priors set by the user are meant to have an effect.
@@ -646,7 +647,7 @@ class Level:
         return np.nan_to_num(shift)
 
     def fewest_humans(self, alone: bool = False) -> int:
-        """Fewest humans of any level: every one needs enough for a mean over levels."""
+        """Smallest number of humans at any level, because every level needs enough humans."""
         met = [] if alone or self.level != OVERALL else levels_met(self.scores)
         return int(self.scores.estimates["fewest_humans"].sel(level=met or [self.level]).min())
 
@@ -659,7 +660,7 @@ class Level:
         return few_notes(self.fewest_humans(alone), n_humans)
 
     def too_few_humans(self) -> str:
-        """Reason why scores have no variance for new humans, and the fix; else empty."""
+        """Return why scores have no variance for new humans, with the fix, or an empty string."""
         if not self.analytic or self.population == "images":
             return ""
         if (fewest := self.fewest_humans()) >= FEWEST_PEOPLE:
@@ -683,12 +684,12 @@ def few_notes(fewest: int, n_humans: int) -> list[str]:
 
 
 def is_plug_in(metric: Metric) -> bool:
-    """Whether intervals of its mean scores never reach nominal coverage."""
+    """Whether intervals of the metric's mean scores never reach nominal coverage."""
     return bool(np.isinf(metric.trust.pooled[0]))
 
 
 def not_valid(metric: Metric) -> str:
-    """Reason why intervals, tests and ranks of its mean scores are not valid; empty if valid."""
+    """Reason why intervals, tests and ranks of mean scores are not valid; empty if valid."""
     return NO_METHOD if is_plug_in(metric) else ""
 
 
@@ -713,7 +714,7 @@ def _why_absent(at: Level) -> str:
 
 
 def absent_posterior(at: Level) -> str:
-    """Note that a table has no posterior; empty if it has one or its rows have a note already."""
+    """Return a note if a table has no posterior and its rows have no note on this; else empty."""
     if at.has_posterior or at.scores.data.attrs.get("posterior_reason"):
         return ""
     return note("no-posterior", why=_why_absent(at))
@@ -813,7 +814,7 @@ def _student(rows: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
 def contrast_weights(
     scores: Result, first: str | Sequence[str], second: str | Sequence[str] | None
 ) -> Floats:
-    """Weights of a mean of scores, or of the difference between two: (1, system)."""
+    """Weights of a mean of scores, or of the difference between two means: (1, system)."""
     known = Level(scores).systems
     weights = np.zeros(len(known))
     for sign, given in ((1.0, first), (-1.0, second)):
@@ -866,7 +867,7 @@ def _p_positive(at: Level, one: pd.DataFrame, w: Floats) -> float:
 
 
 def compared(at: Level, groups: str | Mapping[str, str] | None = None) -> tuple[list[str], Floats]:
-    """Models with a score and a standard error, or groups of them, and their weights."""
+    """Return the models (or groups) with a score and a standard error, and their weights."""
     every = np.eye(len(at.systems))
     if at.analytic:
         known = np.isfinite(at.sums(every)["se"].to_numpy())
@@ -1035,7 +1036,7 @@ def differences_shown(
 
 
 def one_difference(differences: pd.DataFrame, first: str, second: str) -> pd.Series:
-    """Return the row of a difference in a table that begins with the first."""
+    """Return the row of the difference between two systems from a table of differences."""
     names = list(dict.fromkeys([*differences["system"], *differences["other"]]))
     require_names("model with a score", (first, second), names)
     if first == second:
@@ -1050,7 +1051,7 @@ def one_difference(differences: pd.DataFrame, first: str, second: str) -> pd.Ser
 def scales_of_differences(
     center: Floats, variance: Floats, df: Floats, n_systems: int, expected: float
 ) -> tuple[Floats, Floats]:
-    """Estimate the SD of true differences from all of them [M83]_: grid values and weights."""
+    """Estimate the SD of true differences from all differences [M83]_: grid values and weights."""
     multiple = np.geomspace(LEAST, MOST, STEPS)
     sd = expected * multiple
     # Half-Cauchy prior [G06]_ on a grid whose steps grow with the scale.

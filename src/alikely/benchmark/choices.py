@@ -1,4 +1,4 @@
-"""Multiverse analysis of a benchmark: scores and ranks across the analysis choices of papers.
+"""Multiverse analysis of a benchmark: scores and ranks across analysis choices made in papers.
 
 References
 ----------
@@ -60,7 +60,7 @@ def multiverse_analysis(
     - conditions: some excluded, or all included
     - pooling: error consistency computed per condition and averaged [G21]_, or computed over all
       conditions together
-    - pairs without errors: error consistency of 1, or undefined
+    - pairs without errors: error consistency defined as 1, or treated as undefined
     - metric: one of several metrics, which adjust for accuracy in different ways
 
     Parameters
@@ -70,8 +70,8 @@ def multiverse_analysis(
     models, humans : str
         Kind of observer to score, and kind of observer to compare it with.
     exclude : str or mapping, optional
-        Conditions to exclude, as in `alikely.exclude_conditions`. By default, all combinations
-        include all conditions.
+        Conditions to exclude, as in `alikely.exclude_conditions`. By default, no combination of
+        analysis choices excludes conditions.
     metrics : sequence of str or Metric
         Metrics computed from correctness, with the main metric first.
     summary : bool
@@ -80,17 +80,17 @@ def multiverse_analysis(
     Returns
     -------
     pandas.DataFrame
-        One row per combination of choices and system. The first combination is the one that
-        `alikely.benchmark_scores` uses. Columns:
+        One row per combination of choices and system. The first combination of choices is the one
+        that `alikely.benchmark_scores` uses. Columns:
 
         - ``no_response``, ``conditions``, ``grouping``, ``both_perfect``, ``metric``: the choices
         - ``system``, ``score``
         - ``ceiling_normalized``: score divided by the human-human score
         - ``rank``: rank of the model, 1 for the highest score
 
-        With `summary`, one row per system, with columns
+        With ``summary=True``, the table has one row per system, with columns
 
-        - ``score``, ``rank``: values for the first combination
+        - ``score``, ``rank``: values for the choices of `alikely.benchmark_scores`
         - ``lowest``, ``highest``: range of scores over combinations with the main metric
         - ``most_influential_choice``, ``largest_change``: the choice that changes the score most
           while the other choices are fixed, and the size of the change

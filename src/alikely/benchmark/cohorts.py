@@ -96,16 +96,16 @@ def fit_cohort(
     models, humans : str
         Observer kinds to treat as models and as humans.
     no_response : {"error", "drop"}
-        As in `alikely.data.joint_correctness`.
+        How to treat missing responses, as in `alikely.data.joint_correctness`.
     human_effects : {"drawn", False}, default "drawn"
-        How humans differ from one another, as in `alikely.models.cohort`. The default does not
-        depend on data, priors or covariates.
+        How humans differ from one another, as in `alikely.models.cohort`. The default ``"drawn"``
+        does not depend on data, priors or covariates.
 
         - ``"drawn"``: a sample from a population whose members differ in accuracy and in the images
           that they find difficult. Scores are given for a new human and for the observed humans.
           ``"drawn"`` is the default because real humans differ. In simulated benchmarks of
-          heterogeneous humans, coverage was 0.93 to 0.97 (nominal 0.95). Covariates are not
-          supported.
+          heterogeneous humans, coverage was 0.93 to 0.97 (nominal 0.95). ``"drawn"`` does not
+          support covariates.
         - ``False``: exchangeable humans; the fastest option. `cohort_scores` adds a note if
           Cochran's Q test rejects exchangeability (all conditions, p below 0.01).
     covariates : mapping of str to table, optional
@@ -136,7 +136,8 @@ def fit_cohort(
     Raises
     ------
     ValueError
-        As in `alikely.data.cohort_counts` and `alikely.models.cohort`.
+        If an argument is invalid, as in `alikely.data.cohort_counts` and `alikely.models.cohort`.
+    ValueError
         If a custom model lacks a variable or has a variable of the wrong shape, or if options of
         the built-in model are also given.
 
@@ -254,9 +255,9 @@ def cohort_scores(
     Parameters
     ----------
     tree : xarray.DataTree
-        As returned by `fit_cohort`.
+        Result of `fit_cohort`.
     level : str or None
-        A data set or ``"overall"``. None shows every level.
+        A data set or ``"overall"``. With None, all levels are returned.
     ci_prob, ci_kind : float and {"eti", "hdi"}
         Probability level and kind of the intervals.
 
@@ -274,7 +275,9 @@ def cohort_scores(
     Raises
     ------
     ValueError
-        If the level or an option is unknown. If the tree was not returned by `fit_cohort`.
+        If the level or an option is unknown.
+    ValueError
+        If the tree was not returned by `fit_cohort`.
 
     Examples
     --------
@@ -421,7 +424,7 @@ def cohort_contrasts(
     Parameters
     ----------
     tree : xarray.DataTree
-        As returned by `fit_cohort` with covariates.
+        Result of `fit_cohort` with covariates.
     covariate : str
         Name of the covariate.
     values : sequence, optional
@@ -490,7 +493,7 @@ def covariate_values(tree: xr.DataTree, covariate: str) -> xr.DataArray:
 def chosen_values(
     effect: xr.DataArray, column: xr.DataArray, values: Sequence[Any] | None
 ) -> list[Any]:
-    """Choose covariate values to compare; default: all groups, or the range of numbers."""
+    """Choose covariate values to compare; default: all groups, or the range of numeric values."""
     name = str(column.name)
     if name in effect.dims:
         known = effect[name].values.tolist()

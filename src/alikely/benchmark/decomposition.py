@@ -2,12 +2,13 @@
 
 One set of influences of images on the scores serves all means, differences and ratios. For new
 images and new humans, the variance is that of images, plus the variance between humans in excess of
-trial-level noise. It is computed for each contrast separately.
+trial-level noise. The variance is computed for each contrast separately.
 
-A decomposition is a data set of one level. ``interval_center`` and ``df_humans`` have the dimension
-system, ``influence`` (system, image), and ``pseudocount_variance``, ``humans`` and ``shared``
-(system, system_other). ``most_df`` limits the degrees of freedom of images, because clusters of
-images may be few or of unequal size.
+A decomposition is an `xarray.Dataset` for one level, such as a data set. ``interval_center`` and
+``df_humans`` have the dim system, ``influence`` has the dims system and image, and
+``pseudocount_variance``, ``humans`` and ``shared`` have the dims system and system_other.
+``most_df`` limits the degrees of freedom of images, because clusters of images may be few or of
+unequal size.
 
 References
 ----------
@@ -102,7 +103,7 @@ def decompositions(
     overall: bool = True,
     cluster: str | None = None,
 ) -> list[xr.Dataset]:
-    """Decompose the scores of each level of a layout, and of their mean."""
+    """Decompose the variance of the scores of each level of a layout, and of their mean."""
     labels = [
         [(part.dataset if human_ids == "per_dataset" else "", name) for name in part.people]
         for part in layout.parts
@@ -217,7 +218,7 @@ def _level(
 
 
 def n_distinct_blocks(images: Sequence[NDArray[np.intp]]) -> float:
-    """Number of blocks with distinct images; fractional if some images are shared."""
+    """Number of blocks of trials with distinct images; fractional if some images are shared."""
     shown = [len(np.unique(block)) for block in images]
     return len(np.unique(np.concatenate(images))) / float(np.mean(shown))
 
@@ -262,7 +263,7 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
 
 
 def block_clusters(block: Block, metric: Metric, added: float, numbers: NDArray[np.intp]) -> Floats:
-    """Change in the pairs of a block if each cluster of images is left out: (pair, cluster)."""
+    """Change in the value of each pair if a cluster of images is left out: (pair, cluster)."""
     if metric.counts != "correctness":
         moved, _ = cluster_influence(evaluator(block, metric), numbers)
         return np.nan_to_num(moved)
@@ -281,7 +282,7 @@ def block_clusters(block: Block, metric: Metric, added: float, numbers: NDArray[
 def invented_spread(
     weights: Floats, waves: Floats, a: NDArray[np.intp], b: NDArray[np.intp], added: float
 ) -> Floats:
-    """Covariance of scores that the pseudocounts of one block add."""
+    """Covariance that the pseudocounts of one block add to the scores."""
     n_observers = int(max(a.max(initial=-1), b.max(initial=-1))) + 1
     first, second = (np.eye(n_observers)[side] for side in (a, b))
     features = [
@@ -386,7 +387,7 @@ def joint_covariance(
 
 
 def weighted_sums(values: NDArray[np.floating], weights: Floats) -> Floats:
-    """Sum over the last axis; undefined values count only where they have weight."""
+    """Sum over the last axis; undefined values are ignored if their weight is 0."""
     hole = np.isnan(values)
     if not hole.any():
         return np.asarray(values @ weights.T)
@@ -419,7 +420,7 @@ def pooled_df(found: pd.DataFrame, df_humans: Floats, generalize_to: Population)
 
 
 def largest_of_differences(df: Floats, n_systems: int, ci_prob: float) -> Floats:
-    """Critical values for simultaneous intervals of all differences of systems."""
+    """Critical values for simultaneous intervals of all differences between systems."""
     range_ = stats.studentized_range.ppf(ci_prob, n_systems, np.inf)
     return np.asarray(stats.t.isf(special.ndtr(-range_ / np.sqrt(2)), df))
 
@@ -511,7 +512,7 @@ def deviates_of_pairs(t: Floats, df: Floats, n_systems: int) -> Floats:
 
 
 def degrees_of_people(crowds: Sequence[tuple[NDArray[np.intp], float]], n_humans: int) -> float:
-    """Degrees of freedom of the variance between humans who did several data sets [S46]_."""
+    """Degrees of freedom of the variance between humans with several data sets [S46]_."""
     matrix = np.zeros((n_humans, n_humans))
     for people, weight in crowds:
         n = len(people)

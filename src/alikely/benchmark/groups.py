@@ -103,8 +103,11 @@ def group_scores(
     TypeError
         If `trials` or `between` has the wrong type.
     ValueError
-        If the label is unknown or an observer has no group. If there are fewer than two groups, or
-        no group has two observers. If the metric is directed. See also `alikely.compare`.
+        If the label is unknown or an observer has no group.
+    ValueError
+        If there are fewer than two groups, or no group has two observers.
+    ValueError
+        If the metric is directed. See also `alikely.compare`.
 
     Notes
     -----

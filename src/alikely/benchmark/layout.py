@@ -1,8 +1,8 @@
-"""Layout of a count table for scores: the pairs of each score, and nested means over them.
+"""Layout of a count table for scores: the pairs of each score, and nested means over the pairs.
 
-A part is a data set, or a condition of one, depending on the levels of the table of scores. Scores
-of data sets and alignment by condition use the same layout, with means over conditions, then
-humans, then data sets.
+A part is a data set or a condition, depending on the levels of the table of scores. Scores of data
+sets and alignment by condition use the same layout, with means over conditions, then humans, then
+data sets.
 
 References
 ----------
@@ -105,7 +105,7 @@ class Part(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """All parts of a table."""
+    """All parts (data sets or conditions) of a count table."""
 
     parts: list[Part]
     models: list[str]
@@ -119,11 +119,11 @@ class Layout(NamedTuple):
 
     @property
     def all_levels(self) -> dict[str, list[int]]:
-        """Parts of each level, and of the mean over all."""
+        """Positions of the parts of each level (such as a data set) and of the overall mean."""
         return {**self.levels, OVERALL: list(range(len(self.parts)))}
 
     def dataset(self, variables: Mapping[str, Any], **labels: Any) -> xr.Dataset:
-        """Variables of levels and systems."""
+        """Make a Dataset of variables with coordinates for levels and systems."""
         coords = {"level": list(self.all_levels), "system": self.systems}
         return xr.Dataset(variables, coords | labels)
 
@@ -141,7 +141,7 @@ def laid_out(
     groups: Groups | None = None,
     repeats: Repeats = "crossed",
 ) -> tuple[xr.Dataset, Layout]:
-    """Count pairs of humans, and of humans with models, and lay them out."""
+    """Count trials of human-human and human-model pairs, and assign the pairs to scores."""
     known = of_type(trials, Trials, "make them with Trials.from_table").data["kind"].values
     alone = ", or compare kinds without a reference by al.benchmark.group_scores"
     for option, asked in (("humans", humans), ("models", models)):
@@ -156,7 +156,7 @@ def laid_out(
 
 
 def metric_of_trials(metric: str | Metric) -> Metric:
-    """Find a metric that is a function of the trials that two observers share."""
+    """Return a metric, and check that it depends only on trials that two observers share."""
     found = get_metric(metric)
     if found.counts == "margins":
         raise ValueError(
@@ -168,7 +168,7 @@ def metric_of_trials(metric: str | Metric) -> Metric:
 
 
 def attributes(kind: str, metric: Metric, no_response: str, cluster: str | None) -> dict[str, Any]:
-    """Attributes of results of trials."""
+    """Return the attributes of a result that is computed from trials."""
     return {
         "kind": kind,
         "metric": metric.name,
@@ -190,7 +190,7 @@ def refuse_repeats_for(trials: Trials, *metrics: Metric) -> None:
 
 
 def require_trials(trials: object) -> None:
-    """Raise an error if this is not `Trials`."""
+    """Raise an error if the argument is not a `Trials` object."""
     way_out = "make them with Trials.from_table"
     if hasattr(trials, "pairs"):
         way_out = "score a result with alikely.benchmark.scores_from_result"
@@ -224,7 +224,7 @@ def _in_both_orders(table: xr.Dataset, kind: Mapping[str, str], humans: str) -> 
 
 
 def in_other_order(table: xr.Dataset) -> NDArray[np.intp]:
-    """Position of each pair in the other order; the same position if there is one order."""
+    """Return the position of each pair's reversed order, or its own if there is only one order."""
     columns = [table[name].values.tolist() for name in ("pair_group", "first", "second")]
     place = {key: position for position, key in enumerate(zip(*columns, strict=True))}
     return np.array([place.get((g, b, a), at) for (g, a, b), at in place.items()], dtype=np.intp)
@@ -239,7 +239,7 @@ def layout_of(
     both_orders: bool = False,
     groups: Groups | None = None,
 ) -> Layout:
-    """Find the pairs of each part."""
+    """Arrange the pairs of a count table by part (data set or condition)."""
     frame = pd.DataFrame(
         {name: table[name].values for name in ("dataset", "condition", "observer_a", "observer_b")}
     )
@@ -300,7 +300,7 @@ def _part(
 def people_drawn(
     parts: Sequence[Part], n_resamples: int, seed: np.random.SeedSequence
 ) -> list[Floats]:
-    """How often each human of each part is resampled; one sample for all parts of a data set."""
+    """Draw how often each human is resampled; the parts of a data set share one sample."""
     generator = np.random.default_rng(seed)
     people: dict[str, dict[str, None]] = {}
     for part in parts:
@@ -314,7 +314,7 @@ def people_drawn(
 
 
 def require_balance(layout: Layout) -> None:
-    """Raise an error if a model is missing in a data set."""
+    """Raise an error if a model is missing from a data set."""
     with_models = [part for part in layout.parts if len(part.models)]
     if not with_models:
         raise ValueError("no data set has a model to score; check the kinds of the observers")
@@ -328,7 +328,7 @@ def require_balance(layout: Layout) -> None:
 
 
 def refuse_own_names(what: str, names: Collection[str], own: Sequence[str]) -> None:
-    """Raise an error if a model or data set has the name of a row that tables add."""
+    """Raise an error if a model or data set has a name that tables use for an added row."""
     taken = [name for name in own if name in names]
     if taken:
         raise ValueError(
@@ -340,7 +340,7 @@ def refuse_own_names(what: str, names: Collection[str], own: Sequence[str]) -> N
 def system_labels(
     trials: Trials, systems: Sequence[str], own: Collection[str]
 ) -> dict[str, tuple[str, NDArray[Any]]]:
-    """Labels of the observers that are systems, as coordinates."""
+    """Return the labels of the observers that are systems, as coordinates."""
     data = trials.data
     described = {"observer", "kind"}
     names = [str(c) for c in data.coords if data[c].dims == ("observer",) and c not in described]
@@ -427,7 +427,7 @@ def nested_scores(
     values: NDArray[np.floating],
     people: Sequence[NDArray[np.floating]] | None = None,
 ) -> Floats:
-    """Compute the scores of all parts from the values of all pairs."""
+    """Compute the scores in all data sets or conditions from the values of all pairs."""
     if people is None and not np.isnan(values).any():
         return _plain_scores(layout, values)
     n_draws = max(len(values), 1 if people is None else len(people[0]))
@@ -465,7 +465,7 @@ def _take(values: NDArray[np.floating], index: NDArray[np.intp]) -> NDArray[np.f
 
 
 def by_level(layout: Layout, values: NDArray[np.floating]) -> Floats:
-    """Scores of all levels: means over their parts, then the mean over levels."""
+    """Scores of all levels, each a mean over the level's parts, and the mean over levels."""
     scores = nested_scores(layout, values)
     levels = [
         scores[:, own[0]] if len(own) == 1 else _mean(scores[:, own])
@@ -516,7 +516,7 @@ def _weights(layout: Layout, part: Part, defined: NDArray[np.bool_], times: Floa
 def human_shifts(
     layout: Layout, part: Part, defined: NDArray[np.bool_]
 ) -> tuple[Floats, Floats, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Leave out each human of a part in turn [ES81]_.
+    """Leave out each human of a data set or condition in turn [ES81]_.
 
     Returns weights of the pairs in the scores (system, pair), their changes without each human
     (human, system, pair), systems with too few humans, and who responded (human, system).
@@ -551,8 +551,9 @@ def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
     Raises
     ------
     ValueError
-        If the preset is unknown, or all conditions would be excluded. If a data set lacks a
-        condition named in the mapping.
+        If the preset is unknown, or all conditions would be excluded.
+    ValueError
+        If a data set lacks a condition named in the mapping.
 
     Examples
     --------
@@ -583,7 +584,7 @@ def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
 
 
 def in_kinds(text: str, kind: str) -> str:
-    """Replace humans by observers of another kind in a text."""
+    """Replace the word for humans in a text by the name of another kind of observer."""
     if kind == HUMAN:
         return text
     text = text.replace(f"{HUMAN}-{HUMAN}", f"{kind}-{kind}")

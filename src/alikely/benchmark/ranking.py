@@ -192,7 +192,7 @@ def spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float
 
 
 def score_noise(parts: xr.Dataset) -> tuple[float, float]:
-    """Noise variance of differences of scores for new images and humans, and its df."""
+    """Noise variance of score differences for new images and humans, with degrees of freedom."""
     influence = parts["influence"].values
     n, n_images = influence.shape
     center = np.eye(n) - 1 / n

@@ -111,18 +111,20 @@ def reader_study(
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If there are several data sets, or no observer is named `ai`. If there are fewer than two
-        readers (three without `ai`). If the metric is computed from margins, or is directed and
-        there is no `ai`.
+        If there are several data sets, or no observer is named `ai`.
+    ValueError
+        If there are fewer than two readers (three without `ai`).
+    ValueError
+        If the metric is computed from margins, or is directed and there is no `ai`.
 
     Notes
     -----
     The variance accounts for clustering by readers and by cases [CGM11]_:
     ``V_readers + V_cases - V_both``, where ``V_both`` is the variance of individual ratings. The
     variance is at least ``V_cases``, the variance for fixed readers. ``V_readers`` is the jackknife
-    variance over readers [ES81]_. For a mean over pairs, each step leaves out all pairs with a
-    given reader. Satterthwaite degrees of freedom [H07]_ combine ``R - 1`` for R readers with the
-    degrees of freedom for cases.
+    variance over readers [ES81]_. For a mean over pairs, each jackknife step leaves out all pairs
+    with a given reader. Satterthwaite degrees of freedom [H07]_ combine ``R - 1`` for R readers
+    with the degrees of freedom for cases.
 
     Examples
     --------
@@ -305,7 +307,7 @@ def _means(table: xr.Dataset, metric: Metric, cluster: str | None, ai: str | Non
 def study_variance(
     readers: Any, cases: Any, both: Any, n_readers: Any, df_cases: Any
 ) -> tuple[Floats, Floats]:
-    """Combine variances over readers and over cases into that for new readers and new cases."""
+    """Combine variances over readers and over cases into one for new readers and new cases."""
     beyond = np.maximum(cases - both, 0.0)
     variance, known = np.maximum(readers + beyond, cases), np.nan_to_num(df_cases, nan=np.inf)
     with np.errstate(divide="ignore", invalid="ignore"):

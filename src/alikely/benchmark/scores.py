@@ -114,7 +114,7 @@ def benchmark_scores(
     human_ids : {"shared", "per_dataset"}, optional
         Whether a human label identifies the same person in all data sets, or a different person in
         each data set. Required if a label occurs in several data sets, unless the loader has set
-        it.
+        `human_ids`.
     item_scope : {"dataset", "label", "condition"}
         Whether an item label identifies one image within a data set, in all data sets, or within a
         condition.
@@ -130,7 +130,7 @@ def benchmark_scores(
     n_draws : int
         Number of posterior draws. 0 disables them.
     prior : mapping or sequence of four numbers, optional
-        Prior for the cells of each pair, as in `joint_draws`. For rating metrics, as in
+        Prior for the cells of each pair, as in `joint_draws`, or, for rating metrics, the prior of
         `alikely.agreement`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
@@ -145,9 +145,15 @@ def benchmark_scores(
         If `trials` is not a `Trials` object. To score a result, use
         `alikely.benchmark.scores_from_result`.
     ValueError
-        If the metric is unknown or is computed from margins. If `human_ids` is required but not
-        given. If a data set has fewer than two humans. If a data set has some of the models but
-        lacks others. If a model, a data set or a label has a reserved name. See also
+        If the metric is unknown or is computed from margins.
+    ValueError
+        If `human_ids` is required but not given.
+    ValueError
+        If a data set has fewer than two humans.
+    ValueError
+        If a data set has some of the models but lacks others.
+    ValueError
+        If a model, a data set or a label has a reserved name. See also
         `alikely.data.joint_correctness`.
 
     Notes
@@ -167,8 +173,8 @@ def benchmark_scores(
     (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block and four humans and 0.1
     for a mean over many blocks. The mean of the level centers therefore differs from the center for
     ``overall``. For label metrics, the center uses chance agreement over pairs of different joint
-    errors. For other metrics, intervals are centered on the estimate, and the influence of each
-    trial is scaled up if errors are few.
+    errors. For metrics that use neither correctness nor labels, intervals are centered on the
+    estimate, and the influence of each trial is scaled up if errors are few.
 
     The bootstrap and the posterior resample each image, as identified by `item_scope`, once for all
     its occurrences. The posterior for class-level errors treats repeated images as different
@@ -421,12 +427,13 @@ def _images(trials: Trials, layout: Layout) -> list[int]:
 def noise_ceilings(
     trials: Trials, metric: Metric, *, humans: str = "human", no_response: str = "error"
 ) -> pd.DataFrame:
-    """Compute bounds on the highest consistency with these humans that a model could reach [NK14]_.
+    """Compute bounds on the highest consistency with humans that a model could reach [NK14]_.
 
     The consensus is the majority of humans on a trial; a tie counts as half correct. A repeated
     item counts as one trial, on which a human's vote is the proportion correct. The upper bound is
-    the mean consistency of humans with the consensus of all humans. The lower bound uses, for each
-    human, the consensus of the other humans. Standard errors generalize to new images.
+    the mean consistency of humans with the consensus of all humans. The lower bound of the noise
+    ceiling uses, for each human, the consensus of the other humans. Standard errors generalize to
+    new images.
     """
     correct, labels = correctness_of_humans(trials, humans, no_response)
     found: dict[str, dict[str, float]] = {}
@@ -461,7 +468,7 @@ def noise_ceilings(
 def correctness_of_humans(
     trials: Trials, humans: str, no_response: str
 ) -> tuple[NDArray[Any], pd.DataFrame]:
-    """Correctness of the humans, once for each item, and data set and condition of the items."""
+    """Return the correctness of the humans, and the data set and condition, for each item."""
     data, items = trials.data, presented(trials.data)
     known_kind("humans", humans, data["kind"].values)
     answers = data["correct"].values[data["kind"].values == humans]
@@ -523,7 +530,7 @@ def scores_from_result(result: Result) -> Result:
     correlations with an upper limit of 1 is below 1 in nearly all draws, even if all true
     correlations are 1. If a correlation of 1 has positive posterior probability for every pair, the
     normal deviates of these probabilities [SS49]_ are combined into the probability that the score
-    is 1. The probability of a score of -1 is computed in the same way.
+    is 1. The probability of a score of -1 is computed in the same way as that of a score of 1.
 
     Examples
     --------

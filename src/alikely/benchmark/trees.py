@@ -107,8 +107,11 @@ def families(
     ------
     ValueError
         If the metric is directed, or some pairs are undefined.
+    ValueError
         If `n_groups` is not between 1 and the number of observers.
+    ValueError
         If more than 5% of replicates have undefined pairs.
+    ValueError
         If a matrix of labels or probabilities was read from a file and lacks its trials
         (`alikely.Result.load`).
 
@@ -164,7 +167,7 @@ def families(
 def of_matrix(
     matrix: Result, kind: str, parts: Mapping[str, xr.Dataset], **attrs: object
 ) -> Result:
-    """Result of another kind, with the attributes and the summary of the data of a matrix."""
+    """Make a result of another kind with the attributes and the data summary of a matrix."""
     kept = [name for name in (DATA_SUMMARY,) if name in matrix.data.children]
     tree = xr.DataTree.from_dict(
         {**parts, **{name: matrix.data[name].to_dataset() for name in kept}}
@@ -211,7 +214,7 @@ def summary(tree: Result, *, intervals: Intervals, columns: Columns) -> pd.DataF
 
 
 def method(_: Result, interval: str | None = None) -> str:
-    """Choose the method whose interval a page shows: none."""
+    """Return the method whose interval a report shows; by default, none."""
     return interval or ""
 
 
@@ -272,7 +275,7 @@ def _note(tree: Result) -> str:
 
 
 def branch_members(linkage: Floats) -> list[list[int]]:
-    """Positions of the observers of every branch."""
+    """Return the positions of the observers in every branch."""
     found: list[list[int]] = [[k] for k in range(len(linkage) + 1)]
     for a, b in linkage[:, :2].astype(int):
         found.append(found[a] + found[b])

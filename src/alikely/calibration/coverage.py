@@ -122,9 +122,9 @@ class Coverage(pd.DataFrame):
             - ``mean_abs_error``, ``worst_error``: mean and largest absolute deviation from nominal
               coverage
             - ``least_coverage``: lowest coverage in any setting
-            - ``n_close``, ``n_settings``: number of settings with coverage of at least `ci_prob` -
-              0.02, and number of all settings
-            - ``mean_width``: mean width
+            - ``n_close``, ``n_settings``: number of settings with coverage of at least
+              ``ci_prob - 0.02``, and number of all settings
+            - ``mean_width``: mean width of the intervals
 
         Raises
         ------
@@ -203,7 +203,7 @@ def coverage_study(
         interrupted study. Settings whose files are damaged are computed again; other files are not
         changed.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness. If this is None, the seed saved in the folder is reused.
+        Source of randomness. If `rng` is None, the seed saved in the folder is reused.
 
     Returns
     -------

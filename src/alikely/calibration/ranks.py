@@ -82,7 +82,7 @@ class Ranks(pd.DataFrame):
               draws have the same distribution; NaN if draws were not saved
             - ``coverage_50``, ``coverage_80``, ``coverage_95``: coverage of central intervals; an
               undefined interval counts as not covering the true value
-            - ``coverage_50_mcse``, ...: Monte Carlo errors of these coverages
+            - ``coverage_50_mcse``, ...: Monte Carlo errors of ``coverage_50``, ...
 
         Raises
         ------
@@ -131,15 +131,15 @@ def sbc(
     """Test a generative model and its sampler with simulation-based calibration [T18]_.
 
     Parameters are drawn from the prior, and data are drawn given the parameters. The posterior
-    given these data is sampled with NUTS. If the model and the sampler are correct, the rank of the
-    true value among the posterior draws has a uniform distribution [CGR06]_.
+    given the simulated data is sampled with NUTS. If the model and the sampler are correct, the
+    rank of the true value among the posterior draws has a uniform distribution [CGR06]_.
 
     Parameters
     ----------
     model : pymc.Model or callable
         Generative model, with its data in `pymc.Data`, or a function without arguments that builds
-        the model. A function is required if the study runs in several processes or on a computing
-        cluster.
+        the model. The model must be passed as a function if the study runs in several processes or
+        on a computing cluster.
     n : int
         Number of simulations, at least 2. With fewer than 100 simulations, the test has little
         power.
@@ -149,8 +149,8 @@ def sbc(
         to simulated data. A simulator written independently of the model also tests the likelihood.
         Default: the model simulates its data.
     source : pymc.Model or callable, optional
-        Model whose prior generates the true parameters, with the same free variables. Default:
-        `model`.
+        Model whose prior generates the true parameters, with the same free variables as `model`.
+        Default: `model`.
     quantities : sequence of str, optional
         Free and deterministic variables to rank. If a variable has several elements, each
         simulation ranks one of them, chosen at random. Default: all free variables.
@@ -163,10 +163,10 @@ def sbc(
         Thinning interval, and number of warm-up draws over 2 chains. Draws are thinned to 100,
         because ranks among autocorrelated draws are not uniform.
     target_accept : float
-        As in `alikely.inference.nuts`.
+        Target acceptance rate, as in `alikely.inference.nuts`.
     cache_dir, rng
-        As in `alikely.calibration.coverage_study`. After changing the model or the simulator,
-        use a new folder.
+        As in `alikely.calibration.coverage_study`. Use a new `cache_dir` after you change the model
+        or the simulator.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def sbc(
         - ``r_hat``, ``ess``: worst values among the free variables, before thinning
 
         The quantity ``log_likelihood`` is the log likelihood of the data under `source`. Without
-        this quantity, a sampler that ignores the data would pass the test [M23]_.
+        ``log_likelihood``, a sampler that ignores the data would pass the test [M23]_.
 
         ``summary(ci_prob)`` of the table tests whether the ranks of each quantity are uniform.
 

@@ -1,4 +1,4 @@
-"""Long studies in cells: finished cells are saved, and interrupted studies can resume."""
+"""Long studies, split into cells: finished cells are saved, and interrupted studies can resume."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run_study(
     *,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Run a function of a cell's values and of `seed` for every cell, in parallel.
+    """Run a function for every cell of a study in parallel, with the cell's values and a `seed`.
 
     Each cell has its own random stream, so results do not depend on the number of workers or on
     interruptions. Files in the folder are identified by function, values and seed.

@@ -29,7 +29,7 @@ from alikely.metrics.metric import find_metric
 
 
 def whole_numbers(type_: Any, tokens: Any) -> Any:
-    """Convert to whole numbers; cyclopts rounds 10.5."""
+    """Convert texts to whole numbers, and reject 10.5, which cyclopts would round."""
     try:
         values = [int(token.value) for token in tokens]
     except ValueError:
@@ -41,13 +41,13 @@ def whole_numbers(type_: Any, tokens: Any) -> Any:
 @Parameter(group=Group("Reading FILE", sort_key=2), allow_repeating=True)
 @dataclass
 class Reading:
-    """How FILE is read.
+    """Options for reading FILE.
 
     Parameters
     ----------
     columns : str
-        Column names as ROLE=NAME,..., such as observer=subject. Roles are dataset, condition,
-        observer, kind, item, truth, response, correct, ...
+        Column names as ROLE=NAME,..., such as observer=subject. The roles of columns are dataset,
+        condition, observer, kind, item, truth, response, correct, ...
     classes : str
         All possible responses NAME,..., or seen for all that occur (default: the true classes).
     na_values : str
@@ -62,7 +62,8 @@ class Reading:
     observers : str
         With --wide, the columns NAME,... of observers (default: all columns without a role).
     kind : list
-        Kind of observers as KIND=NAME,..., such as human=anna,bert. Repeat this for each kind.
+        Kind of observers as KIND=NAME,..., such as human=anna,bert. Repeat this option for each
+        kind.
     format : str
         Format of FILE: table, or the name of an evaluation tool.
     pattern : str
@@ -75,7 +76,7 @@ class Reading:
     score : str
         Score to read from a log that has several, such as acc.
     filter : str
-        Filter to read from a log that has several.
+        Filter to read if a log has several filters.
     runs : str
         If a task has several runs, read the newest, or all as separate observers.
     unmatched : str
@@ -141,7 +142,7 @@ SAME = ("format", "pattern", "encoding", "score", "filter", "runs", "unmatched")
 
 
 def roles_of(text: str | None, option: str, roles: Collection[str]) -> dict[str, str]:
-    """Names of columns by role, of ``role=name,role=name``."""
+    """Parse names of columns by role, such as ``role=name,role=name``."""
     found: dict[str, str] = {}
     for entry in text.split(",") if text else ():
         role, _, name = (part.strip() for part in entry.partition("="))
@@ -185,7 +186,7 @@ class Running:
     seed : int
         Seed of the random number generator.
     jobs : int
-        Number of cores (default: all). Results do not depend on it.
+        Number of cores (default: all). Results do not depend on the number of cores.
     quiet : bool
         Hide progress; warnings and errors are still shown.
     verbose : bool
@@ -202,7 +203,7 @@ class Running:
 
 
 def prior_of(text: str) -> Any:
-    """Beta parameters by name, of ``name=a:b,...``; or four numbers."""
+    """Parse Beta parameters by name, such as ``name=a:b,...``, or four numbers."""
     found: dict[str, tuple[float, ...]] = {}
     for entry in text.split(","):
         name, equal, numbers = entry.rpartition("=")
@@ -263,7 +264,7 @@ NEVER = inspect.Parameter.empty
 
 
 class Options:
-    """Options given to a subcommand, with the defaults of Python for others."""
+    """Options passed to a subcommand; other options have the defaults of Python."""
 
     def __init__(
         self, file: list[str], given: dict[str, Any], defaults: Mapping[str, Any], one_file: bool
@@ -283,11 +284,11 @@ class Options:
 
     @property
     def seed(self) -> int:
-        """Seed of the random numbers."""
+        """Seed of the random number generator."""
         return self.running.seed
 
     def pick(self, *names: str) -> dict[str, Any]:
-        """Convert options that were given to Python arguments."""
+        """Return the Python arguments for the options that were passed."""
         found = {
             name: CONVERTERS[name](value) if name in CONVERTERS else value
             for name in names
@@ -300,13 +301,13 @@ class Options:
         return found
 
     def of(self, function: Callable[..., Any], **more: Any) -> dict[str, Any]:
-        """Arguments of a function from options that were given, with the seed."""
+        """Return the arguments of a function that were given as options, with the seed."""
         names = inspect.signature(function).parameters
         seed = {"rng": self.seed} if "rng" in names else {}
         return self.pick(*(name for name in names if name not in more)) | seed | more
 
     def trials(self, path: Any = None, **more: Any) -> Any:
-        """The trials of FILE."""
+        """Read the trials in FILE."""
         cluster = self.given.get("cluster")
         if cluster not in (None, "item", "trial"):
             more["item_columns"] = (cluster,)
@@ -436,7 +437,7 @@ def subcommand(
     where: str | None = None,
     one_file: bool = False,
 ) -> Callable[[Callable[..., None]], Callable[..., int]]:
-    """Make a subcommand from a function of `Options` and keywords; `session`: `alikely.options`."""
+    """Make a subcommand from a function; `session` lists settings of `alikely.options`."""
 
     def made(body: Callable[..., None]) -> Callable[..., int]:
         hints = typing.get_type_hints(body)
@@ -500,8 +501,8 @@ def application() -> App:
     def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
         """Print a script that completes subcommands and options in a shell.
 
-        Write it to ~/.local/share/bash-completion/completions/alikely (bash), _alikely in $fpath
-        (zsh), or a file in ~/.config/fish/completions (fish).
+        Write the script to ~/.local/share/bash-completion/completions/alikely (bash), _alikely in
+        $fpath (zsh), or a file in ~/.config/fish/completions (fish).
         """
         print(app.generate_completion(prog_name="alikely", shell=shell))
 
@@ -509,7 +510,7 @@ def application() -> App:
 
 
 def run(arguments: list[str]) -> int:
-    """Parse and run; print one line on standard error if parsing fails."""
+    """Parse and run a command; print one line on standard error if parsing fails."""
     with contextlib.suppress(AttributeError):  # only a file has a way with what it cannot encode
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:

@@ -46,7 +46,7 @@ MEANS = (
 
 
 def screen() -> Console:
-    """Console of standard output, with color and width of a terminal if it is one."""
+    """Make a console for standard output; if it is a terminal, use its colors and width."""
     stream = sys.stdout
     plain = not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown")
     # Below what spells out names that would steer the terminal: cells have been through that.
@@ -71,10 +71,11 @@ def show(
     part: str = "",
     all_in: str = "--out DIR writes all of them",
 ) -> None:
-    """Print columns of a table and its notes; of many rows, those spread over the values `by`.
+    """Print columns of a table and its notes; of a long table, print rows spread over `by`.
 
-    A column is ``name``, ``name:3`` (decimals), ``name:%`` (a fraction), each with ``=heading``;
-    without a column of this name it is the interval from ``name_lb`` to ``name_ub``.
+    A column is given as ``name``, ``name:3`` (decimals) or ``name:%`` (a fraction), each optionally
+    with ``=heading``. If the table lacks this column, the interval from ``name_lb`` to ``name_ub``
+    is printed.
     """
     say(*above)
     shown = frame.iloc[spread(frame[by])] if by else frame
@@ -142,7 +143,7 @@ def _cells(frame: pd.DataFrame, name: str, form: str) -> list[str]:
 
 
 def spread(values: ArrayLike, most: int = ROWS_SHOWN) -> NDArray[np.intp]:
-    """Positions of values from lowest to highest, evenly spaced by rank."""
+    """Return positions of selected values, from lowest to highest and evenly spaced by rank."""
     given = np.asarray(values, dtype=np.float64)
     if len(given) <= most:
         return np.arange(len(given))
@@ -164,12 +165,12 @@ def show_notes(notes: pd.Series) -> None:
 
 
 def number(value: float, places: int = 2) -> str:
-    """Write a number; a dash if it is missing."""
+    """Format a number, or write a dash if it is missing."""
     return MISSING if value != value else f"{value:,.{places}f}"
 
 
 def share(value: float) -> str:
-    """Write a fraction in percent."""
+    """Format a fraction as a percentage."""
     if value != value:
         return MISSING
     if value < 5e-4:
@@ -194,7 +195,7 @@ def with_ranks(frame: pd.DataFrame, ranks: pd.DataFrame) -> pd.DataFrame:
 
 
 def save_plot(draw: Callable[..., Any], path: Path) -> None:
-    """Draw into a file, without a screen."""
+    """Save a plot to a file, without a display."""
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -62,11 +62,11 @@ _SUBJECT = re.compile(" (?:must|is|needs|goes|has) ")
 
 
 class Terminated(BaseException):
-    """SIGTERM, as a scheduler or the system sends it before it kills."""
+    """SIGTERM, which a scheduler or the system sends before it kills a process."""
 
 
 def execute(body: Callable[[], None], options: Options, names: Sequence[str]) -> int:
-    """Run a subcommand; 0 if all went well, 2 on bad input, else 1."""
+    """Run a subcommand, and return 0 after success, 2 after bad input and 1 otherwise."""
     running = options.running
 
     def told(message: object) -> str:
@@ -169,7 +169,7 @@ def _terminable() -> Iterator[None]:
 
 
 def inputs_of(options: Options) -> Callable[[Path], bool]:
-    """Make a test of whether a file is an input."""
+    """Make a function that tests whether a file is an input."""
     given: list[Any] = [*options.file]
     for name in INPUTS:
         value = options.given.get(name) or []

@@ -43,8 +43,8 @@ def benchmark(
     """Score models against humans, with ceilings, intervals and ranks.
 
     The score of a model is its mean error consistency (or another metric) with the humans, averaged
-    over conditions, then humans, then data sets. FILE is as for alikely compare, with a column
-    kind.
+    over conditions, then humans, then data sets. FILE has the format of alikely compare, with an
+    additional column kind.
 
     Parameters
     ----------

@@ -237,8 +237,8 @@ def matrix(o: Options, *, by_family: str | None = None, top: int = 10) -> None:
     Parameters
     ----------
     by_family : str
-        Column that assigns observers to groups, such as family or kind. Adds means within and
-        between groups, and colors to the plot.
+        Column that assigns observers to groups, such as family or kind. The output then includes
+        means within and between groups, and the plot colors groups.
     top : int
         Number of pairs to print, most similar first.
     """

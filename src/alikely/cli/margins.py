@@ -40,17 +40,18 @@ def margins(
 ) -> None:
     """Correlate decision margins of models with the proportion correct of groups, over items.
 
-    The correlation is also corrected for trial-by-trial variability. FILE is as for alikely
-    compare. A table of margins has one row per model and item with a column margin, or one row per
-    model, item and class with columns class and logit (or probability).
+    The correlation is also corrected for trial-by-trial variability. FILE has the same format as
+    for alikely compare. A table of margins has one row per model and item with a column margin, or
+    one row per model, item and class with columns class and logit (or probability).
 
     Parameters
     ----------
     margins : list
-        Tables of margins (.csv, .csv.gz or .parquet). Groups of observers need no table.
+        Tables of margins (.csv, .csv.gz or .parquet). To compare groups of observers, you need no
+        table of margins.
     margin_columns : str
-        Names of columns of the margins, ROLE=NAME,... Roles are those of FILE, and class, logit,
-        probability, margin.
+        Names of columns of the margins, ROLE=NAME,... ROLE is a role of FILE, or class, logit,
+        probability or margin.
     scores : bool
         Also show the noise-corrected mean of each model over conditions and data sets, with ranks.
     intervals : str

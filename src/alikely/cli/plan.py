@@ -75,10 +75,10 @@ def plan(
     difference : bool
         Compare two models with the same human.
     pilot : path
-        Trials of a pilot, in the format of alikely compare.
+        Table of trials from a pilot study, in the format that alikely compare reads.
     rope : list
         With --pilot, region of practical equivalence LOW HIGH. The table gives the probability that
-        the interval lies inside or outside this region.
+        the interval lies inside or outside the region of practical equivalence.
     budget : float
         With --pilot, the budget for observers and images.
     cost_per_trial : float

@@ -129,8 +129,8 @@ MOST_RESPONSES, MOST_COLUMNS = 200_000, 12
 def describe(o: Options) -> None:
     """Describe FILE: observers, items, missing responses, and what can be computed.
 
-    It prints how FILE is read, observers with kinds and accuracies, items, conditions, missing
-    responses, items without a match, clusters, and the command for each possible analysis.
+    The subcommand prints how FILE is read, observers with kinds and accuracies, items, conditions,
+    missing responses, items without a match, clusters, and the command for each possible analysis.
     """
     o.reading.unmatched = "accept"
     trials = o.trials()

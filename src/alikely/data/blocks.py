@@ -1,4 +1,4 @@
-"""Groups of trials of a count table, one at a time."""
+"""Iterate over the groups of trials of a count table."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ class Block(NamedTuple):
 
     @property
     def crossed(self) -> bool:
-        """Whether trials are items, to which observers may have responded repeatedly."""
+        """Whether each trial is an item, to which observers may have responded repeatedly."""
         return self.correct.dtype != np.int8
 
     def wrong(self) -> NDArray[np.bool_]:
-        """Errors of each observer."""
+        """Return which responses of each observer are errors."""
         if self.crossed:
             raise ValueError(
                 "items are repeated, and one response to each is needed; count with "

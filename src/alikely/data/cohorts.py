@@ -55,14 +55,16 @@ def cohort_counts(
         - ``answers`` (stratum, person), with `who_was_right`: 1 correct, 0 incorrect, -1 not
           answered. With `who_was_right`, strata also differ in which humans were correct. If all
           humans responded to the same trials, and there are no more response patterns than trials,
-          all patterns are included. Otherwise, only the patterns that occurred are included.
+          all patterns are included. In all other cases, only the response patterns that occurred
+          are included.
 
     Raises
     ------
     ValueError
         If an option is unknown, if there are no observers of a kind, or if a condition has no
-        humans. If items are repeated, because responses to the same item are not independent
-        trials.
+        humans.
+    ValueError
+        If items are repeated, because responses to the same item are not independent trials.
 
     Examples
     --------

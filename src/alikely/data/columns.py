@@ -68,7 +68,7 @@ def code_dtype(class_labels: Sequence[str]) -> type[np.signedinteger[Any]]:
 
 
 def class_labels(truth: Sequence[str] | NDArray[Any]) -> list[str]:
-    """Classes that occur, with numbers in numeric order."""
+    """Return the classes that occur, sorted; numbers are in numeric order."""
     names = sorted(set(truth))
     try:
         return sorted(names, key=int)
@@ -81,7 +81,7 @@ def admissible(
     answers: Mapping[str, int],
     classes: Sequence[Any] | str | None,
 ) -> tuple[list[str], str]:
-    """Admissible classes, and a note on those that are never true."""
+    """Return the admissible classes, and a note on classes that are never the true class."""
     if isinstance(classes, str) and classes != SEEN:
         raise ValueError(f"classes must be a list of labels or 'seen', got {classes!r}")
     if classes is not None and not isinstance(classes, str):
@@ -141,7 +141,7 @@ def check_label(where: str, text: str, value: object = "") -> None:
 def class_codes(
     texts: Sequence[str] | NDArray[Any], known: Sequence[str], where: Callable[[int], str]
 ) -> NDArray[Any]:
-    """Positions of texts among the known classes; `where` names the place of one that is not."""
+    """Return positions of texts among the known classes; `where` locates an unknown text."""
     code = {name: i for i, name in enumerate(known)}
     for i, text in enumerate(texts):
         if text not in code:
@@ -157,7 +157,7 @@ def class_codes(
 def check_label_names(
     names: Iterable[str], argument: str = "labels", of: str = "observers"
 ) -> None:
-    """Raise an error for labels with a name that trials use themselves."""
+    """Raise an error for labels whose names are reserved for variables of trials."""
     names = entries(argument, names)
     odd = [name for name in names if not isinstance(name, str) or not name.strip()]
     if odd:
@@ -290,7 +290,7 @@ def _roles(
 
 
 def first_of(numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """First row of each number."""
+    """Index of the first row with each number."""
     first = np.empty(int(numbers.max()) + 1, dtype=np.int64)
     # Backwards: the first of several stays.
     first[numbers[::-1]] = np.arange(len(numbers))[::-1]
@@ -316,7 +316,7 @@ class _Rows(NamedTuple):
     names: Mapping[str, str]
 
     def trials(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Trial of each row, and first row of each trial, in the order of `OF_TRIAL`."""
+        """Return the trial of each row and first row of each trial, in the order of `OF_TRIAL`."""
         number: NDArray[Any] = np.zeros(self.source.n_rows, dtype=np.int32)
         for role in OF_TRIAL:
             if role in self.found and (n := len(self.found[role].labels)) > 1:
@@ -327,7 +327,7 @@ class _Rows(NamedTuple):
         return number, first_of(number)
 
     def repeats(self) -> NDArray[np.int64]:
-        """Number of each label of repeats."""
+        """Convert the labels of repeats to whole numbers."""
         for i, text in enumerate(self.found["repeat"].labels):
             if not text.isdecimal() or int(text) > MOST_NUMBER:
                 raise ValueError(
@@ -342,13 +342,13 @@ class _Rows(NamedTuple):
         return labels[codes[row]]
 
     def where(self, role: str, code: int) -> str:
-        """Name the first row with a label."""
+        """Return the location of the first row with a label."""
         return self.source.where(int(np.argmax(self.found[role].codes == code)))
 
     def refuse_clash(
         self, name: str, place: str, rows: tuple[int, int], trial: NDArray[Any], classes: Any
     ) -> None:
-        """Raise an error for a row whose observer or trial has another value in an earlier row."""
+        """Raise an error if a row contradicts an earlier row of its observer or trial."""
         (had, has), row = (self.text(name, row) for row in rows), rows[1]
         # Before duplicates: a person and a model of one name are two observers, not one twice.
         if place == "observer":
@@ -371,7 +371,7 @@ class _Rows(NamedTuple):
         )
 
     def refuse_duplicates(self, trial: NDArray[Any]) -> None:
-        """Raise an error for two rows of an observer on a trial."""
+        """Raise an error if two rows have the same observer and trial."""
         cell = trial.astype(np.int64) * len(self.found["observer"].labels)
         cell += self.found["observer"].codes
         again = pd.Series(cell).duplicated().to_numpy()
@@ -422,7 +422,7 @@ class _Rows(NamedTuple):
         return coded("response"), truths, known
 
     def right(self) -> NDArray[np.int8]:
-        """Meaning of the labels of correctness."""
+        """Correctness that the labels denote, as 1 or 0."""
         labels = self.found["correct"].labels
         for i, text in enumerate(labels):
             if text.lower() not in MEANING:
@@ -443,7 +443,7 @@ def _lost(source: Source, answer: str) -> list[str]:
 
 
 def two_truths(source: Source, item: str, *rows: tuple[int, Sequence[str]]) -> ValueError:
-    """Error for an item with two true classes, by row, observer and truth of two rows."""
+    """Make the error for an item with two true classes, from two rows with observer and truth."""
     had, has = (
         f"{truth!r} for observer {observer!r} ({source.where(row)})"
         for row, (observer, truth) in rows
@@ -497,7 +497,7 @@ def _dataset(
 def arrays_aligned(
     response: ArrayLike, truth: ArrayLike, classes: Sequence[Any] | str | None, **described: Any
 ) -> xr.Dataset:
-    """Data of `Trials.from_arrays`."""
+    """Build the data set of `Trials.from_arrays`."""
     values, hidden = _array("response", response)
     true, _ = _array("truth", truth)
     if values.ndim != 2 or true.shape != values.shape[1:]:
@@ -522,7 +522,7 @@ def arrays_aligned(
 
 
 def correct_aligned(correct: ArrayLike, **described: Any) -> xr.Dataset:
-    """Data of `Trials.from_correct`."""
+    """Build the data set of `Trials.from_correct`."""
     values, hidden = _array("correct", correct)
     if values.ndim != 2:
         raise ValueError(f"correct must have shape (observer, trial), got {values.shape}")

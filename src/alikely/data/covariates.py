@@ -50,7 +50,7 @@ def covariate_tables(
 def covariates_dataset(
     tables: Mapping[str, pd.DataFrame], dims: Mapping[str, tuple[str, Sequence[Any] | NDArray[Any]]]
 ) -> xr.Dataset:
-    """Checked tables as a group of a fit."""
+    """Convert checked tables of covariates to a group of the fit."""
     columns = {
         str(name): (
             dims[kind][0],

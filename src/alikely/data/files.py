@@ -54,28 +54,28 @@ class File(NamedTuple):
 
     @property
     def base(self) -> str:
-        """Its name without folders and without ``.gz``."""
+        """Name of the file without folders and without ``.gz``."""
         base = (self.member or str(self.path)).replace("\\", "/").rsplit("/", 1)[-1]
         return base[:-3] if base.lower().endswith(".gz") else base
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Folders from the root on, with the archive that contains it, and its name."""
+        """Folders from the root on, the archive that contains the file (if any), and its name."""
         inside = self.member.replace("\\", "/").split("/") if self.member else ()
         return (*self.path.absolute().parts, *inside)
 
     @property
     def suffix(self) -> str:
-        """Suffix in small letters, without ``.gz``."""
+        """Suffix in lower case, without ``.gz``."""
         return Path(self.base).suffix.lower()
 
     @property
     def packed(self) -> bool:
-        """Whether it is compressed."""
+        """Whether the file is compressed."""
         return bool(self.member) or self.path.suffix.lower() == ".gz"
 
     def n_bytes(self) -> int:
-        """Its size on disk, or the uncompressed size of a member of an archive."""
+        """Return the size of the file on disk, or the uncompressed size of an archive member."""
         try:
             if not self.member:
                 return self.path.stat().st_size
@@ -85,7 +85,7 @@ class File(NamedTuple):
             raise ValueError(unreadable(self, error)) from None
 
     def read(self) -> bytes:
-        """Its whole content, uncompressed."""
+        """Return the whole content of the file, uncompressed."""
         try:
             if self.member:
                 with zipfile.ZipFile(self.path) as archive:
@@ -136,7 +136,7 @@ class File(NamedTuple):
         return []
 
     def head(self, n_lines: int) -> str:
-        """Its first lines, up to a length."""
+        """Return the first lines of the file, up to a maximum length."""
         try:
             return "\n".join(self._head().splitlines()[:n_lines])
         except (OSError, ValueError):
@@ -154,7 +154,7 @@ class File(NamedTuple):
 
     @property
     def is_json(self) -> bool:
-        """Whether it contains JSON, also if its suffix is one of text."""
+        """Whether the file contains JSON, even if its suffix is that of a text file."""
         if self.suffix != ".txt":
             return self.suffix in LINES
         try:
@@ -163,7 +163,7 @@ class File(NamedTuple):
             return False
 
     def text(self, notes: list[str], encoding: str | None = None) -> str:
-        """Its text: UTF-8, UTF-16 by its mark, or else Latin-1 with a note."""
+        """Text of the file, decoded as UTF-8, UTF-16 (by its mark), or else Latin-1 with a note."""
         raw = self.read()
         if encoding is None and b"\0" in raw and raw[:2] not in UTF16_MARKS:
             raise ValueError(
@@ -190,7 +190,7 @@ class File(NamedTuple):
         return text
 
     def records(self, notes: list[str], encoding: str | None = None) -> list[Any]:
-        """Objects of a JSON file: of its list, or one for each line."""
+        """Objects of a JSON file, from a list or from one object per line."""
         text = self.text(notes, encoding)
         try:
             whole = _parsed(text)
@@ -211,7 +211,7 @@ class File(NamedTuple):
         return found
 
     def objects(self, notes: list[str], encoding: str | None = None) -> list[dict[str, Any]]:
-        """As `records`, if each is an object with named fields."""
+        """Return the objects of `records`, if each object has named fields."""
         found = self.records(notes, encoding)
         bad = next((i for i, entry in enumerate(found) if not isinstance(entry, dict)), None)
         if bad is not None:
@@ -337,7 +337,7 @@ def _of_known_kind(files: list[File], place: str, notes: list[str]) -> list[File
 
 
 def unreadable(file: File, error: Exception, line: int = 0) -> str:
-    """Message on a file that does not match its suffix: where it is broken, and what to do."""
+    """Message on a file that does not match its suffix: where the file is damaged, and the fix."""
     kind = file.suffix.lstrip(".") or "text"
     what = {"eval": "an Inspect log", "arrow": "an arrow file"}.get(kind, f"a {kind} file")
     reason = "it is cut off, damaged, or of another kind than its name says"

@@ -28,7 +28,7 @@ BETWEEN = ("model_a", "model_b")
 
 
 def with_inclusion(data: xr.Dataset, plan: Any, generalize_to: str, humans: str) -> xr.Dataset:
-    """Data of `Trials.with_inclusion`."""
+    """Build the data set of `Trials.with_inclusion`."""
     if generalize_to not in POPULATIONS:
         raise ValueError(
             f"generalize_to must be 'pool' (these images) or 'images' (their population), got "
@@ -75,7 +75,7 @@ def with_inclusion(data: xr.Dataset, plan: Any, generalize_to: str, humans: str)
 
 
 def refuse_inclusion(data: xr.Dataset, what: str) -> None:
-    """Raise an error for trials of chosen images where weights are not supported."""
+    """Raise an error for trials with selected images if weights are not supported."""
     if INCLUSION in data:
         raise ValueError(
             f"these images were chosen by a plan, but {what} treats all as equally likely; use "

@@ -1,4 +1,4 @@
-"""Long tables as one: columns of any dataframes or files become codes into labels."""
+"""Long tables read as one: columns of any data frames or files become codes and labels."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ MOST_WHOLE = 2.0**63
 
 
 class Column(NamedTuple):
-    """A column as codes of its labels, in order of first appearance; -1 where null."""
+    """A column as codes of its labels, in order of first appearance; null values are -1."""
 
     codes: NDArray[np.signedinteger[Any]]
     labels: list[str]
 
     def texts(self, rows: Any = slice(None)) -> NDArray[np.object_]:
-        """Labels of all or some rows; None where null."""
+        """Return the labels of all or some rows, with None for null."""
         return np.array([*self.labels, None], dtype=object)[self.codes[rows]]
 
 
@@ -63,7 +63,7 @@ class Source:
 
     @property
     def of_files(self) -> bool:
-        """Whether these are files, in which texts may mean missing."""
+        """Whether the tables are files, in which some texts may denote missing values."""
         return self._names is not None
 
     @property
@@ -89,7 +89,7 @@ class Source:
         return all(present)
 
     def require(self, name: str) -> None:
-        """Raise `ValueError` for tables without a column."""
+        """Raise `ValueError` if a table lacks the column."""
         if self.has(name):
             return
         other = ""
@@ -105,7 +105,7 @@ class Source:
         )
 
     def where(self, row: int) -> str:
-        """Name a row for a message."""
+        """Describe the location of a row for a message."""
         table = int(np.searchsorted(self._starts, row, side="right")) - 1
         number = int(row - self._starts[table])
         frame = self._frames[table]
@@ -120,7 +120,7 @@ class Source:
         return f"table {table}" if self._names is None else repr(self._names[table])
 
     def read(self, name: str, complete: bool = True, keep: Collection[str] = ()) -> Column:
-        """Read one column of all tables; texts in `keep` are labels even if they mean missing."""
+        """Read one column of all tables; texts in `keep` are labels, not missing values."""
         self.require(name)
         if name in self.added:
             self.family[name] = "text"
@@ -246,7 +246,7 @@ class ParquetTable:
 
 
 class View:
-    """Columns of a table under other names, and columns with one text in all rows."""
+    """Table with renamed columns, and with added columns that contain one text in all rows."""
 
     def __init__(self, frame: Any, names: Mapping[str, str], texts: Mapping[str, str]) -> None:
         self.frame, self._names, self._texts = frame, names, texts
@@ -265,7 +265,7 @@ class View:
 def open_table(
     file: File, notes: list[str], sep: str | None = None, encoding: str | None = None
 ) -> Any:
-    """Convert a file to a table as `read_table`, without loading columns of parquet."""
+    """Convert a file to a table like `read_table`, but without loading columns of parquet files."""
     if file.suffix not in PARQUET or file.packed or not file.n_bytes():
         return read_table(file, notes, sep, encoding)
     try:
@@ -280,14 +280,14 @@ def open_table(
 
 
 def label(value: object) -> str:
-    """Text of a label, the same for text, whole number and float."""
+    """Text of a label, which is identical for labels read as text, whole numbers or floats."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
 
 
 def item_column(name: str, there: Collection[str]) -> str:
-    """Column of items: without a column ``item``, the column ``image``."""
+    """Return the name of the column of items: ``image`` if there is no column ``item``."""
     return "image" if name == "item" and "item" not in there and "image" in there else name
 
 
@@ -297,7 +297,7 @@ def open_tables(
     names: Sequence[str] | None = None,
     missing: Collection[str] = (),
 ) -> Source:
-    """Open pandas, polars or pyarrow tables, or others that narwhals reads."""
+    """Open tables of pandas, polars, pyarrow or another library that narwhals supports."""
     frames = [t if isinstance(t, ParquetTable | View) else frame_of(t, instead) for t in tables]
     source = Source(frames, names, missing)
     if not frames:

@@ -55,7 +55,7 @@ def read_trials(
     columns: Mapping[str, Any],
     **of_files: Any,
 ) -> xr.Dataset:
-    """Data of `Trials.read`."""
+    """Build the data set of `Trials.read`."""
     one_of("runs", of_files["runs"], ("newest", "all"))
     one_of("unmatched", of_files["unmatched"], ("error", "accept"))
     columns = dict(columns)
@@ -114,7 +114,7 @@ def of_tables(
     truths: _Truths | None = None,
     unmatched: str = "accept",
 ) -> xr.Dataset:
-    """Align tables from memory, with a note on items that do not match."""
+    """Align tables that are in memory, with a note on items that do not match."""
     data = _aligned(tables, columns, wide, truths=truths)
     return _noted(data, list(filter(None, [matched(data, unmatched)])))
 
@@ -396,7 +396,7 @@ class _Truths(NamedTuple):
         return truths
 
     def put(self, source: Source, item: str, named: str) -> None:
-        """Add a column of truths to tables, whose items had this name."""
+        """Add a column of true classes to tables; `named` is the item column of the trials."""
         column = item_column(item, source.columns)
         truths, (codes, items) = self.of_items(named), source.read(column)
         if lacking := [name for name in items if name not in truths]:

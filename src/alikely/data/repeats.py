@@ -1,4 +1,4 @@
-"""Responses to repeated items: which trials are one item, and proportions of responses."""
+"""Responses to repeated items: trials that belong to one item, and proportions of responses."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def refuse_repeats(data: xr.Dataset, what: str) -> None:
 
 
 def unequal_answers(table: xr.Dataset) -> NDArray[np.object_]:
-    """Observers of pairs with unequal numbers of repeats, and these numbers."""
+    """Name the observers whose numbers of repeats differ between items, with their ranges."""
     out = np.full(table.sizes["pair"], "", dtype=object)
     if "answers" not in table:
         return out
@@ -103,10 +103,11 @@ def unequal_answers(table: xr.Dataset) -> NDArray[np.object_]:
 
 
 def recurring(data: xr.Dataset) -> tuple[bool, list[str], str]:
-    """Determine what labels of items that recur in other conditions of a data set mean.
+    """Determine whether item labels that recur in several conditions denote one item or several.
 
-    Return whether they are one item in some data set, the data sets that number items
-    within conditions, and an item of a data set that does so by mistake.
+    Return whether recurring labels denote one item in some data set, the data sets that number
+    items within conditions, and an item whose truth differs between conditions, apparently by
+    mistake.
     """
     keys = ["dataset", "item"]
     frame = pd.DataFrame({key: data[key].values for key in PLACE})
@@ -133,7 +134,7 @@ def nested_labels(datasets: Iterable[str], names: Iterable[str]) -> list[str]:
 
 
 def condition_labels(data: xr.Dataset) -> tuple[list[str], NDArray[np.intp]]:
-    """Name every condition ``dataset:condition``, as two data sets may use one name."""
+    """Name every condition ``dataset:condition``, because data sets may share condition names."""
     for dataset in np.unique(data["dataset"].values):
         if ":" in dataset:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Numbers of responses and accuracies of observers, items without a match, and a description."""
+"""Summaries of trials: numbers of responses, accuracies, unmatched items, and a description."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TREATED = {
 def missing_note_of(
     data: xr.Dataset, no_response: str, *kinds: str, observers: Sequence[str] | None = None
 ) -> str:
-    """Number of missing responses of some observers and their treatment; empty if none is."""
+    """Report missing responses of some observers and their treatment; empty if none is missing."""
     own = np.isin(data["kind"].values, kinds) if kinds else np.ones(data.sizes["observer"], bool)
     if observers is not None:
         own &= np.isin(data["observer"].values.astype(str), observers)
@@ -85,7 +85,7 @@ def data_summary(data: xr.Dataset) -> xr.Dataset:
 
 
 def summary_table(summary: xr.Dataset) -> pd.DataFrame:
-    """Table of `Trials.summary`."""
+    """Build the table of `Trials.summary`."""
     n_shown, n_correct, n_missing = (
         summary[name].values for name in ("n_shown", "n_correct", "n_missing")
     )
@@ -105,7 +105,7 @@ def summary_table(summary: xr.Dataset) -> pd.DataFrame:
 
 
 def long_table_of(data: xr.Dataset) -> pd.DataFrame:
-    """Table of `alikely.Trials.to_table`."""
+    """Build the table of `alikely.Trials.to_table`."""
     i, t = np.nonzero(data["correct"].values != NOT_SHOWN)
     of_observer = [name for name in data.coords if data[name].dims == ("observer",)]
     columns = {str(name): data[name].values[i] for name in of_observer}
@@ -125,7 +125,7 @@ def long_table_of(data: xr.Dataset) -> pd.DataFrame:
 
 
 def html_summary(data: xr.Dataset, head: str, notes: Sequence[str]) -> str:
-    """HTML of trials: notes and the first rows of the summary."""
+    """Format trials as HTML: notes and the first rows of the summary."""
     table = summary_table(data_summary(data))
     several = ["dataset"] if table["dataset"].nunique() > 1 else []
     numbers = ["n_trials", "accuracy", "no_response", "not_shown"]
@@ -143,7 +143,7 @@ def html_summary(data: xr.Dataset, head: str, notes: Sequence[str]) -> str:
 
 
 def matched(data: xr.Dataset, unmatched: str) -> str:
-    """A note on trials of only one observer or kind; `ValueError` if observers do not match."""
+    """Return a note on trials of one observer or kind (`ValueError` if observers do not match)."""
     note = "; ".join(filter(None, [_unshared(data, by) for by in ("observer", "kind")]))
     n_trials, n_alone = (trials.sum(axis=1) for trials in _alone(data, "observer"))
     # Observers without any common trial raise an error when they are compared.
@@ -205,7 +205,7 @@ def described(
     more: Mapping[str, np.ndarray] | None = None,
     say: Callable[[str], str] = str,
 ) -> str:
-    """Text of `Trials.describe`, for commands on `file` and with further clusters `more`."""
+    """Write the text of `Trials.describe`, with commands for `file` and further clusters `more`."""
     shown = data["correct"].values != NOT_SHOWN
     missing = int((data["correct"].values == NO_RESPONSE).sum())
     names, kinds = data["observer"].values.astype(str), data["kind"].values.astype(str)
@@ -259,7 +259,7 @@ def _matched(shown: np.ndarray) -> str:
 
 
 def design_effect(data: xr.Dataset, cluster: np.ndarray) -> float:
-    """Mean over observers of the ratio of the variance of accuracy by clusters and by trials."""
+    """Compute the design effect of clusters on accuracy, averaged over observers."""
     effects = []
     codes = pd.factorize(cluster)[0]
     for row in data["correct"].values:

@@ -3,8 +3,8 @@
 A correctness table is an `xarray.Dataset` with the four cells of every pair in every group of
 trials. The dim ``pair`` has one entry per pair and group: a condition belongs to one data set, and
 a pair to the data sets that both observers took part in. The table also contains the aligned
-correctness from which the cells were counted. Shared-trial bootstrap, covariances and joint
-posterior use it for the dependence between pairs.
+correctness from which the cells were counted. The correctness of trials determines the dependence
+between pairs in the bootstrap, in covariances and in the joint posterior.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def _item_labels(data: xr.Dataset, numbered: Sequence[str]) -> NDArray[np.object
 def option_variables(
     data: xr.Dataset, classes: NDArray[np.object_], repeats: str = "paired"
 ) -> dict[str, xr.Variable]:
-    """Variables of the options of questions."""
+    """Create the variables that describe the options of questions."""
     if repeats == "crossed":
         raise ValueError(
             "agreement on options takes one response per question; pass repeats='paired'"
@@ -254,7 +254,7 @@ def from_counts(cells: ArrayLike) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        As returned by `joint_correctness`. The entries have no common trials.
+        As returned by `joint_correctness`. Entries of the returned table have no common trials.
 
     Raises
     ------
@@ -312,7 +312,7 @@ def correctness(raw: NDArray[np.int8], no_response: str) -> NDArray[np.int8]:
 
 
 def answers(data: xr.Dataset, correct: NDArray[np.int8]) -> dict[str, Any]:
-    """Responses as positions among all classes."""
+    """Return responses as positions in the list of all classes."""
     if "response" not in data:
         raise ValueError(
             "these trials contain correctness only, and wrong labels are compared by class; "
@@ -345,7 +345,7 @@ def check_counts(cells: ArrayLike) -> NDArray[np.int64]:
 
 
 def whole_counts(values: ArrayLike, of: str = "") -> NDArray[np.int64]:
-    """Validate counts, which a message says to be `of` something."""
+    """Validate counts; the error message adds `of` to the word "counts"."""
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -434,7 +434,7 @@ Pairs = str | Sequence[str] | Sequence[tuple[str, str]]
 
 
 def listed_pairs(pairs: Any) -> Any:
-    """Check `pairs`: a text or a list (otherwise `TypeError`)."""
+    """Raise `TypeError` unless `pairs` is a string or a list."""
     return pairs if isinstance(pairs, str) else entries("pairs", pairs, "[('anna', 'net')]")
 
 
@@ -565,7 +565,7 @@ def n_entries(trials: Trials, pairs: Pairs, by: By) -> int:
 
 
 class Packed(NamedTuple):
-    """Responses of observers, 64 trials per word."""
+    """Responses of observers, packed into 64-bit words (64 trials per word)."""
 
     right: NDArray[np.uint64]
     shown: NDArray[np.uint64] | None
@@ -578,13 +578,13 @@ class Packed(NamedTuple):
         return _ones(self.shown)
 
     def shown_bits(self) -> NDArray[np.uint64]:
-        """Bits of the trials used for each observer."""
+        """Bits that mark the trials used for each observer."""
         if self.shown is not None:
             return self.shown
         return np.broadcast_to(_words(np.ones((1, self.n_trials), dtype=bool)), self.right.shape)
 
     def unpacked(self, observers: NDArray[np.intp]) -> NDArray[np.int8]:
-        """Correctness of some observers, (observer, trial): 1, 0, or -1 left out."""
+        """Correctness of some observers, (observer, trial): 1, 0, or -1 if excluded."""
         right = _bits(self.right[observers], self.n_trials)
         if self.shown is None:
             return right
@@ -600,7 +600,7 @@ def pack(correct: NDArray[np.number]) -> Packed:
 
 
 def all_cells(packed: Packed) -> NDArray[np.int32]:
-    """Count the four correctness cells of all pairs by common bits."""
+    """Count the four correctness cells of all pairs by bitwise operations."""
     n = len(packed.right)
     out = np.empty((n * (n - 1) // 2, 4), dtype=np.int32)
     own = _ones(packed.right)

@@ -52,8 +52,8 @@ class Trials:
     data : xarray.Dataset
         Trials of one condition are contiguous. Variables and coordinates:
 
-        - ``correct`` (observer, trial), int8: 1 correct, 0 incorrect, -1 shown without a response,
-          -2 not shown to this observer, -3 truth unknown
+        - ``correct`` (observer, trial), int8: 1 correct, 0 incorrect, -1 shown without a
+          response, -2 not shown to this observer, -3 truth unknown
         - ``response`` (observer, trial): class code, or -1 or -2 with the same meaning as in
           ``correct``; absent if only correctness is known
         - coordinates of ``trial``: ``dataset``, ``condition``, ``item``, ``repeat``, item columns,
@@ -114,13 +114,13 @@ class Trials:
             ``response`` and ``truth`` are absent.
         condition, dataset, repeat, kind : str
             Column names. A column whose name is left at its default is optional. ``kind`` contains
-            the kind of each observer, such as human or model. Other functions use the kind to
-            select pairs.
+            the kind of each observer, such as human or model. Other functions use the kind of
+            observer to select pairs.
         labels : sequence of str
             Further columns that describe observers, such as a model family.
         item_columns : sequence of str
-            Further columns that describe items, such as a patient, a template or a video. Each of
-            these columns can define the clusters of an analysis, for example ``cluster="patient"``.
+            Further columns that describe items, such as a patient, a template or a video. Each item
+            column can define the clusters of an analysis, for example ``cluster="patient"``.
         classes : sequence or "seen", optional
             All admissible responses; ``"seen"`` admits every response that occurs. Default: the
             classes that occur as true classes. Responses that are never true classes are added,
@@ -136,10 +136,13 @@ class Trials:
         TypeError
             If an argument is not a table.
         ValueError
-            If a column is missing, mixes types or lacks a value. If an observer has two rows for
-            the same trial. If rows for the same trial have different true classes. If a response is
-            not one of the classes, or correctness is not 0 or 1. If a label has a reserved name.
-            The error message names the row.
+            If a column is missing, mixes types or lacks a value, or if a label has a reserved name.
+        ValueError
+            If an observer has two rows for the same trial, or rows for the same trial have
+            different true classes.
+        ValueError
+            If a response is not one of the classes, or correctness is not 0 or 1. The error message
+            names the row.
         """
         columns = {
             "observer": observer, "item": item, "response": response, "truth": truth,
@@ -189,7 +192,8 @@ class Trials:
             but not answered; a missing value in another column raises an error. Values listed in
             `classes` are read as classes.
         sep, encoding : str, optional
-            Separator and encoding of text files. Default: detected, with a note.
+            Separator and encoding of text files. By default, the separator and the encoding are
+            detected and reported in a note.
         wide : bool, "rows" or sequence of str
             True: one row for each trial, and one column of responses for each observer (all columns
             that have no other role, or those in a sequence). Without a column of true classes,
@@ -217,8 +221,11 @@ class Trials:
         Raises
         ------
         ValueError
-            If a file is missing or empty, or has an unknown format. If files have different layouts
-            or contain the same rows. If the pattern does not match a file. See also `from_table`.
+            If a file is missing or empty, or has an unknown format.
+        ValueError
+            If files have different layouts or contain the same rows.
+        ValueError
+            If the pattern does not match a file. See also `from_table`.
 
         Examples
         --------
@@ -327,9 +334,9 @@ class Trials:
         truth : array_like, shape (trial,)
             True class labels.
         observers, kind : sequence of str, optional
-            One value per observer.
+            Name and kind of each observer.
         classes : sequence or "seen", optional
-            As in `from_table`.
+            Admissible responses, as in `from_table`.
         condition, item, dataset, repeat : sequence, optional
             One value per trial.
         labels : mapping of str to sequence, optional
@@ -507,8 +514,10 @@ class Trials:
         ------
         ValueError
             If shapes or labels do not match, if an option is unknown, or if a question has only one
-            option. If a value is negative, if only some values are NaN, or if they do not sum to 1
-            (tolerance 1e-6; 1e-3 below double precision).
+            option.
+        ValueError
+            If a probability is negative, if only some probabilities of a response are NaN, or if
+            they do not sum to 1 (tolerance 1e-6; 1e-3 below double precision).
 
         Examples
         --------
@@ -527,7 +536,7 @@ class Trials:
         Parameters
         ----------
         plan : StimulusPlan or table
-            As returned by `alikely.planning.choose_images`, or the table of such a plan.
+            Plan, as returned by `alikely.planning.choose_images`, or the table of a plan.
         generalize_to : {"pool", "images"}
             Target population of the estimates: the pool of images, or the population of images from
             which the pool was sampled.

@@ -75,7 +75,7 @@ def model_vs_human(
     ----------
     cache_dir : str or path, optional
         Path of a local copy of the public toolbox, or of its ``raw-data`` folder, which has one
-        folder of csv files per data set. Alternatively, a table of trials, or a folder that
+        folder of csv files per data set. You can also pass a table of trials, or a folder that
         contains a file ``trials.parquet``. By default, the public release is downloaded once.
     datasets : str or sequence of str, optional
         Data sets to load, such as ``"sketch"``. Default: all.
@@ -87,7 +87,7 @@ def model_vs_human(
     Trials
         Responses of observers of the kinds ``human`` and ``model``, in conditions named by
         `normalize_condition`. Each data set has different humans, so ``subject-01`` denotes
-        different people in different data sets. Benchmarks of these trials therefore use
+        different people in different data sets. Benchmarks of the model-vs-human data therefore use
         ``human_ids="per_dataset"``.
 
     Raises
@@ -226,7 +226,8 @@ def sixteen_categories(
     dict of str to str
         Category of each identifier, in the order of the file, for
         ``alikely.margins.decision_margins(..., coarse=..., unmapped="ignore")``. Most of the 1,000
-        classes have no category. A few identifiers are not among the 1,000 classes.
+        ImageNet classes have no category. A few identifiers in the file are not among the 1,000
+        ImageNet classes.
 
     Raises
     ------

@@ -1,13 +1,13 @@
 """Posterior draws of error agreement and of error similarity.
 
 The plug-in estimate of a divergence is too large for similar systems, and resampling does not show
-this bias. Data sets are therefore simulated from populations with known divergence, from equal
-systems to systems that differ more than the draws. The limits are the divergences for which the
-observed estimate would be too small or too large.
+this bias. Data sets are therefore simulated from populations with known divergence, which range
+from equal systems to systems that are less similar than in the posterior draws. The limits are the
+divergences for which the observed estimate would be too small or too large.
 
 Limits of pairs are not independent posteriors. For equal systems all draws are on one side of the
 true value, and biases of estimates are similar for all pairs. Means of draws therefore do not have
-valid limits. Instead, the mean of estimates is a statistic with a simulated distribution, over
+valid limits. For means of pairs, we simulate the distribution of the mean estimate, over
 populations that range from equal to dissimilar systems for all pairs simultaneously.
 
 References
@@ -123,7 +123,8 @@ def agreement_draws(
     """Draw agreement on joint errors, with nominal coverage even for few joint errors.
 
     Weights of joint errors come from a Dirichlet process [F73]_ with Jeffreys' prior of a
-    proportion [BCD01]_. Chance agreement is over different joint errors, a U-statistic [H48]_.
+    proportion [BCD01]_. Chance agreement is computed between different joint errors, as a
+    U-statistic [H48]_.
     """
     if "response" not in table:
         raise ValueError(
@@ -229,7 +230,8 @@ def paired_row_draws(
 ) -> PairedDraws:
     """Draw class-level error similarity, with quantiles that have nominal coverage.
 
-    For repeated items, draws are over several random choices of one response to each [HSW01]_.
+    For repeated items, draws are pooled over several random selections of one response per item
+    [HSW01]_.
     """
     if table.attrs.get("repeats") == "crossed":
         drawn = []
@@ -422,7 +424,7 @@ def _simulated(
 
 
 def mixing(totals: NDArray[np.integer], mixture: Mixture) -> Floats | float:
-    """Compute the weight of the first row in the mixture of both, (pair, class, 1)."""
+    """Compute the weight of the first row in the mixture of two rows, (pair, class, 1)."""
     if mixture == "mean":
         return 0.5
     return np.asarray(((totals[0] + 0.5) / (totals[0] + totals[1] + 1))[..., None])
@@ -554,7 +556,7 @@ def _root(covariance: Floats) -> Floats:
 
 
 def mean_draws(populations: xr.Dataset, combine: Combine) -> tuple[Floats, Floats]:
-    """Draw means over pairs, with limits of the means as quantiles; also return their range."""
+    """Return draws whose quantiles are limits of means over pairs, and the highest finite level."""
     if "choice" in populations.dims:
         choices = range(populations.sizes["choice"])
         each = [mean_draws(populations.isel(choice=at), combine) for at in choices]

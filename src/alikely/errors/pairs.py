@@ -10,11 +10,11 @@ error rows around a common row m. On a joint error, both labels are the same wit
     copied[t] ~ Dirichlet(0.5 K m[t])
     c[t] ~ Beta(s u, s (1 - u))               u ~ Uniform(0, 1), log s ~ Normal(log 8, 1.5)
 
-An iteration draws, in this order:
+An iteration of the Gibbs sampler draws, in this order:
 
-- the spread of rows around the common rows (l, v), with rows integrated out
+- the spread of error rows around the common rows (l, v), with error rows integrated out
 - numbers of tables of a Chinese restaurant process, which make the common rows conjugate [T06]_
-- common rows, then rows
+- the common rows, then the rows around them
 - copy probabilities, then which agreements are copies
 
 References
@@ -58,7 +58,7 @@ class PairedErrors(NamedTuple):
 
     @property
     def of_a(self) -> Counts:
-        """Return all errors of `a`."""
+        """Return the counts of all errors of system `a`."""
         return self.agreed + self.apart_a + self.alone_a
 
     @property
@@ -73,12 +73,12 @@ class PairedErrors(NamedTuple):
 
     @property
     def alone(self) -> Counts:
-        """Return errors on items that the other answered correctly, (side, pair, class)."""
+        """Return errors on items that the other system answered correctly: (side, pair, class)."""
         return np.stack([self.alone_a.sum(axis=-1), self.alone_b.sum(axis=-1)])
 
     @property
     def totals(self) -> Counts:
-        """Return errors of both systems, (side, pair, class)."""
+        """Return all errors of both systems: (side, pair, class)."""
         return np.stack([self.of_a.sum(axis=-1), self.of_b.sum(axis=-1)])
 
     @property
@@ -88,7 +88,7 @@ class PairedErrors(NamedTuple):
         return np.asarray(of_both / of_both.sum(axis=-1, keepdims=True))
 
     def with_rest(self) -> tuple[Counts, Floats]:
-        """Errors of both systems, and numbers of labels by cell; the last is of unseen labels."""
+        """Return errors of both systems and label counts by cell; the last is for unseen labels."""
         seen = self.of_a + self.of_b > 0
         labels = np.concatenate([seen, self.unseen[..., None]], axis=-1).astype(np.float64)
         rest = [(0, 0), (0, 0), (0, 1)]
@@ -116,7 +116,7 @@ def _codes(block: Block, a: NDArray[np.intp], b: NDArray[np.intp]) -> list[NDArr
 
 
 def paired_errors(block: Block, pairs: NDArray[np.intp] | None = None) -> PairedErrors:
-    """Count the errors of pairs of a block, with as many cells per row as labels."""
+    """Count the errors of pairs of a block by true class and by label."""
     pairs = np.arange(len(block.a)) if pairs is None else pairs
     codes = _codes(block, block.a[pairs], block.b[pairs])
     k = block.n_classes
@@ -156,14 +156,14 @@ def stacked(parts: Sequence[PairedErrors]) -> PairedErrors:
 
 
 def unseen_cells(unseen: Counts) -> Floats:
-    """Distribute labels that neither gave over at most 32 cells."""
+    """Distribute the labels that neither system used over at most 32 cells."""
     n = min(int(unseen.max(initial=0)), UNSEEN)
     one_by_one = np.arange(n) < unseen[..., None]
     return np.where(unseen[..., None] > n, unseen[..., None] / max(n, 1), one_by_one)
 
 
 def label_cells(data: PairedErrors) -> Floats:
-    """Count the labels of each cell: 1 for given labels, then the others."""
+    """Count the labels of each cell: 1 for each label given, then numbers of labels never given."""
     seen = (data.of_a + data.of_b > 0).astype(np.float64)
     return np.concatenate([seen, unseen_cells(data.unseen)], axis=-1)
 
@@ -229,7 +229,7 @@ COPYING_STEPS = (0.3, 1.0)
 
 
 class Drawn(NamedTuple):
-    """One draw: proportions of labels, with separate cells for labels that neither gave."""
+    """One draw of label proportions, with separate cells for labels that neither system gave."""
 
     labels: Floats
     common: Floats
@@ -239,12 +239,12 @@ class Drawn(NamedTuple):
 
     @property
     def rows(self) -> Floats:
-        """Return the rows of all errors of both systems."""
+        """Return the rows (distributions of labels) of all errors of both systems."""
         return self.part * self.copied + (1 - self.part) * self.own
 
 
 class Chain:
-    """States of the chains of all pairs."""
+    """States of the MCMC chains of all pairs."""
 
     def __init__(self, data: PairedErrors, rng: np.random.Generator) -> None:
         self.data, self.rng = data, rng
@@ -272,7 +272,7 @@ class Chain:
 
     @property
     def own(self) -> Counts:
-        """Return errors that are not copied, (side, pair, class, cell)."""
+        """Return errors that are not copied: (side, pair, class, cell)."""
         return self.errors - self.copies
 
     def sweep(self) -> None:
@@ -399,7 +399,7 @@ class Chain:
         return np.divide(copies, total, out=np.full(total.shape, np.nan), where=total > 0)
 
     def drawn(self) -> Drawn:
-        """Return the rows of the current state, with separate labels that neither system gave."""
+        """Return error rows of the current state, with separate cells for labels never given."""
         rest = unseen_cells(self.data.unseen)
         labels = np.concatenate([self.labels[..., :-1], rest], axis=-1)
         common = self._split(self.common, np.exp(self.log_base)[:, None, None] * rest)

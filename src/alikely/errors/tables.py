@@ -248,8 +248,8 @@ def equality(
     """Test whether the error rows of each pair are equal.
 
     Returns arrays (pair,): expected divergence, log Bayes factor (nats, positive for equal rows),
-    p-value and adjusted p-value; also the log Bayes factor of each class. NaN for pairs without
-    errors.
+    p-value and adjusted p-value; also the log Bayes factor of each class. Values are NaN for pairs
+    without errors.
     """
     check_total({"n_permutations": n_permutations})
     n_pairs = table.sizes["pair"]
@@ -293,7 +293,7 @@ def _of_block(
 def expected_by_class(
     data: PairedErrors, *, alpha: float, mixture: Mixture, base: float
 ) -> NDArray[np.float64]:
-    """Compute the mean divergence of equal rows, given the sufficient statistics."""
+    """Compute the expected divergence of equal error rows, given the sufficient statistics."""
     options: dict[str, Any] = {"alpha": alpha, "mixture": mixture, "base": base}
     of_a, of_b = data.of_a, data.of_b
     n_a, n_b = of_a.sum(axis=-1), of_b.sum(axis=-1)

@@ -207,7 +207,7 @@ def analyze(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
 def counted(
     trials: Any, metric: Metric, design: Design, *, once: bool = False, **how: Any
 ) -> xr.Dataset:
-    """Return a table of counts, from trials or as given; `once`: one response to each item."""
+    """Count trials, or return a given table of counts; `once` counts one response per item."""
     if isinstance(trials, Trials):
         if design.cluster is None and (odd := recurring(trials.data)[2]):
             raise ValueError(
@@ -274,7 +274,7 @@ def model_name(model: Any) -> str:
 
 
 def check_numbers(**numbers: int) -> None:
-    """Check that numbers of draws are non-negative integers (`ValueError`)."""
+    """Raise `ValueError` unless numbers of draws are non-negative integers."""
     for name, number in numbers.items():
         if not isinstance(number, int | np.integer) or isinstance(number, bool):
             raise ValueError(f"{name} must be a whole number, 0 for none; got {number!r}")

@@ -182,9 +182,10 @@ def mean(
     Returns
     -------
     pandas.DataFrame
-        As returned by `contrast`. For a matrix, there is only the analytic row, and the estimate is
-        the mean of the defined pairs, averaged with equal weights over ``n_places`` conditions or
-        data sets. ``n_pairs`` is the smallest number of pairs in any condition or data set.
+        Table with the columns of `contrast`. For a matrix, there is only the analytic row, and the
+        estimate is the mean of the defined pairs, averaged with equal weights over ``n_places``
+        conditions or data sets. ``n_pairs`` is the smallest number of pairs in any condition or
+        data set.
 
     Raises
     ------
@@ -261,7 +262,7 @@ def nearest_observers(matrix: Result, observer: str, k: int = 10) -> pd.DataFram
     Parameters
     ----------
     matrix : Result
-        As returned by `alikely.pairwise_matrix`.
+        Matrix of all pairs, as returned by `alikely.pairwise_matrix`.
     observer : str
         Name of the observer.
     k : int
@@ -373,7 +374,7 @@ def contrast(
     Parameters
     ----------
     result : Result
-        An analysis of pairs.
+        Result of an analysis of pairs.
     weights : array_like, shape (pair,)
         Weight of each entry. Entries with weight 0 are excluded.
     rope, ci_prob, intervals
@@ -384,9 +385,9 @@ def contrast(
     pandas.DataFrame
         One row per method: ``analytic`` (influence functions, with the covariance over shared
         trials), ``bootstrap`` (the same resampled trials for all entries), ``posterior`` (joint
-        draws). If several correctness tables are combined, the analytic method is recommended. In
-        all other cases, the recommended method is the one that `alikely.Result.summary` reports. If
-        `rope` is passed, a posterior row is added. Columns:
+        draws). If several correctness tables are combined, the analytic method is recommended;
+        otherwise, the method that `alikely.Result.summary` reports is recommended. If `rope` is
+        passed, a posterior row is added. Columns:
 
         - ``estimate`` (the median for the posterior), ``se`` and the limits of the interval
         - ``p_value``: two-sided test against 0 (analytic row)
@@ -401,8 +402,9 @@ def contrast(
     TypeError
         If `result` is not a result of pairs.
     ValueError
-        If the weights are not one finite number per entry, or are all 0. If the region, the
-        interval or a method is invalid.
+        If the weights are not one finite number per entry, or are all 0.
+    ValueError
+        If the region, the interval or a method is invalid.
 
     Notes
     -----
@@ -682,7 +684,7 @@ def _of_populations(
 
 
 def mean_weights(result: Result, which: Which) -> tuple[NDArray[np.float64], str]:
-    """Weights of a mean over the entries with common trials, and a text on the others."""
+    """Return weights of a mean over entries with common trials, and a text on other entries."""
     weights = np.zeros(result.table.sizes["pair"])
     chosen = entries_of(result, which)
     met = ~apart(result)[chosen]

@@ -62,10 +62,10 @@ def independent_observers(
     Parameters
     ----------
     result : Result
-        An analysis of correctness.
+        Result of an analysis of correctness.
     n_draws : int
         Number of posterior draws from 4 chains, rounded up to a multiple of 4. Each draw has one
-        replicated table per entry.
+        replicated table for each entry of the result.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     sampler : {"auto", "exact", "nuts"}
@@ -84,7 +84,8 @@ def independent_observers(
         ``null`` (pair, way) compares each estimate with the replicated data, for each ``way``
         (``"exact"`` or ``"nuts"``, and ``"bootstrap"``):
 
-        - ``estimate``; ``null_mean``, ``null_sd`` and limits of the defined replicates
+        - ``estimate``; ``null_mean``, ``null_sd`` and limits of the replicates whose estimate is
+          defined
         - ``p_value``: two-sided p-value for a deviation from the value for independent observers;
           never 0
         - ``n_replicates``, ``n_undefined`` and ``note``
@@ -186,8 +187,8 @@ def test_copy_model(result: Result) -> pd.DataFrame:
     The statistic is the difference in expected log predictive density (ELPD) by cross-validation
     that leaves out one trial at a time [VGG17]_. The p-value is the probability of a difference at
     least this large for independent observers with the same numbers of correct responses. The
-    p-value is exact, because the difference depends only on the overlap of correct responses. Do
-    not use the two-standard-error rule instead (see Notes).
+    p-value is exact, because the difference in ELPD depends only on the overlap of correct
+    responses. Do not use the two-standard-error rule instead (see Notes).
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def draw_process(
 
 
 def count_exact(trials: Any, metric: Metric, design: Design, **how: Any) -> xr.Dataset:
-    """Count trials for metrics that have exact draws only."""
+    """Count trials for a metric that has only exact draws."""
     if design.sampler == "nuts":
         raise ValueError(f"{metric.name} has exact draws only; use sampler='auto'")
     return counted(trials, metric, design, **how)

@@ -192,7 +192,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
     trials : Trials
         The trials of `result`.
     result : Result
-        As returned by `alikely.decision_margin_consistency`.
+        Result of `alikely.decision_margin_consistency`.
 
     Returns
     -------
@@ -222,7 +222,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
           noise-corrected correlation is 1.
 
         Means over all rows with the same data set, condition and ``n_models``. The analytic
-        intervals of these means generalize to new items with these models and observers:
+        intervals of the mean consistencies generalize to new items with these models and observers:
 
         - ``mean_error_consistency`` and ``mean_margin_consistency``
 

@@ -105,8 +105,8 @@ def pairwise_matrix(
         ``"misclassification_agreement"`` or ``"kappa_p"``. For metrics other than correctness
         metrics, there is no test, and only ``"kappa_p_discrete"`` has posterior limits.
     by : {"condition", "dataset"} or None
-        Grouping of trials; groups are analyzed separately. None pools all trials. A chunked array
-        is always pooled.
+        Grouping of trials; groups are analyzed separately. None pools all trials. All trials of a
+        chunked array are always pooled.
     intervals : sequence of {"analytic", "posterior"}, optional
         Methods whose limits are stored. ``"posterior"`` stores posterior limits if they can be
         computed without draws for this metric. Analytic limits are computed from the standard
@@ -138,10 +138,11 @@ def pairwise_matrix(
     TypeError
         If `trials` has the wrong type.
     MemoryError
-        If the matrix does not fit into memory. The size is checked before pairs are counted.
+        If the matrix does not fit into memory. The size of the matrix is checked before pairs are
+        counted.
     ValueError
-        If there are fewer than two observers, or items are repeated. If the metric has no
-        implementation for matrices, or an option is invalid.
+        If there are fewer than two observers, if items are repeated, if the metric has no
+        implementation for matrices, or if an option is invalid.
 
     References
     ----------
@@ -398,7 +399,7 @@ def cluster_numbers(result: Result) -> list[NDArray[np.intp]]:
 
 
 def with_trials(result: Result, trials: Trials) -> Result:
-    """Add the trials to a matrix that was loaded from a file, if they are those of the matrix."""
+    """Add trials to a matrix that was loaded from a file, if they match the matrix."""
     of_type(trials, Trials, "read them with Trials.read or Trials.from_table")
     require_names("observer of these trials", result.observers, trials.observers)
     by: Any = place_dim(result) or None
@@ -417,7 +418,7 @@ def with_trials(result: Result, trials: Trials) -> Result:
 
 
 def describe(result: Result) -> str:
-    """Summarize the contents in one line."""
+    """Summarize the contents of a result in one line."""
     n, n_pairs = len(result.observers), result.estimates.sizes["pair"]
     trials = int(result.data["answers"]["n_trials"].sum())
     where = f", {len(place_names(result))} {place_dim(result)}s" if place_dim(result) else ""
@@ -531,7 +532,7 @@ def summary(
 
 
 def method(result: Result, interval: str | None = None) -> str:
-    """Return the method of the interval that a page shows."""
+    """Return the method of the interval that a report shows."""
     return chosen_interval(entries(result, np.arange(1)), interval)
 
 
@@ -594,7 +595,7 @@ def write_pairs(result: Result, path: str | Path) -> None:
 def entry_labels(
     result: Result, flat: NDArray[np.intp] | None = None
 ) -> dict[str, tuple[NDArray[np.intp], NDArray[np.object_]]]:
-    """Return codes and names of the labels of entries. Default: all, in the order of estimates."""
+    """Return codes and names of the labels of entries (default: all, in the order of estimates)."""
     estimates = result.estimates
     flat = np.arange(estimates["estimate"].size) if flat is None else flat
     place, pair = np.divmod(flat, estimates.sizes["pair"])
@@ -610,7 +611,7 @@ def entry_labels(
 
 
 def entries(result: Result, flat: NDArray[np.intp], *, answers: bool = False) -> Result:
-    """Return some entries as a result of pairs, optionally with responses."""
+    """Return selected entries of a matrix as a result of pairs, optionally with responses."""
     estimates, labels = result.estimates, entry_labels(result, flat)
     counts = estimates["cells"].values.reshape(-1, 4)[flat].astype(np.int64)
     used, ends = np.unique([labels[name][0] for name in LABELS[2:]], return_inverse=True)
@@ -804,7 +805,7 @@ WORD = 64
 def answers_of(
     trials: Any, by: By, no_response: Literal["error", "drop"], cluster: str | None
 ) -> tuple[list[str], list[Packed], xr.DataArray | None]:
-    """Return names of observers, correctness as bits by group of trials, and group labels."""
+    """Return observer names, correctness as packed bits for each group of trials, and labels."""
     if isinstance(trials, xr.DataArray):
         named = "observer" in trials.coords
         n = trials.sizes.get("observer", 0)
@@ -904,7 +905,7 @@ def _packed_in_slices(correct: xr.DataArray) -> Packed:
 
 
 def clusters_of(data: xr.Dataset, cluster: str) -> NDArray[np.intp]:
-    """Number the clusters of items of all trials, within data sets."""
+    """Return the cluster number of each trial; clusters are numbered within data sets."""
     names = list(data.attrs.get(ITEM_COLUMNS, []))
     if cluster not in names:
         there = f" ({listed(names)})" if names else ""

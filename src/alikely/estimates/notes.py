@@ -61,7 +61,7 @@ APART = 5e-4
 
 
 def joined_notes(*notes: str) -> str:
-    """Join notes, without duplicates and empty ones."""
+    """Join notes, leaving out duplicates and empty notes."""
     return "; ".join(dict.fromkeys(filter(None, notes)))
 
 
@@ -100,7 +100,7 @@ def scarcity(
 def cautions(
     metric: Metric, cells: NDArray[Any], defined: NDArray[np.bool_], methods: Sequence[str]
 ) -> NDArray[Any]:
-    """Notes on entries whose analytic interval is unreliable for other reasons."""
+    """Notes on entries whose analytic interval is unreliable according to the metric."""
     if metric.caution is None or _posterior_alone(metric, methods):
         return np.full(len(defined), "", dtype=object)
     return np.where(defined, metric.caution(cells), "")
@@ -114,7 +114,7 @@ def _posterior_alone(metric: Metric, methods: Sequence[str]) -> bool:
 def cluster_notes(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, cluster: str | None
 ) -> NDArray[np.object_]:
-    """Note of each entry on the given clusters, or on clusters that should be given."""
+    """Return a note for each entry on its clusters, or on clusters that should be passed."""
     if not of_items(table, cluster):
         advice = "; ".join(_advice(table, metric))
         return np.full(table.sizes["pair"], advice, dtype=object)
@@ -122,7 +122,7 @@ def cluster_notes(
 
 
 def unmatched_notes(table: xr.Dataset, metric: Metric) -> NDArray[np.object_]:
-    """Note of each pair on trials with a response by only one of its observers."""
+    """Return a note for each pair with trials to which only one of its observers responded."""
     notes = np.full(table.sizes["pair"], "", dtype=object)
     if metric.counts in ("readings", "rows", "margins") or "inclusion" in table:
         return notes
@@ -140,7 +140,7 @@ def unmatched_notes(table: xr.Dataset, metric: Metric) -> NDArray[np.object_]:
 
 
 def require_clusters(table: xr.Dataset, cluster: str) -> None:
-    """Check that clusters are of items and at least two (`ValueError`)."""
+    """Raise `ValueError` unless clusters consist of items and there are at least two."""
     numbers = cluster_numbers(table, cluster)
     if not of_items(table, cluster):
         raise ValueError(
@@ -174,7 +174,7 @@ def _advice(table: xr.Dataset, metric: Metric) -> Iterator[str]:
 
 
 class DesignEffect(NamedTuple):
-    """Design effects of a column for a metric and for responses, and p of correlation."""
+    """Design effects of a column for a metric and for responses, with p-value of correlation."""
 
     metric: float
     responses: float
@@ -184,7 +184,8 @@ class DesignEffect(NamedTuple):
 def design_effect(table: xr.Dataset, metric: Metric, column: str) -> DesignEffect | None:
     """Design effects of a column, pooled over pairs, with a permutation test [K65]_ [PB10]_.
 
-    Labels are permuted within groups of trials. None where the column has too few values.
+    Labels are permuted within groups of trials. The result is None if the column has too few
+    values.
     """
     numbers = cluster_numbers(table, column)
     if len(np.unique(numbers)) < VALUES or len(numbers) < SIZE * len(np.unique(numbers)):
@@ -273,7 +274,7 @@ def design_notes(table: xr.Dataset, estimates: xr.Dataset) -> NDArray[np.object_
 
 
 def few_images(effective: float) -> str:
-    """Note on an estimate whose variance is based on few images; empty if on enough."""
+    """Return a note if a variance is based on few images, otherwise an empty text."""
     # No note without variance: only models, or all images shown.
     if not effective < FEWEST_EFFECTIVE:
         return ""
@@ -281,7 +282,7 @@ def few_images(effective: float) -> str:
 
 
 def several_people(part: xr.Dataset) -> str:
-    """Note on a posterior over strata of more than one human; else empty."""
+    """Return a note if posterior strata involve more than one human, otherwise an empty string."""
     ends = np.concatenate([part["first"].values, part["second"].values])
     return SEVERAL if part["asked"].values[np.unique(ends)].sum() > 1 else ""
 
@@ -298,7 +299,7 @@ def apart(result: Result) -> NDArray[np.bool_]:
 
 
 def recurring(result: Result) -> NDArray[np.bool_]:
-    """Entries in whose group of trials a cluster has several trials."""
+    """Return whether the group of trials of each entry has several trials of one cluster."""
     table, trials = result.table, _trials_of_clusters(result)
     if trials is None:
         return np.ones(table.sizes["pair"], dtype=bool)
@@ -316,12 +317,12 @@ def _trials_of_clusters(result: Result) -> pd.DataFrame | None:
 
 
 def counts_items(result: Result) -> bool:
-    """Whether the trials of entries are items, each presented once."""
+    """Return whether each trial of a result is an item that was presented only once."""
     return result.data.attrs["cluster"] == "item" and not recurring(result).any()
 
 
 def fewest_clusters(result: Result) -> int:
-    """Effective number of clusters of items, if too small for draws; otherwise 0."""
+    """Effective number of item clusters if too small for posterior intervals, otherwise 0."""
     if "n_clusters" not in result.estimates:
         return 0
     one = result.estimates["n_clusters"].values == 1
@@ -331,7 +332,7 @@ def fewest_clusters(result: Result) -> int:
 
 
 def cluster_note(result: Result) -> str:
-    """Note on clusters that the posterior does not include; else empty."""
+    """Return a note on how the posterior treats clusters, or an empty text if none is needed."""
     if "posterior" not in result.data.children or not result.data.attrs["cluster"]:
         return ""
     # Limits by moments have separate degrees of freedom.
@@ -346,7 +347,7 @@ def cluster_note(result: Result) -> str:
 
 
 def repeats_note(result: Result) -> str:
-    """Note on how repeated items are treated; empty where it does not matter."""
+    """Return a note on how repeated items are treated, or an empty text if none is needed."""
     repeats = result.table.attrs.get("repeats", "")
     if repeats == "paired" and not result.data.attrs["cluster"]:
         return AS_TRIALS

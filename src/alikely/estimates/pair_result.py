@@ -58,7 +58,7 @@ SCHEMA = {"observed_data": {"first": ("pair",), "second": ("pair",)}, "estimates
 
 
 def available_methods(result: Result, ci_kind: str = "eti") -> list[Method]:
-    """Methods with intervals in a result."""
+    """Return the interval methods that are available in a result."""
     there: list[Method] = ["analytic"]
     if "bootstrap" in result.data.children:
         there += ["bootstrap", "bca"]
@@ -149,7 +149,7 @@ def matching(
     symmetric: bool,
     which: Mapping[str, str | Sequence[str]],
 ) -> NDArray[np.intp]:
-    """Entries that match all labels of a mapping; of a symmetric pair in either order."""
+    """Return the entries that match all labels; symmetric pairs match in either order."""
     sides = LABELS[2:]
     either = symmetric and set(sides) <= set(which)
     found: dict[str, list[NDArray[np.bool_]]] = {}
@@ -253,7 +253,7 @@ def page_columns(result: Result, frame: pd.DataFrame, bounds: Sequence[str]) -> 
 
 
 def describe(result: Result) -> str:
-    """Summarize the contents in one line."""
+    """Summarize the contents of a result in one line."""
     n_pairs = result.table.sizes["pair"]
     readers = "readers" in result.table
     kind = (

@@ -164,7 +164,7 @@ def error_consistency(
 
     Error consistency (EC) is Cohen's kappa for the correctness of two observers. EC is positive if
     the observers err on the same trials more often than expected from their accuracies alone [G20]_
-    [K25]_. The maximum is 1, and the value for independent observers is 0.
+    [K25]_. The maximum of EC is 1, and independent observers have an EC of 0.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def error_consistency(
     n_resamples : int
         Number of bootstrap replicates. 0 disables them.
     n_draws : int
-        Number of posterior draws. With 0, equal-tailed posterior limits are computed from the
+        Number of posterior draws. With 0 draws, equal-tailed posterior limits are computed from the
         counts (`posterior_limits`) if the prior is a Dirichlet distribution and no item is
         repeated. Posteriors of means and differences require draws.
     sampler : {"auto", "exact", "nuts"}
@@ -201,10 +201,11 @@ def error_consistency(
     cluster : str, optional
         Trial coordinate that defines clusters, for example ``"item"``. Clusters, not trials, are
         the sampling units of standard errors, bootstrap, posterior and null test. Default: items,
-        if any item is repeated. The responses of two observers to a repeated item are then crossed,
-        and a label denotes the same item in all conditions of a data set. ``"trial"`` treats all
-        responses as independent, and pairs the first responses of both observers, then the second
-        responses, and so on. With ``"trial"``, every row has a note.
+        if any item is repeated. The responses of two observers to a repeated item are crossed by
+        default, and a label denotes the same item in all conditions of a data set. ``"trial"``
+        treats all responses as independent, and pairs the first responses of both observers, then
+        the second responses, and so on. With ``cluster="trial"``, every row of the summary has a
+        note.
     ci_prob : float
         Probability level of the intervals that `Result.summary` shows by default, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -293,9 +294,9 @@ def misclassification_agreement(
     -----
     Intervals describe the agreement in the population of joint errors from which the trials are
     sampled. The published estimate computes chance agreement from products of marginal proportions,
-    in which every joint error is also paired with itself. The estimate is therefore too low if
-    joint errors are few and agreement is high. In posterior draws, chance agreement is computed
-    over pairs of different joint errors, so the posterior median is then above the estimate.
+    in which every joint error is also paired with itself. The estimate of agreement is therefore
+    too low if joint errors are few and agreement is high. In posterior draws, chance agreement is
+    computed over pairs of different joint errors, so the posterior median is above the estimate.
     Analytic and bootstrap intervals are centered on the estimate.
 
     If all joint errors have one and the same label, the estimate is undefined and the posterior is
@@ -347,7 +348,8 @@ def error_similarity(
         ``labels=True``, or a confusion matrix for each system (counts, with true classes as rows
         and responses as columns).
     pairs, by : str or sequence, and {"condition", "dataset"} or None
-        As in `error_consistency`. ``by=None`` also compares observers from different data sets.
+        Selection of pairs and groups, as in `error_consistency`. ``by=None`` also compares
+        observers from different data sets.
     metric : str or Metric
         A metric computed from error rows. To change ``alpha``, ``mixture`` or ``base`` of
         `alikely.metrics.errors.error_divergence`, pass
@@ -356,8 +358,8 @@ def error_similarity(
         Whether to count a missing response as an error with the separate label ``(no response)``,
         or to drop it.
     n_resamples : int, optional
-        Number of bootstrap replicates. The default is 0, because the coverage of bootstrap
-        intervals is too low (see Notes).
+        Number of bootstrap replicates. By default (0), there is no bootstrap, because the coverage
+        of bootstrap intervals is too low (see Notes).
     paired : bool, optional
         For confusion matrices: whether the systems responded to the same items. If True, only the
         estimate is returned, because its uncertainty depends on the association between the
@@ -379,9 +381,9 @@ def error_similarity(
           ``excess_divergence``, observed minus expected divergence
         - ``log_bayes_factor``, in nats; positive values favor the hypothesis of equal error
           distributions
-        - ``p_equal``, from a permutation test of equal rows; ``p_equal_adjusted``, adjusted over
-          all pairs (Benjamini-Hochberg). Both p-values account for the items on which both
-          observers erred.
+        - ``p_equal``, the p-value of a permutation test of equal error rows; ``p_equal_adjusted``,
+          adjusted over all pairs (Benjamini-Hochberg). Both p-values account for the items on which
+          both observers erred.
         - ``model_low`` and ``model_high``, limits from the posterior alone with probability level
           `ci_prob`
         - ``copy_probability``, the proportion of joint errors in which one observer copied the
@@ -453,7 +455,7 @@ def decision_margin_consistency(
     Decision-margin consistency measures whether two systems find the same items easy. A model's
     margin for an item is its score for the true class minus the highest score of the other classes.
     A group's margin is its proportion correct. The estimate is the correlation between the margins
-    of two systems across items [AK24]_. Trial-by-trial variability attenuates this correlation; the
+    of two systems across items [AK24]_. Trial-by-trial variability attenuates the estimate; the
     posterior columns give the noise-corrected correlation.
 
     Parameters
@@ -529,9 +531,10 @@ def decision_margin_consistency(
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If an option is invalid, or if the trials and margins do not allow the comparison. If fewer
-        than half of a model's items match items with responses; leave out the margins of other
-        items to compare the model on the matching items.
+        If an option is invalid, or if the trials and margins do not allow the comparison.
+    ValueError
+        If fewer than half of a model's items match items with responses. To compare the model on
+        the matching items only, leave out the margins of other items.
 
     Notes
     -----
@@ -539,9 +542,10 @@ def decision_margin_consistency(
     generalize to new items, or classes of items, with these observers. The interval of
     ``"moments"`` generalizes to new items and new observers. Classes are treated as clusters if
     they are known and there are at least 5. The quantiles of the ``"moments"`` draws equal the
-    limits of the ``"moments"`` interval. With either model, draws for different pairs are sampled
-    jointly, based on the influence of each item. The limits of ``"moments"`` lie within [-1, 1],
-    and are -1 and 1 if the data are compatible with a reliability of 0.
+    limits of the ``"moments"`` interval. With ``"moments"`` and ``"strengths"``, draws for
+    different pairs are sampled jointly, based on the influence of each item. The limits of
+    ``"moments"`` lie within [-1, 1], and are -1 and 1 if the data are compatible with a reliability
+    of 0.
 
     References
     ----------
@@ -628,7 +632,7 @@ def agreement(
     -------
     Result
         One entry per pair and group of trials, or, with ``readers="all"``, per group of trials. In
-        addition to the estimate:
+        addition to the estimate, entries have the following variables:
 
         - ``error_consistency``; with ``readers="all"``, the mean over the pairs for which it is
           defined
@@ -644,8 +648,11 @@ def agreement(
     TypeError
         If `trials` has the wrong type.
     ValueError
-        If the coefficient or an option is unknown. If there are fewer than two readers, no common
-        items or no classes. If two readers use different codes for their ratings.
+        If the coefficient or an option is unknown.
+    ValueError
+        If there are fewer than two readers, no common items or no classes.
+    ValueError
+        If two readers use different codes for their ratings.
 
     Notes
     -----

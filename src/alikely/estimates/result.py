@@ -1,4 +1,4 @@
-"""Results of all kinds: one labeled tree, with the functions of its kind."""
+"""Results of all kinds: a labeled tree, with the methods for each kind of result."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ATTRIBUTES = ("kind", "metric", "ci_prob", "ci_kind", "alikely_version")
 
 
 class Kind(NamedTuple):
-    """What a result describes, the function that returns it, and the module of its functions."""
+    """Label of a kind of result, the function that returns it, and the module that handles it."""
 
     what: str
     maker: str
@@ -63,7 +63,7 @@ KINDS = {
 
 
 def of_kind(result: object, *kinds: str) -> Result:
-    """Return the result if it is of one of these kinds (`TypeError` otherwise)."""
+    """Return the result if it has one of the given kinds; raise `TypeError` otherwise."""
     if isinstance(result, Result) and result.kind in kinds:
         return result
     wanted = " or ".join(f"{KINDS[name].what} (from {KINDS[name].maker})" for name in kinds)
@@ -121,7 +121,7 @@ class Result:
 
     @property
     def metric(self) -> Metric:
-        """The metric, with its options."""
+        """Metric of the result, with its options."""
         attrs = self.data.attrs
         metric = get_metric(str(attrs["metric"]))
         kept = {name: np.asarray(attrs[name]).item() for name in metric.options if name in attrs}
@@ -150,7 +150,7 @@ class Result:
 
     @property
     def table(self) -> xr.Dataset:
-        """The correctness table of a result of pairs."""
+        """Correctness table of a result for pairs of observers."""
         return of_kind(self, "pair", "group").data["observed_data"].to_dataset()
 
     @property
@@ -234,9 +234,10 @@ class Result:
         By default, each row has one interval, computed by the method recommended for the metric.
         For pairs, the posterior interval is recommended if the posterior describes the same
         quantity as the estimate and accounts for clusters. For scores, the analytic interval is
-        recommended. Pairs have one test of independence, ``p_null``. Its null hypothesis is that
-        the two observers err independently, given their accuracies. The false-positive rate of
-        ``p_null`` is closer to the nominal rate than that of Fisher's exact test.
+        recommended. Each pair has one test of independence, ``p_null``. The null hypothesis of
+        ``p_null`` is that the two observers err independently, given their accuracies. The
+        false-positive rate of ``p_null`` is closer to the nominal rate than that of Fisher's exact
+        test.
 
         Parameters
         ----------
@@ -266,7 +267,7 @@ class Result:
             up to a million.
         sort : str or sequence of str, optional
             Columns by which to sort the rows, starting with the most important; ``"-estimate"``
-            sorts in descending order. Missing values come last.
+            sorts in descending order. Rows with missing values come last.
         as_ : {"pandas", "polars", "pyarrow"}
             Library of the returned table. To use ``"polars"`` or ``"pyarrow"``, install that
             library.
@@ -301,7 +302,7 @@ class Result:
               ``ceiling_normalized_se``
             - on request, ``accuracy_humans``, ``accuracy_gap`` (humans minus model) and columns
               derived from accuracies, as means over the entries of the score
-            - for `alikely.benchmark.scores_from_result`: ``ceiling, posterior_median,
+            - for results of `alikely.benchmark.scores_from_result`: ``ceiling, posterior_median,
               prob_positive, n_entries``
             - ``note``; on request ``note_codes``
 
@@ -372,7 +373,7 @@ class Result:
             - For a mean or a difference: the estimate, its interval, and whether the interval
               excludes 0.
 
-            Notes, if any, are added at the end.
+            Notes on the result, if any, are added at the end of the text.
 
         Raises
         ------
@@ -432,7 +433,7 @@ class Result:
         Returns
         -------
         str
-            As returned by `alikely.estimates.latex_table`.
+            LaTeX code of the table, as returned by `alikely.estimates.latex_table`.
 
         Raises
         ------

@@ -34,7 +34,7 @@ Values = Mapping[str, ArrayLike]
 
 
 class Ready(NamedTuple):
-    """A model prepared for the sampler, with the reason if it is compiled."""
+    """A model prepared for the sampler; if the model is compiled, with the reason."""
 
     sampled: Any
     evaluator: Literal["interpreter", "numba"]
@@ -42,7 +42,7 @@ class Ready(NamedTuple):
 
 
 def compiled(model: pm.Model) -> Callable[[Values], Ready]:
-    """Compile a model for nutpie, or reuse the cached code of an equal one."""
+    """Compile a model for nutpie, or reuse the cached code of an identical model."""
     _refuse_what_has_no_gradient(model)
     wanted = os.environ.get(SWITCH, "interpreter")
     if wanted not in ("interpreter", "pytensor"):
@@ -207,7 +207,7 @@ def _starting_point(model: pm.Model) -> Callable[..., Floats]:
 
 @contextlib.contextmanager
 def holding(model: pm.Model, data: Values) -> Iterator[None]:
-    """Context in which a model has other data; use with `LOCK`."""
+    """Temporarily replace the data of a model; use together with `LOCK`."""
     before = {name: model[name].get_value() for name in data}
     try:
         for name, values in data.items():

@@ -67,7 +67,7 @@ def posterior_quantiles(
     *,
     prior: Prior | None = None,
 ) -> Floats:
-    """Compute posterior quantiles of error consistency, as `posterior_limits`."""
+    """Compute posterior quantiles of error consistency by the method of `posterior_limits`."""
     probabilities = np.atleast_1d(np.asarray(levels, dtype=np.float64))
     if not ((probabilities > 0) & (probabilities < 1)).all():
         raise ValueError(f"levels must lie strictly between 0 and 1, got {levels!r}")
@@ -233,8 +233,9 @@ def option_limits(
 
     The posterior is a Dirichlet distribution over five cells, which is equivalent to four
     independent Beta variables: three accuracies, and the proportion of joint errors with equal
-    responses. The prior weight of joint errors is divided as expected by chance. For options whose
-    number varies, `n_options` is 1 plus 1 over the mean of ``1 / (options - 1)``.
+    responses. The prior weight of joint errors is divided between equal and different responses as
+    expected by chance. If the number of options varies, `n_options` is 1 plus 1 over the mean of
+    ``1 / (options - 1)``.
     """
     counts = np.asarray(cells, dtype=np.float64)
     if counts.ndim == 0 or counts.shape[-1] != len(FIVE_CELLS) or (counts < 0).any():

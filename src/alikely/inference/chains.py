@@ -76,7 +76,8 @@ def nuts(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     target_accept : float
-        Target mean acceptance probability, in (0, 1). A higher target leads to shorter steps.
+        Target mean acceptance probability, in (0, 1). A higher target acceptance probability leads
+        to shorter steps.
     remedy : str
         Advice to include in a warning, for example "use another sampler".
     thin : int
@@ -89,7 +90,7 @@ def nuts(
         - ``"log_likelihood"`` of each observed value, for `arviz.loo` [VGG17]_
         - ``"log_prior"`` of each free variable, for `arviz.psense_summary` [KR24]_
 
-        Each group takes a few more seconds, because PyMC compiles a function for it.
+        Each added group takes a few more seconds, because PyMC compiles a function for it.
 
     Returns
     -------
@@ -310,7 +311,7 @@ def _quiet() -> Iterator[None]:
 
 
 def labeled(tree: xr.DataTree, **labels: Any) -> xr.DataTree:
-    """Add labels of dims to every group that has them."""
+    """Add labels to the dims of every group that has these dims."""
 
     def named(group: xr.Dataset) -> xr.Dataset:
         return group.assign_coords(
@@ -323,7 +324,7 @@ def labeled(tree: xr.DataTree, **labels: Any) -> xr.DataTree:
 
 
 def with_constants(tree: xr.DataTree, constants: xr.Dataset) -> xr.DataTree:
-    """Add to ``constant_data``, or replace entries of it."""
+    """Add variables to ``constant_data``, or replace them."""
     known = xr.Dataset()
     if "constant_data" in tree.children:
         known = tree["constant_data"].to_dataset()

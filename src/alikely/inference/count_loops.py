@@ -1,6 +1,6 @@
 """Compiled loops over counts: Fisher's exact test, posterior limits of error consistency.
 
-Imported only when they run, since they import numba.
+The loops are imported only when they run, because they import numba.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ END = 1e-17
 
 @compiled
 def log_tails(cells, rest, alternative, out):  # type: ignore[no-untyped-def]
-    """Natural logarithms of p-values; `alternative` is 0: two-sided, 1: greater, -1: less."""
+    """Natural logarithms of p-values; an `alternative` of 0 is two-sided, 1 greater, -1 less."""
     for row in range(len(cells)):
         n11, n10 = int(cells[row, 0]), int(cells[row, 1])
         n01, n00 = int(cells[row, 2]), int(cells[row, 3])
@@ -73,7 +73,7 @@ def log_both(n11, n10, n01, n00, rest):  # type: ignore[no-untyped-def]
 
 @compiled
 def log_upper(n11, n10, n01, n00, rest):  # type: ignore[no-untyped-def]
-    """Log probability of this overlap or a larger one."""
+    """Log probability of an overlap of at least ``n11``."""
     mode = (n11 + n10 + 1) * (n11 + n01 + 1) // (n11 + n10 + n01 + n00 + 2)
     if n11 >= mode:
         own = log_mass(n11, n10, n01, n00, rest) + rest_of_margins(n11, n10, n01, n00, rest)
@@ -88,7 +88,7 @@ def log_upper(n11, n10, n01, n00, rest):  # type: ignore[no-untyped-def]
 
 @compiled
 def tail(n11, n10, n01, n00):  # type: ignore[no-untyped-def]
-    """Probability of this overlap or a larger one, divided by that of this table."""
+    """Probability of an overlap of at least ``n11``, divided by that of exactly ``n11``."""
     a, b, c, d = float(n11), float(n10), float(n01), float(n00)
     total, term = 1.0, 1.0
     while term > END * total:
@@ -111,7 +111,7 @@ def rest_of_margins(n11, n10, n01, n00, rest):  # type: ignore[no-untyped-def]
 
 @compiled
 def log_mass(n11, n10, n01, n00, rest):  # type: ignore[no-untyped-def]
-    """Log probability of a table, without terms of the margins."""
+    """Compute the log probability of a table, without the terms that depend only on its margins."""
     total = n11 + n10 + n01 + n00
     right_a, wrong_a, right_b, wrong_b = n11 + n10, n01 + n00, n11 + n01, n10 + n00
     away = (n11 * n00 - n10 * n01) / total
@@ -134,7 +134,7 @@ def surplus(away, row, column, total):  # type: ignore[no-untyped-def]
 
 @compiled
 def log_rest(n, rest):  # type: ignore[no-untyped-def]
-    """Remainder of log n! beyond n log n - n, from a table or, beyond it, a series."""
+    """Difference between log n! and n log n - n: from a table if n is small, else a series."""
     if n < len(rest):
         return rest[n]
     inverse = 1.0 / n
@@ -152,7 +152,7 @@ STILL = 1e-3
 
 @compiled
 def expanded(cells, f, served, nodes, weights, z, limits):  # type: ignore[no-untyped-def]
-    """Limits of tables of five cells (with the prior) that are served; others are unchanged."""
+    """Compute limits for tables of five cells (with the prior) where `served`; skip others."""
     of_shares, of_same = nodes
     shares = np.empty((3, len(of_shares)))
     same, one = np.empty(len(of_same)), np.ones(1)
@@ -172,7 +172,7 @@ def expanded(cells, f, served, nodes, weights, z, limits):  # type: ignore[no-un
 
 @compiled
 def limits_of_points(shares, same, weights, f, z, theta, limits):  # type: ignore[no-untyped-def]
-    """Expansion of Fisher's z of kappa from its moments over all points."""
+    """Compute limits of kappa by an expansion from moments of Fisher's z over all points."""
     n, at = shares.shape[1], 0
     center = 0.0
     for i in range(n):
@@ -207,7 +207,7 @@ def limits_of_points(shares, same, weights, f, z, theta, limits):  # type: ignor
 
 @compiled
 def logit_shares(a, b, nodes, out):  # type: ignore[no-untyped-def]
-    """Points of a Beta(a, b) by the cumulants of its logit."""
+    """Approximate points of a Beta(a, b) distribution from the cumulants of its logit."""
     mean = psi(a) - psi(b)
     second = psi_1(a) + psi_1(b)
     sd = math.sqrt(second)
@@ -219,14 +219,14 @@ def logit_shares(a, b, nodes, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def cornish_fisher(z, skew, excess):  # type: ignore[no-untyped-def]
-    """Deviates of a distribution with these standardized cumulants."""
+    """Approximate deviates of a distribution with standardized cumulants `skew` and `excess`."""
     first = z + skew * (z * z - 1) / 6
     return first + excess * (z**3 - 3 * z) / 24 - skew * skew * (2 * z**3 - 5 * z) / 36
 
 
 @compiled
 def psi(x):  # type: ignore[no-untyped-def]
-    """Digamma function from 5 by its asymptotic series, accurate to 1e-11."""
+    """Digamma function for arguments of at least 5, by its asymptotic series, accurate to 1e-11."""
     y = 1 / (x * x)
     series = y * (1 / 12 - y * (1 / 120 - y * (1 / 252 - y * (1 / 240 - y / 132))))
     return math.log(x) - 0.5 / x - series
@@ -258,7 +258,7 @@ def psi_3(x):  # type: ignore[no-untyped-def]
 
 @compiled
 def solved(p, of_p, u, of_u, table, start, se, levels, out):  # type: ignore[no-untyped-def]
-    """Roots of P(kappa <= k) = level, bracketed from the start; table by table."""
+    """Find roots of P(kappa <= k) = level from a starting value, for one table after another."""
     below, area, first, width = table
     bounds = np.empty((3, p.shape[1]))
     for row in range(len(out)):
@@ -271,7 +271,7 @@ def solved(p, of_p, u, of_u, table, start, se, levels, out):  # type: ignore[no-
 
 @compiled
 def root(p, of_p, u, of_u, of_v, start, se, level, bounds):  # type: ignore[no-untyped-def]
-    """One root of `solved`."""
+    """Find one root of P(kappa <= k) = level, as in `solved`."""
     low, high, k = -1.0, 1.0, start
     aim = math.log(level / (1 - level))
     k_before, y_before = math.nan, math.nan
@@ -298,7 +298,7 @@ def root(p, of_p, u, of_u, of_v, start, se, level, bounds):  # type: ignore[no-u
 
 @compiled
 def at_most(k, p, of_p, u, of_u, of_v, bounds):  # type: ignore[no-untyped-def]
-    """P(kappa <= k): given p and u a bound on v, whose distribution is tabulated."""
+    """Compute P(kappa <= k): given p and u, k bounds v, whose distribution is tabulated."""
     below, area, first, width = of_v
     for i in range(len(p)):
         q = 1 - p[i]
@@ -332,7 +332,7 @@ def at_most(k, p, of_p, u, of_u, of_v, bounds):  # type: ignore[no-untyped-def]
 
 @compiled
 def scaled(v):  # type: ignore[no-untyped-def]
-    """As `cell_limits._root`: smooth at both ends of a Beta distribution, and on beyond them."""
+    """Map v to a scale that is smooth at both ends of a Beta distribution, also beyond [0, 1]."""
     if v < 0:
         return -math.sqrt(-v)
     if v > 1:
@@ -343,7 +343,7 @@ def scaled(v):  # type: ignore[no-untyped-def]
 
 @compiled
 def looked_up(v, place, below, area, first, width):  # type: ignore[no-untyped-def]
-    """Distribution function and its integral, within or beyond the grid."""
+    """Interpolate a distribution function and its integral, also beyond the grid."""
     last = len(below) - 1
     if place <= 0:
         return 0.0, 0.0

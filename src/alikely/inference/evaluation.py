@@ -1,7 +1,7 @@
 """Features of trials, their sums over weighted trials, and metrics as functions of these sums.
 
-A block of trials is prepared once. It then gives values and influences of all its pairs for any
-weights of the trials, for resampling, exact draws and standard errors.
+Each block of trials is prepared once for all evaluations. It then gives values and influences of
+all its pairs for any weights of the trials, for resampling, exact draws and standard errors.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from alikely.metrics.ratings import Readings
 
 
 def features(block: Block, metric: Metric, weight: Floats | None = None) -> Features:
-    """Prepare the features of a metric; with inclusion weights of trials, if there are any."""
+    """Prepare the features of a metric, with inclusion weights of the trials if there are any."""
     if metric.counts == "correctness":
         return _dense(block.shares() if weight is None else block.shares() * weight)
     if metric.counts == "margins":
@@ -54,7 +54,7 @@ def features(block: Block, metric: Metric, weight: Floats | None = None) -> Feat
 def weighted_cells(
     weights: NDArray[np.floating], shares: NDArray[np.int8 | np.floating]
 ) -> NDArray[np.floating]:
-    """Sums of all pairs under weights of the trials, by one matrix product."""
+    """Compute weighted sums over trials for all pairs, by one matrix product."""
     flat = shares.reshape(math.prod(shares.shape[:-1]), shares.shape[-1]).astype(weights.dtype)
     return (weights @ flat.T).reshape(len(weights), *shares.shape[:-1])
 
@@ -74,7 +74,7 @@ class _Summed:
 
     @property
     def each(self) -> NDArray[Any]:
-        """Contribution of each trial: (entry, feature, trial)."""
+        """Contribution of each trial to each feature: (entry, feature, trial)."""
         return np.asarray(self.design).reshape(self._n, self.size, self.design.shape[1])
 
     @property
@@ -82,7 +82,7 @@ class _Summed:
         return int(self.design.shape[0]) // self.size
 
     def sums(self, weights: NDArray[np.floating]) -> Any:
-        """Sums over weighted trials, as input of values."""
+        """Return sums over weighted trials, the input of functions that compute values."""
         if isinstance(self.design, np.ndarray):
             whole = self.design.dtype.kind in "iu"
             used = weights if whole else weights.astype(np.float64, copy=False)
@@ -96,7 +96,7 @@ class _Summed:
         return np.asarray(self.design.sum(axis=1), dtype=np.float64).reshape(self._n, self.size)
 
     def known(self) -> NDArray[np.bool_]:
-        """Which entries have any trial."""
+        """Whether each entry has at least one trial."""
         totals = self._totals()
         return np.asarray(totals.any(axis=1) if self.named is None else totals[:, 0] > 0)
 
@@ -148,7 +148,7 @@ def wrong_answers(block: Block) -> NDArray[np.bool_]:
 
 
 class JointErrors(NamedTuple):
-    """Joint errors, each with its fraction of the pairs of responses of its trial."""
+    """Joint errors, and the fraction of a trial's response pairs that each joint error makes up."""
 
     pair: NDArray[np.intp]
     trial: NDArray[np.intp]
@@ -175,7 +175,7 @@ def joint_errors_of(block: Block) -> JointErrors:
 
 
 def label_features(block: Block, weight: Floats | None) -> _Summed:
-    """Labels of joint errors: their agreement and both margins."""
+    """Compute label features of joint errors: agreement, and the label counts of both observers."""
     k = block.n_classes
     pair, trial, first, second, share = joint_errors_of(block)
     share = share if weight is None else share * weight[trial]
@@ -188,7 +188,7 @@ def label_features(block: Block, weight: Floats | None) -> _Summed:
 
 
 def reading_features(block: Block) -> _Summed:
-    """Prepare the ratings of a block."""
+    """Prepare the ratings in a block of trials."""
     groups = block.readers.size > 0
     if groups:
         members = np.stack([np.flatnonzero(row) for row in block.readers])
@@ -286,7 +286,7 @@ def option_features(block: Block, soft: bool) -> _Summed:
 
 
 def shares_of_options(block: Block) -> tuple[Floats, NDArray[np.bool_]]:
-    """Normalized probabilities of options, and which questions have them."""
+    """Normalized probabilities of options, and whether observers have them for each question."""
     p = block.probability.astype(np.float64)
     shown = ~np.isnan(p).all(axis=2)
     return np.where(shown[..., None], p / p.sum(axis=2, keepdims=True), 0.0), shown
@@ -386,7 +386,7 @@ class Evaluator:
 
     @property
     def width(self) -> int:
-        """Memory of a set of weights, in numbers."""
+        """Number of values in memory for one set of weights."""
         return self.features.width
 
     def values(self, weights: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -394,7 +394,7 @@ class Evaluator:
         return self.features.apply(self.metric.value, weights)
 
     def slopes(self) -> Floats:
-        """Influence of each trial divided by their number; NaN where undefined: (pair, trial).
+        """Influence of each trial divided by the number of trials; NaN if undefined: (pair, trial).
 
         For images of a plan, deviations whose squares sum to the design variance.
         """
@@ -405,7 +405,7 @@ class Evaluator:
         return deviations(out, self.block.inclusion, self.block.shown(), self.generalize_to)
 
     def reasons(self) -> NDArray[np.object_]:
-        """Why values are undefined, empty where they are not: (pair,)."""
+        """Return the reason why each value is undefined, or an empty string: (pair,)."""
         every = np.ones((1, self.block.correct.shape[1]))
         return self.features.apply(self.metric.reason, every)[0].astype(object)
 
@@ -415,7 +415,7 @@ class Evaluator:
         return "pool" if self.block.generalize_to == "pool" else "images"
 
     def bias(self) -> Floats:
-        """Bias for images of a plan, by the curvature of the metric; else 0."""
+        """Second-order bias of estimates if images were chosen by a plan; otherwise 0."""
         block, metric = self.block, self.metric
         if not block.chosen or metric.counts != "correctness":
             return np.zeros(len(block.a))
@@ -434,7 +434,7 @@ class Evaluator:
         return found
 
     def tossed(self) -> Iterator[tuple[NDArray[np.intp], Floats]]:
-        """Influences of pseudo-responses of each human on their pairs; see `TOSSED`."""
+        """Yield the influences of each human's pseudo-responses (`TOSSED`) on the human's pairs."""
         block, metric = self.block, self.metric
         if not block.chosen or metric.counts != "correctness":
             return
@@ -470,7 +470,7 @@ def evaluator(block: Block, metric: Metric) -> Evaluator:
 
 
 def agreement_of_distinct(block: Block, metric: Metric) -> Floats:
-    """Values of a metric of labels over pairs of different joint errors, by its `distinct`."""
+    """Compute agreement on labels, with chance agreement over pairs of different joint errors."""
     assert metric.distinct is not None
     n_pairs, k = len(block.a), block.n_classes
     weight = 1 / block.inclusion if block.chosen else None

@@ -48,7 +48,7 @@ def permutation_p(
     cluster: str | None = None,
     rng: RandomState = None,
 ) -> NDArray[np.float64]:
-    """Two-sided p-values of independence, by permuting the items of one observer."""
+    """Two-sided p-values of tests of independence that permute the items of one observer."""
     numbers = None if cluster is None else cluster_numbers(table, cluster)
     conditions = np.zeros(table.sizes["trial"], np.intp)
     if "trial_condition" in table.coords:
@@ -196,7 +196,7 @@ def fisher_log10_p(
     cells: ArrayLike,
     alternative: Literal["two-sided", "greater", "less"] = "two-sided",
 ) -> Floats:
-    """Logarithm (base 10) of Fisher's exact p-value of independence."""
+    """Logarithm (base 10) of the p-value of Fisher's exact test of independence."""
     if alternative not in SIDES:
         raise ValueError(
             f"alternative must be 'two-sided', 'greater' or 'less', got {alternative!r}"
@@ -221,7 +221,7 @@ def fisher_log10_p(
 
 
 def whole_counts(cells: ArrayLike) -> NDArray[np.integer]:
-    """Check whole numbers in fours, without copying them."""
+    """Check that cells are whole numbers in groups of four, without copying them."""
     counts = np.asarray(cells)
     if counts.ndim == 0 or counts.shape[-1] != 4:
         raise ValueError(

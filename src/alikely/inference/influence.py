@@ -99,10 +99,10 @@ def of_items(table: xr.Dataset, cluster: str | None) -> bool:
 
 
 def cluster_influence(ready: Evaluator, numbers: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Influence of each cluster of items on each pair, and `squares_by_cluster`: (pair, cluster).
+    """Compute influences of item clusters on pairs, and `squares_by_cluster`: (pair, cluster).
 
     By the jackknife over clusters [M74]_, since first derivatives are too small if a few clusters
-    dominate. They are used where a pair is undefined without a cluster.
+    dominate. First derivatives are used for pairs that are undefined if a cluster is left out.
     """
     membership, slopes = indicator(numbers)[0], ready.slopes()
     squares = squares_by_cluster(slopes, ready.block.shown(), membership)
@@ -119,14 +119,14 @@ def cluster_influence(ready: Evaluator, numbers: NDArray[np.intp]) -> tuple[Floa
 
 
 def squares_by_cluster(moved: Floats, shown: NDArray[Any], membership: sparse.csr_array) -> Floats:
-    """Sum of squared influences of the trials of each cluster; above 0 where it has any."""
+    """Sum squared influences of the trials of each cluster; sums are above 0 if trials exist."""
     squares = moved**2 @ membership
     any_shown = shown.astype(np.float64) @ membership > 0
     return np.where(any_shown, np.maximum(squares, TINY), 0.0)
 
 
 def of_clusters(moved: Floats, squares: Floats) -> tuple[Floats, Floats]:
-    """Variance from sums of influence (row, cluster), and its degrees of freedom."""
+    """Compute the variance and its degrees of freedom from sums of influence (row, cluster)."""
     n = (squares > 0).sum(axis=1)
     square, fourth = (moved**2).sum(axis=1), (moved**4).sum(axis=1)
     df = freedom_of_sums(square, square, fourth, np.maximum(n, 1))
@@ -136,10 +136,11 @@ def of_clusters(moved: Floats, squares: Floats) -> tuple[Floats, Floats]:
 
 
 def most_freedom(squares: Floats) -> Floats:
-    """Largest degrees of freedom of clusters, by their contributions to the variance [S46]_.
+    """Compute the maximum degrees of freedom from clusters' contributions to variance [S46]_.
 
     For independent trials a cluster would contribute the sum of their squared influences. Few
-    clusters dominate if they are large, or if few contain the relevant trials (joint errors).
+    clusters dominate if they are large, or if only a few contain the relevant trials (joint
+    errors).
     """
     part = squares / np.maximum(squares.sum(axis=-1, keepdims=True), TINY)
     effective = 1 / np.maximum((part**2).sum(axis=-1), TINY)
@@ -149,9 +150,9 @@ def most_freedom(squares: Floats) -> Floats:
 def freedom_of_clusters(df: ArrayLike, most: ArrayLike) -> Floats:
     """Degrees of freedom of a variance between clusters of items.
 
-    Influences are computed at estimated accuracies, which costs one degree: without it, coverage
-    for scores was 0.86 to 0.91 with ten correlated clusters. Below two, intervals would be of no
-    use.
+    Influences are computed at estimated accuracies, which costs one degree of freedom. Without
+    subtracting this degree of freedom, coverage for scores was 0.86 to 0.91 with ten correlated
+    clusters. With fewer than two degrees of freedom, intervals would be too wide to be useful.
     """
     least = np.minimum(df, most)
     return np.maximum(least - 1, np.minimum(least, FEWEST_FREE))
@@ -223,7 +224,7 @@ def of_sums(table: xr.Dataset, metric: Metric, cluster: str, weights: Floats) ->
 
 
 def cells_of_clusters(table: xr.Dataset, cluster: str) -> Floats:
-    """Cells of each pair by cluster that any was shown: (pair, cell, cluster)."""
+    """Count the cells of each pair in each cluster that occurs: (pair, cell, cluster)."""
     membership, every = indicator(cluster_numbers(table, cluster))
     cells = np.zeros((table.sizes["pair"], 4, len(every)))
     for block in blocks(table):
@@ -251,7 +252,7 @@ def _trials_of_sum(table: xr.Dataset, slopes: Floats) -> tuple[Floats, Floats]:
 
 
 def influence_of(table: xr.Dataset, slopes: Floats, cluster: str | None) -> tuple[Floats, Floats]:
-    """Influence of every trial (or cluster) on a sum over tables of correctness, and squares."""
+    """Compute influences of trials (or clusters) on a sum over tables, and sums of squares."""
     moved, used = _trials_of_sum(table, slopes)
     numbers = np.arange(len(moved)) if cluster is None else cluster_numbers(table, cluster)
     membership, _ = indicator(numbers)

@@ -1,4 +1,4 @@
-"""Intervals of draws and of estimates, moments of defined values, and multiplicity.
+"""Intervals from draws and estimates, moments of defined values, corrections for multiplicity.
 
 References
 ----------
@@ -57,7 +57,7 @@ def describe_draws(
     rope: tuple[float, float] | None = None,
     estimate: float | None = None,
 ) -> dict[str, object]:
-    """Row of a table on the draws of one quantity."""
+    """Describe the draws of one quantity as a row of a table."""
     defined = draws[~np.isnan(draws)]
     row: dict[str, object] = {"frac_undefined": 1 - len(defined) / len(draws)}
     if len(defined) < 2:
@@ -90,7 +90,7 @@ def analytic_interval(
 
 
 def within(metric: Metric, limits: Floats, weights: ArrayLike = 1.0) -> Floats:
-    """Keep limits within the possible values of a metric, or of a weighted sum of it."""
+    """Keep limits within the possible values of a metric, or of a weighted sum of metric values."""
     ends = np.multiply.outer(np.atleast_1d(weights).astype(float), metric.bounds)
     return np.clip(limits, ends.min(axis=1).sum(), ends.max(axis=1).sum())
 

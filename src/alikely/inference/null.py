@@ -100,7 +100,7 @@ def independent_cells(
     accuracy_b: NDArray[np.float64],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Tables of observers that err independently."""
+    """Simulate correctness tables of observers that err independently."""
     k_a = rng.binomial(n_trials, accuracy_a)
     n11 = rng.binomial(k_a, accuracy_b)
     n01 = rng.binomial(n_trials - k_a, accuracy_b)
@@ -152,7 +152,7 @@ def log_bayes_factor(cells: ArrayLike, prior: Prior | float = 1.0) -> NDArray[np
 
 
 def bayes_factor_prior(prior: Prior | None) -> Prior | float:
-    """Choose the prior of the Bayes factor for the prior of a posterior."""
+    """Choose the prior of the Bayes factor that corresponds to the prior of a posterior."""
     own, default = cell_prior(prior), cell_prior(None)
     margins = np.array(list(default.accuracies("the Bayes factor").values()))
     return 1.0 if own == default and margins.min() <= 1 else own
@@ -163,15 +163,15 @@ def null_percentiles(
 ) -> pd.DataFrame:
     """Compute limits of agreement and error consistency for independent observers.
 
-    The limits depend on expected agreement, as in the supplement of [G20]_. The limits are computed
-    rather than simulated, because the overlap has a hypergeometric distribution given the two
-    numbers of correct responses.
+    Limits for independent observers depend on expected agreement, as in the supplement of [G20]_.
+    The limits are computed rather than simulated, because the overlap has a hypergeometric
+    distribution given the two numbers of correct responses.
 
     Parameters
     ----------
     n_trials : int
-        Number of common trials, at least 2. Computing time grows with the cube of this number, from
-        less than 1 second for 160 trials to half a minute for 1,280.
+        Number of common trials, at least 2. Computing time grows with the cube of the number of
+        trials, from less than 1 second for 160 trials to half a minute for 1,280.
     ci_prob : float
         Probability level of the central interval, in (0, 1).
     n_grid : int
@@ -307,7 +307,7 @@ def elpd(cells: ArrayLike, prior: Prior | None = None) -> tuple[Floats, Floats, 
 
 
 def elpd_mid_p(cells: ArrayLike, prior: Prior | None = None) -> Floats:
-    """Exact probability that independent observers favor copying at least as much."""
+    """Exact probability that independent observers favor copying at least as much as the data."""
     counts = check_counts(cells)
     flat, which = np.unique(counts.reshape(-1, 4), axis=0, return_inverse=True)
     n11, n10, n01, n00 = flat.T

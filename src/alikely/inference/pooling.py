@@ -1,9 +1,9 @@
-"""Weighted sums of estimates of many small tables, also with few errors or unequal sizes.
+"""Weighted sums of estimates from many small tables, including tables with few errors.
 
-An estimate of few errors is biased, or 0/0, and its standard error too small; over many entries
-the bias adds up but the standard error does not. Pseudo-trials are therefore added to each
-entry, with its accuracies and the error consistency of all entries of its side of the sum. They
-do not change a mean of equal entries.
+With few errors, an estimate is biased or undefined (0/0), and its standard error is too small. Over
+many entries, the bias adds up but the standard error does not. Pseudo-trials are therefore added to
+each entry, with its accuracies and the error consistency of all entries of its side of the sum.
+Pseudo-trials do not change a mean of equal entries.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Pooled(NamedTuple):
 
 
 def pooled_sum(metric: Metric, cells: Floats, weights: Floats, group: NDArray[np.intp]) -> Pooled:
-    """Sum estimates of correctness tables, each with pseudo-trials like those of its side."""
+    """Sum estimates of correctness tables; pseudo-trials depend on the sign of a table's weight."""
     cells = np.asarray(cells, np.float64)
     if not (cells.sum(axis=1) > 0).all():
         return Pooled(np.nan, np.full(cells.shape, np.nan), np.nan, np.full(len(cells), np.nan))

@@ -1,8 +1,8 @@
-"""Exact posterior draws without MCMC: pair by pair, of all pairs, and by strata of a pool.
+"""Exact posterior draws without MCMC: for single pairs, for all pairs, and by strata of a pool.
 
 The posterior of all pairs is a Dirichlet process over trials or clusters, which have exponential
 weights. The prior has the weight of a number of trials, spread over response patterns drawn from
-it. A metric with these weights is a draw.
+the prior. A metric with these weights is a draw.
 
 References
 ----------
@@ -69,7 +69,7 @@ def in_chunks(
     step: int,
     rng: RandomState,
 ) -> NDArray[np.float32]:
-    """Draws (*shape, pair) from tables of pairs, each chunk of them with a separate seed."""
+    """Return draws (*shape, pair) for tables of pairs; each chunk of tables has a separate seed."""
     starts = range(0, len(counts), step)
     seeds = seed_sequence(rng).spawn(len(starts))
     jobs = [(counts[start : start + step], seed) for start, seed in zip(starts, seeds, strict=True)]
@@ -108,7 +108,7 @@ def pairwise_draws(
 
 
 class Prepared(NamedTuple):
-    """A block of trials followed by `PATTERNS` of a prior, for any weights of them."""
+    """Values for any weights of the trials of a block and of the `PATTERNS` of a prior."""
 
     values: Callable[[Floats], NDArray[np.floating]]  # (draw, trial) to (draw, pair)
     width: int
@@ -142,7 +142,7 @@ def dirichlet_draws(
     rng: RandomState,
     cluster: str | None = None,
 ) -> NDArray[np.float32]:
-    """Values at weights from a Dirichlet process of trials or clusters [S94]_: (draw, entry)."""
+    """Values for weights from a Dirichlet process over trials or clusters [S94]_: (draw, entry)."""
     n_draws = four_chains(n_draws)
     groups = list(blocks(table))
     *seeds, of_clusters = seed_sequence(rng).spawn(len(groups) + 1)
@@ -194,12 +194,12 @@ def four_chains(n_draws: int) -> int:
 
 
 def n_pieces(mass: float) -> int:
-    """Pieces of a broken stick whose last has a millionth of the mass on average: at least 35."""
+    """Number of stick-breaking pieces, at least 35, so that the last has a mean mass of 1e-6."""
     return max(35, 1 + round(math.log(1e-6) / math.log(mass / (mass + 1))))
 
 
 def prior_pieces(rng: np.random.Generator, size: int, mass: float, n: int | None = None) -> Floats:
-    """Draw the masses of the prior's part of a Dirichlet process, broken like a stick [S94]_."""
+    """Draw the masses of the prior's part of a Dirichlet process by stick-breaking [S94]_."""
     total = rng.standard_gamma(mass, size=(size, 1))
     shares = rng.beta(1.0, mass, size=(size, n_pieces(mass) if n is None else n))
     shares[:, -1] = 1.0
@@ -371,7 +371,7 @@ def cells_of_strata(
 def cells_of_sums(
     both: Floats, first: Floats, second: Floats, total: Floats, more: Floats | float = 0.0
 ) -> Floats:
-    """Cells n11, n10, n01, n00 of sums of both, either and all, and others that are added."""
+    """Compute cells n11, n10, n01, n00 from sums of both, either and all, and add further cells."""
     parts = [both, first - both, second - both, total - first - second + both]
     cells = more + np.stack(parts, axis=-1)
     # Differences of sums of the same pieces can fall a few ulp below 0.
@@ -408,7 +408,7 @@ def masses_of_strata(
     generalize_to: Population,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    """Masses of images shown, and of the pieces of the prior in each stratum."""
+    """Probability masses of the shown images and of the prior in each stratum."""
     n_draws, mass = len(share), _prior().mass
     atoms, pieces = np.zeros((n_draws, len(number))), np.zeros((n_draws, len(held), PIECES))
     for g, count in enumerate(held):

@@ -38,7 +38,7 @@ SPREADS = ("tau", "sigma", "omega")
 
 
 class Weighted(NamedTuple):
-    """Weighted draws of a posterior."""
+    """Weighted draws from a posterior."""
 
     values: Floats
     weights: Floats
@@ -49,7 +49,7 @@ class Weighted(NamedTuple):
 def importance_draws(
     log_target: Density, center: Floats, covariance: Floats, n_draws: int, seed: np.random.Generator
 ) -> Weighted:
-    """Draws by importance from Student's t, refitted where it does not fit [C08]_ [O98]_."""
+    """Draw by importance sampling from Student's t, refitted if it fits badly [C08]_ [O98]_."""
     n = len(center)
     best: Weighted | None = None
     for _ in range(ROUNDS):
@@ -86,7 +86,7 @@ def _normal(log_weights: Floats) -> Floats:
 
 
 def second_derivatives(function: Density, at: Floats, reach: Floats) -> Floats:
-    """Second derivatives by differences."""
+    """Compute second derivatives by finite differences."""
     n = len(at)
     steps = np.diag(reach)
     rows, columns = np.triu_indices(n, 1)
@@ -128,7 +128,7 @@ REACH = (-15.0, 4.0)
 
 
 class PairRegression:
-    """Regression of values of pairs, by normal equations of all effects given the spreads.
+    """Regression of pair values by normal equations, given the standard deviations of effects.
 
     ``columns`` are predictors, the first constant; ``first, second`` the members of each pair;
     ``groups`` the group of each pair, -1 of none. Spreads are those of members, residuals and
@@ -177,7 +177,7 @@ class PairRegression:
         self.places, self.products = _products(self.rows)
 
     def draws(self, n_draws: int, rng: np.random.Generator) -> xr.Dataset:
-        """Draw coefficients, effects of members and groups, and spreads [BFB01]_."""
+        """Draw coefficients, effects of observers and groups, and standard deviations [BFB01]_."""
         n_scales = len(self.prior_scales)
         climbed = optimize.minimize(
             lambda x: -max(self.log_density(x[None])[0], -1e300),
@@ -225,7 +225,7 @@ class PairRegression:
         )  # fmt: skip
 
     def weights(self, scales: Floats) -> Floats:
-        """Weights that values have in the coefficients, given the spreads."""
+        """Return the weights of the pairs' values in the coefficients, given the spreads."""
         root, _ = self.factor(np.log(scales))
         inverse = linalg.cho_solve((root, True), np.eye(len(root), len(self.prior_mean)))
         return np.asarray((self.rows[:, :-1] @ inverse).T / (self.se**2 + scales[1] ** 2))
@@ -265,12 +265,12 @@ class PairRegression:
         return np.linalg.cholesky(matrix), log_variance
 
     def factor(self, log_scales: Floats) -> tuple[Floats, Floats]:
-        """Cholesky factor of the effects, and the values in its terms."""
+        """Cholesky factor of the effects' precision matrix, and the transformed values."""
         root = self._factors(log_scales[None])[0][0]
         return root[:-1, :-1], root[-1, :-1]
 
     def effects(self, log_scales: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
-        """Draws (draw, effect) given the spreads."""
+        """Draws (draw, effect) given the standard deviations of effects."""
         root, value = self.factor(log_scales)
         noise = rng.standard_normal((self.n_effects, n_draws))
         drawn = linalg.solve_triangular(root, value[:, None] + noise, lower=True, trans=1)

@@ -45,9 +45,9 @@ def bootstrap(
     rng: RandomState = None,
     patterns: bool = True,
 ) -> xr.DataArray:
-    """Bootstrap replicates of all entries of a table, with their dependence.
+    """Draw joint bootstrap replicates of all entries of a table.
 
-    Without patterns of equal trials, one seed draws the same trials for every metric.
+    With ``patterns=False``, the same seed draws the same trials for every metric.
     """
     units = images if cluster is None else cluster_numbers(table, cluster)
     if "inclusion" in table:
@@ -165,9 +165,9 @@ def _prior_cells(
 def units_of_trials(
     own: list[Block], units: list[NDArray[np.intp]] | None, patterns: bool
 ) -> tuple[NDArray[np.intp], list[Block], list[NDArray[np.intp]]]:
-    """Number of units of each kind, blocks of these, and the unit of each of their trials.
+    """Return the number of units of each kind, their blocks, and the unit of each trial in a block.
 
-    Without units, each trial is a unit; trials with the same pattern for all pairs are one kind.
+    Without units, each trial is a unit; trials with the same response pattern are of one kind.
     """
     # Units of one trial each that no other block shares are trials like any others.
     if units and (len(units) > 1 or len(np.unique(units[0])) < len(units[0])):

@@ -107,10 +107,14 @@ def posterior(
     Raises
     ------
     ValueError
-        If the sampler or model is unknown, or the prior or the number of draws is invalid. If exact
-        draws are requested for a prior or a model for which they are not available. If repeats are
-        crossed, but the posterior is not joint. If a custom model lacks the metric, or contains
-        neither the cells nor the correctness of a pair.
+        If the sampler or model is unknown, or the prior or the number of draws is invalid.
+    ValueError
+        If exact draws are requested for a prior or a model for which they are not available.
+    ValueError
+        If repeats are crossed, but the posterior is not joint.
+    ValueError
+        If a custom model lacks the metric, or contains neither the cells nor the correctness of a
+        pair.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def deviations(
 def spread_of_images(
     inclusion: Floats, shown: NDArray[np.bool_], generalize_to: Population
 ) -> Floats:
-    """Factor of an image's weighted influence by the chance of its selection."""
+    """Factor by which random selection scales the weighted influence of an image."""
     n = shown.sum(axis=-1, keepdims=True)
     rest = np.where(shown, 1 - inclusion if generalize_to == "pool" else 1.0, 0.0)
     return np.asarray(np.sqrt(rest * n / np.maximum(n - 1, 1)))
@@ -78,12 +78,12 @@ def student_deviate(df: Floats, ci_prob: float) -> Floats:
 
 
 def holding(lower: Floats, upper: Floats, value: Floats) -> tuple[Floats, Floats]:
-    """Limits that contain the value, even if its bias exceeds their width."""
+    """Extend limits to contain the value, which may lie outside because of its bias."""
     return np.minimum(lower, value), np.maximum(upper, value)
 
 
 def effective_images(deviation: Floats) -> Floats:
-    """Effective number of images of a variance."""
+    """Effective number of images on which a variance is based."""
     square = deviation**2
     total, fourth = square.sum(axis=-1), (square**2).sum(axis=-1)
     return np.asarray(np.where(total == 0, 0.0, total**2 / np.where(fourth == 0, 1.0, fourth)))

@@ -70,7 +70,7 @@ def decision_margins(
 
         - Margins: one row per observer and item.
         - Logits or probabilities: one row per observer, item and class.
-        - Alternatively, only trials with option probabilities (`Trials.with_probabilities`).
+        - A `Trials` object with option probabilities (`Trials.with_probabilities`), without tables.
     columns : mapping of str to str, optional
         Mapping from roles to column names, for columns whose names differ from their roles. The
         roles are ``observer, item`` (or ``image``), ``truth, class, condition, dataset``, and
@@ -111,8 +111,8 @@ def decision_margins(
         If there is not exactly one column of margins, logits or probabilities, or if its values are
         invalid.
     ValueError
-        If a row occurs twice. If a class is missing or has no coarse category. If a true class is
-        unknown, inconsistent or not among the classes.
+        If a row occurs twice, if a class is missing or has no coarse category, or if a true class
+        is unknown, inconsistent or not among the classes.
     ValueError
         If `how` or `unmapped` is unknown.
 
@@ -213,7 +213,7 @@ class _Rows(NamedTuple):
         return self.columns[role].texts()[self.first]
 
     def name(self, row: int) -> str:
-        """Describe a row, for a message."""
+        """Describe a row of the table, for an error message."""
         return ", ".join(f"{role} {c.labels[c.codes[row]]!r}" for role, c in self.columns.items())
 
     def name_entry(self, entry: int, roles: Sequence[str] = ENTRY) -> str:

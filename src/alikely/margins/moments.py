@@ -35,7 +35,7 @@ LEFT_OUT = 100
 
 
 class Moments(NamedTuple):
-    """Covariance of two systems over items, its scale, and the covariance of both."""
+    """Covariance of two systems over items, its scale, and the sampling covariance of both."""
 
     rho: float
     covariance: float
@@ -99,7 +99,7 @@ def moment_consistency(
 
 
 def unknown_moments(reason: str, n: int) -> Moments:
-    """Make undefined moments, with number of items and reason."""
+    """Return undefined moments with the number of items and the reason."""
     nan = np.nan
     return Moments(nan, nan, nan, np.full((2, 2), nan), 1, np.full(n, nan), reason)
 
@@ -217,7 +217,7 @@ def _of_people(cells: Floats, weights: Floats, groups: NDArray[np.intp], rho: fl
 
 
 class Side(NamedTuple):
-    """One system on some items, as deviations from stratum means."""
+    """Margins of one system on some items, as deviations from stratum means."""
 
     ease: Floats
     square: Floats
@@ -273,7 +273,7 @@ def group_side(right: ArrayLike, shown: ArrayLike, strata: NDArray[np.intp]) -> 
 
 
 def centred(x: Floats, strata: NDArray[np.intp]) -> Floats:
-    """Deviations from the means of strata."""
+    """Subtract from each value the mean of its stratum."""
     means = np.bincount(strata, x) / np.bincount(strata)
     return np.asarray(x - means[strata])
 
@@ -309,7 +309,7 @@ def tied_ranks(
 ) -> NDArray[np.intp]:
     """Compute ranks of draws, correlated between estimates through common items.
 
-    Each part has the items of an estimate, their influences, and their clusters.
+    Each element of `parts` describes an estimate by its items, their influences and their clusters.
     """
     of_trial = np.arange(n_trials)
     for items, _, clusters in parts:

@@ -100,8 +100,8 @@ def fit_observers(
     Raises
     ------
     ValueError
-        If there are no observers of that kind, or the number of alternatives is unknown. See also
-        `alikely.models.observer_margins`.
+        If there are no observers of the requested kind, or the number of alternatives is unknown.
+        See also `alikely.models.observer_margins`.
     ValueError
         If a custom model lacks a variable or has a variable of the wrong shape, or if priors are
         also given.
@@ -165,7 +165,7 @@ def variance_fractions(
     Parameters
     ----------
     tree : xarray.DataTree
-        As returned by `fit_observers`.
+        Fit as returned by `fit_observers`.
     ci_prob : float
         Probability level of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
@@ -176,7 +176,8 @@ def variance_fractions(
     pandas.DataFrame
         ``source, median`` and bounds. The sources are the item (shared by all observers), the
         interaction between observer and item (stable over repeats), and trial-by-trial noise.
-        Without repeats, the interaction and the noise cannot be separated and are combined.
+        Without repeats, the observer-item interaction and the noise cannot be separated and are
+        combined.
 
     Raises
     ------
@@ -212,7 +213,7 @@ def explained_consistency(
     Parameters
     ----------
     tree : xarray.DataTree
-        As returned by `fit_observers`.
+        Fit as returned by `fit_observers`.
     n_replicates : int
         Number of replicated experiments, each from a posterior draw; at least 2.
     ci_prob : float
@@ -225,7 +226,7 @@ def explained_consistency(
     pandas.DataFrame
         One row per pair of observers and, with repeated items, one per observer paired with itself:
 
-        - ``observer_a, observer_b, n_trials, observed``
+        - ``observer_a, observer_b, n_trials``, and ``observed`` error consistency
         - ``predicted`` (median) and bounds
         - ``inside``: whether the observed value lies within the bounds
         - ``p_above``: proportion of replicates above the observed value (ties count half); NaN if

@@ -103,7 +103,7 @@ def strength_line(share: ArrayLike, margins: ArrayLike, noise: float, n_alternat
 
 
 def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, n_alternatives: int) -> float:
-    """Test a quadratic term of margins in strengths [W80]_."""
+    """Test for a quadratic effect of margins on item strengths [W80]_."""
     s, y = np.asarray(share, dtype=np.float64), np.asarray(margins, dtype=np.float64)
     if not np.isfinite(side.square).any() or y.std() == 0:
         return np.nan
@@ -133,7 +133,7 @@ def raw_consistency(side: Side, margins: Floats, strata: NDArray[np.intp]) -> fl
 
 
 def class_check(side: Side, other: Side, classes: NDArray[np.intp]) -> float:
-    """Test for classes that are easier for one system than predicted by the other."""
+    """Test whether any class is easier for one system than the other system predicts."""
     found, within_classes = class_residuals(side, other, classes)
     n, k = found["size"].sum(), len(found)
     if k < 2:
@@ -146,7 +146,7 @@ def class_check(side: Side, other: Side, classes: NDArray[np.intp]) -> float:
 def class_residuals(
     side: Side, other: Side, classes: NDArray[np.intp]
 ) -> tuple[pd.DataFrame, float]:
-    """Residuals of item easiness from a quadratic fit of the other system's, by class.
+    """Compute residuals of item easiness by class, from a quadratic fit on the other system.
 
     Mean and size of each class, and the variance within classes.
     """
@@ -159,7 +159,7 @@ def class_residuals(
 
 
 def repeat_check(right: ArrayLike, shown: ArrayLike) -> float:
-    """Test overdispersion: repeated responses more similar than those of observers [DL89]_."""
+    """Test whether repeated responses agree more than responses of different observers [DL89]_."""
     r, n = np.asarray(right, dtype=np.float64), np.asarray(shown, dtype=np.float64)
     times = n.flat[0]
     if not repeated(n) or len(n) < 2 or (n != times).any():
@@ -222,7 +222,7 @@ def pair_checks(
     known: Known,
     classes: NDArray[np.intp] | None = None,
 ) -> dict[str, float]:
-    """Test the assumptions about a model and a group."""
+    """Test the assumptions of the comparison between a model and a group."""
     evaluated = table["is_model"].values[list(systems)]
     if evaluated[0] == evaluated[1]:
         return {}
@@ -256,7 +256,7 @@ def pair_sides(
     items: NDArray[np.intp],
     classes: NDArray[np.intp] | None,
 ) -> tuple[tuple[Side, Side], NDArray[np.intp]]:
-    """Prepare both systems on the same strata."""
+    """Prepare both systems of a pair, with items in the same strata."""
     evaluated = table["is_model"].values
     counts = {s: answers_of_group(table, s, items) for s in systems if not evaluated[s]}
     strata = np.zeros(len(items), np.intp) if classes is None else classes
@@ -310,7 +310,7 @@ def model_notes(table: xr.Dataset, system: int, group: int) -> list[str]:
 
 
 def group_notes(table: xr.Dataset, system: int, group: int) -> list[str]:
-    """List notes on unequal numbers of responses of a group in a group of trials."""
+    """List notes on unequal numbers of responses to items by one group of observers."""
     shown = table["member_shown"].values[table["member_group"].values == system]
     shown = shown[:, (table["trial_group"].values == group) & shown.any(axis=0)]
     shown = shown[shown.any(axis=1)]

@@ -43,7 +43,7 @@ CHUNK = 2_000_000
 
 
 class Reliability(NamedTuple):
-    """Reliability of a group's mean accuracies of items."""
+    """Reliability of a group's mean accuracy on each item."""
 
     split_half: float
     reliability: float
@@ -80,7 +80,7 @@ def split_half_reliability(
         item is a separate cluster.
     n_splits : int
         Maximum number of splits into halves. If there are more possible splits, or the table is
-        incomplete, this number of random splits is used; otherwise, all possible splits are used.
+        incomplete, `n_splits` random splits are used; otherwise, all possible splits are used.
     n_resamples : int
         Number of bootstrap replicates for the interval. Participants and items are resampled.
     ci_prob : float
@@ -273,7 +273,7 @@ def _alpha(y: Floats, n: Floats, kinds: Floats, p: Floats, w: Floats) -> Floats:
     mean = _ratio((there * share) @ kinds.T, there @ kinds.T) @ kinds
 
     def spread(q: Floats) -> Floats:
-        """Sums of squares of responses minus levels and means, with weights of observers."""
+        """Compute sums of squared deviations of responses, with observers weighted by `q`."""
         moved = q * level
         once = q @ (squares * y) - moved @ squares
         twice = q @ sums**2 - 2 * moved @ (squares * y) + (moved * level) @ squares

@@ -1,8 +1,8 @@
 """Posterior of the correlation of item strengths of a model and a group, by quadrature.
 
 The generative model is that of the model page `models/item_margins`, with a distribution of
-strengths of any skewness and tail weight [JP09]_, given normal scores of the margins. Repeated
-responses add a stable deviation of each observer and item.
+strengths of any skewness and tail weight [JP09]_, given normal scores of the margins. With repeated
+responses, the model has a stable deviation of each observer and item.
 
 References
 ----------
@@ -106,7 +106,7 @@ class Mode(NamedTuple):
 
 
 class StrengthFit(NamedTuple):
-    """Posterior of the correlation of strengths of one pair."""
+    """Posterior of the correlation of item strengths for one pair."""
 
     eta: Floats
     weights: Floats
@@ -128,7 +128,7 @@ class _Density(NamedTuple):
     n_items: int
 
     def log_likelihood(self, at: Floats) -> Floats:
-        """Compute the sum over items, in chunks of draws."""
+        """Compute the sum of log likelihoods over items, in chunks of draws."""
         step = max(1, CHUNK // (self.n_items * NODES))
         parts = [self.by_item(at[i : i + step]).sum(axis=1) for i in range(0, len(at), step)]
         return np.concatenate(parts)
@@ -149,7 +149,7 @@ class _Density(NamedTuple):
 
 
 def group_strengths(right: ArrayLike, shown: ArrayLike, n_alternatives: int) -> GroupStrengths:
-    """Compute tables and distribution of a group's strengths [GS66]_ [JP09]_."""
+    """Compute likelihood tables and the distribution of a group's strengths [GS66]_ [JP09]_."""
     law = np.array([1.5, np.log(1.5), 0.0, 0.0])
     stable = (0.0, 0.0)
     # With one observer, its stable deviations are part of the strengths.
@@ -186,7 +186,7 @@ def fit_model(
     plain: bool = False,
     rng: RandomState = None,
 ) -> StrengthFit:
-    """Fit the correlation of a group's strengths with a model's margins."""
+    """Fit the correlation of a group's item strengths with a model's margins."""
     n, v = len(group.score), standard_scores(margins)
     low, high = np.append(_bounds(group.likelihoods), [[-PERFECT], [PERFECT]], axis=1)
     density = _Density(
@@ -260,7 +260,7 @@ def item_strengths(
 def strength_checks(
     group: GroupStrengths, fit: StrengthFit, margins: ArrayLike
 ) -> dict[str, float]:
-    """Test linearity in skewed strengths, and two modes of strengths, by scores [R48]_ [L82]_."""
+    """Compute score tests of linearity (skewed strengths) and of two modes [R48]_ [L82]_."""
     v, mode = standard_scores(margins), fit.mode
     law, eta = np.split(mode.at[None], [-1], axis=1)
     _, u, nodes = placed(law, eta[:, 0], v[None], group.likelihoods, 2 * NODES + 1)
@@ -409,7 +409,8 @@ def placed(
 ) -> tuple[Floats, Floats, Floats]:
     """Compute log likelihoods of items given normal scores, with scores and weights of nodes.
 
-    Shapes (draw, item), and twice (draw, item, node) [NS82]_.
+    The returned arrays have the shapes (draw, item), (draw, item, node) and (draw, item, node)
+    [NS82]_.
     """
     x, weights = normal_nodes(n_nodes)
     log_weights = np.log(weights) + x**2 / 2

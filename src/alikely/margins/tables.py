@@ -175,7 +175,7 @@ def alternatives_of(trials: Trials, n_alternatives: int | None) -> int:
 def answers_of_group(
     table: xr.Dataset, system: int, items: NDArray[np.intp]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return numbers of correct and of all responses of each member of a group on some items."""
+    """Return numbers of correct and of all responses by group member, for selected items."""
     members = np.flatnonzero(table["member_group"].values == system)
     right = table["member_right"].values[np.ix_(members, items)]
     shown = table["member_shown"].values[np.ix_(members, items)]

@@ -1,7 +1,7 @@
 """Metrics of labels and of custom features for all pairs of observers, by matrix products.
 
 A feature of a pair is a sum of products of one term per observer and trial, and so is the product
-of two features. Sums of such products over trials are matrix products.
+of two features. Sums over trials of products of one term per observer are matrix products.
 
 References
 ----------
@@ -185,7 +185,7 @@ SLICE = 8_000_000
 
 
 class Given(NamedTuple):
-    """Terms of observers by name, for some trials; 0 for missing responses."""
+    """Named terms of each observer for some trials; terms of missing responses are 0."""
 
     by: Mapping[Any, NDArray[Any]]  # (observer, trial) or (observer, trial, option)
     shown: NDArray[Any]

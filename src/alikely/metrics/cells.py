@@ -1,4 +1,4 @@
-"""Functions for cells: conversion, checks of ranges, division."""
+"""Functions for correctness cells: conversion, checks of ranges, division."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def probability(value: ArrayLike, name: str) -> Floats:
 
 
 def reason_of(value: Callable[[Any], Any], nothing: str, other: str) -> Callable[[Any], Any]:
-    """Make the function of sums, their number first, that says why a value is undefined."""
+    """Make a function of sums that explains why a value is undefined; the first sum is a count."""
 
     def reason(sums: Any) -> NDArray[Any]:
         defined = np.isfinite(value(sums))

@@ -1,15 +1,16 @@
 """Error consistency (EC): estimate, corrected and scaled forms, and the prior on a pair's cells.
 
 All functions take the four cells of a pair's correctness table on the last axis, in the order
-``n11, n10, n01, n00``. The first index is reference observer ``a``, correct or incorrect, the
-second is ``b``. Leading dimensions are arbitrary. Counts, bootstrap weights and probabilities are
-valid, because all estimands are invariant to scale.
+``n11, n10, n01, n00``. The first index is the correctness of reference observer ``a``, and the
+second that of ``b``. Leading dimensions are arbitrary. Counts, bootstrap weights and probabilities
+are valid, because all estimands are invariant to scale.
 
-Unequal accuracies bound error consistency. Two scalings remove the bound: by the maximum error
-consistency given both accuracies, and by the minimum and maximum agreement. They are equal if
-agreement is above that of independent observers. Both have a kink at equal accuracies. The second
-also has kinks at expected agreement, and where one accuracy equals the other error rate. Near
-kinks, analytic intervals are unreliable.
+Unequal accuracies bound error consistency. Two normalizations remove the effect of accuracies. The
+first uses the maximum error consistency given both accuracies, and the second uses the minimum and
+maximum agreement. They are equal if agreement is above that of independent observers. Both have a
+kink at equal accuracies. The second also has kinks at expected agreement, and where one accuracy
+equals the other error rate. Near the kinks of a normalized metric, analytic intervals are
+unreliable.
 
 References
 ----------
@@ -67,7 +68,7 @@ def observed_agreement(cells: ArrayLike) -> Floats:
 
 
 def expected_agreement(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> Floats:
-    """Compute the agreement of two independent observers with these accuracies [G20]_."""
+    """Compute the agreement of two independent observers with given accuracies [G20]_."""
     p_a = probability(accuracy_a, "accuracy_a")
     p_b = probability(accuracy_b, "accuracy_b")
     return np.asarray(p_a * p_b + (1 - p_a) * (1 - p_b))
@@ -85,8 +86,8 @@ def error_consistency(cells: ArrayLike) -> Floats:
     -------
     ndarray, shape (...)
         Values in [-1, 1]. NaN (0/0) for an empty table, and if both observers are always correct or
-        both are always incorrect (see `undefined_reason`). Zero if only one observer is always
-        correct or always incorrect.
+        both are always incorrect (see `undefined_reason`). The value is 0 if only one observer is
+        always correct or always incorrect.
 
     Raises
     ------
@@ -274,7 +275,7 @@ class CellPrior:
 
     @classmethod
     def of_cells(cls, n11: float, n10: float, n01: float, n00: float) -> CellPrior:
-        """Make the Dirichlet distribution with these parameters."""
+        """Make the prior that is a Dirichlet distribution with the given parameters."""
         return cls((n11 + n10, n01 + n00), (n11, n10), (n01, n00))
 
     @property
@@ -285,13 +286,13 @@ class CellPrior:
 
     @property
     def disagreements(self) -> float:
-        """Disagreements of independent observers expected in the prior's pseudo-trials."""
+        """Expected disagreements of independent observers in the prior's pseudo-trials."""
         a, b = self.p_a[0] / sum(self.p_a), self.u[0] / sum(self.u)
         b = a * b + (1 - a) * self.v[0] / sum(self.v)
         return (sum(self.u) + sum(self.v)) * (a * (1 - b) + b * (1 - a))
 
     def cells(self, use: str) -> Floats:
-        """Return Dirichlet parameters of the four cells (`ValueError` if not a Dirichlet)."""
+        """Return Dirichlet parameters of the four cells (`ValueError` for other priors)."""
         if not self.is_dirichlet:
             raise ValueError(
                 f"{use} needs a Dirichlet prior on the four cells, got {self}; give its four "
@@ -300,12 +301,12 @@ class CellPrior:
         return np.array([*self.u, *self.v])
 
     def accuracies(self, use: str) -> dict[str, Beta]:
-        """Return Beta priors of both accuracies (`ValueError` if not a Dirichlet)."""
+        """Return Beta priors of both accuracies (`ValueError` if the prior is not a Dirichlet)."""
         n11, n10, n01, n00 = self.cells(use).tolist()
         return {"p_a": (n11 + n10, n01 + n00), "p_b": (n11 + n01, n10 + n00)}
 
     def patterns(self, use: str) -> PatternPrior:
-        """Return the process over patterns of many observers that gives each pair this prior."""
+        """Return the prior over patterns of many observers that gives each pair this prior."""
         n11, n10, n01, n00 = self.cells(use).tolist()
         excess = (n11 * n00 - n10 * n01) / ((n11 + n10) * (n01 + n00))
         if not math.isclose(n10, n01, rel_tol=ROUNDING) or excess < -ROUNDING:
@@ -337,7 +338,7 @@ class PatternPrior(NamedTuple):
         return rng.beta(*self._spread(), shape) if self.correlation else self.accuracy
 
     def correct(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.int8]:
-        """Draw patterns (draw, observer, ...): 1 correct, 0 incorrect."""
+        """Draw response patterns (draw, observer, ...): 1 is correct, 0 is incorrect."""
         chance = self.chances(rng, (shape[0], 1, *shape[2:]))
         if np.ndim(chance) == 0 and chance == 0.5:
             return rng.integers(0, 2, size=shape, dtype=np.int8)
@@ -362,7 +363,7 @@ DEFAULT_PRIOR = CellPrior.of_cells(0.5, 0.5, 0.5, 0.5)
 
 
 def cell_prior(prior: Prior | None) -> CellPrior:
-    """Convert a prior on the cells of a pair. Default (None): Dirichlet(1/2)."""
+    """Convert a prior on the cells of a pair to a `CellPrior`. Default (None): Dirichlet(1/2)."""
     return CellPrior(**check_prior(prior))
 
 

@@ -1,9 +1,9 @@
-"""Copy model: probability that one observer copies another, and its relation to EC.
+"""Copy model: probability of copying between observers, and its relation to error consistency.
 
 Functions of ``cells`` take the four cells of a pair's correctness table on the last axis, in the
-order ``n11, n10, n01, n00``. The first index is the copied observer ``a``, correct or incorrect,
-the second is ``b``. Leading dimensions are arbitrary. Counts, bootstrap weights and probabilities
-are valid, because all estimands are invariant to scale.
+order ``n11, n10, n01, n00``. The first index (1 correct, 0 incorrect) refers to the copied observer
+``a``, and the second index to ``b``. Leading dimensions are arbitrary. Counts, bootstrap weights
+and probabilities are valid, because all estimands are invariant to scale.
 
 References
 ----------
@@ -55,8 +55,8 @@ def copy_probability(cells: ArrayLike) -> Floats:
 
     Notes
     -----
-    Positive values follow the copy model of Proposition 1 in [K25]_. Negative values are an
-    extension for which ``EC = c f`` remains valid (see `mismatch_factor`).
+    Positive values follow the copy model of Proposition 1 in [K25]_. Negative copy probabilities
+    are an extension for which ``EC = c f`` remains valid (see `mismatch_factor`).
 
     Examples
     --------
@@ -82,7 +82,7 @@ def copy_undefined_reason(cells: ArrayLike) -> NDArray[Any]:
 
 
 def own_accuracy(cells: ArrayLike) -> Floats:
-    """Compute the accuracy of ``b`` on trials without copying, by the copy model [K25]_."""
+    """Compute the accuracy of ``b`` on trials without copying, under the copy model [K25]_."""
     n11, n10, n01, n00 = split(cells)
     right, wrong = n11 + n10, n01 + n00
     # Correct and incorrect without copying; without cancellation.
@@ -93,7 +93,7 @@ def own_accuracy(cells: ArrayLike) -> Floats:
 def copy_parameters(
     accuracy_a: ArrayLike, accuracy_b: ArrayLike, error_consistency: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Compute copy probability and own accuracy from accuracies and EC [K25]_."""
+    """Compute copy probability, and accuracy without copying, from accuracies and EC [K25]_."""
     p_a, p_b, kappa = np.broadcast_arrays(
         probability(accuracy_a, "accuracy_a"),
         probability(accuracy_b, "accuracy_b"),

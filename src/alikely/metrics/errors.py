@@ -33,13 +33,13 @@ BASES = (2, np.e, 10)
 
 
 def check_base(base: float) -> None:
-    """Check that the base of logarithms is 2, e or 10 (`ValueError`)."""
+    """Raise `ValueError` unless the base of logarithms is 2, e or 10."""
     if base not in BASES:
         raise ValueError(f"base must be 2, e or 10, got {base}")
 
 
 def check_options(alpha: float, mixture: str, base: float) -> None:
-    """Check the options of a divergence (`ValueError`)."""
+    """Raise `ValueError` if an option of a divergence is invalid."""
     check_base(base)
     if not 0 < alpha < np.inf:
         raise ValueError(f"alpha must be above 0 and finite, got {alpha}; 0.5 is Jeffreys' choice")
@@ -87,7 +87,7 @@ class _Rows:
         return within(found, high=most / np.log(options["base"]))
 
     def slopes(self, side: int, **options: Any) -> Floats:
-        """Compute the change of the row's divergence by one more error, by complex step."""
+        """Differentiate the row's divergence by numbers of errors, with complex steps."""
         given = [self.a, self.b, *(part[..., self.row] for part in self.totals)]
 
         def slope(place: int, values: list[Any]) -> Floats:
@@ -128,7 +128,7 @@ def row_gradient(
     n_classes: int,
     **options: Any,
 ) -> tuple[Floats, Floats]:
-    """Compute the change of the class-level error divergence by one more error."""
+    """Compute the change of the class-level error divergence due to one more error."""
     rows = _Rows(errors_a, errors_b, true_class, n_classes)
     weight = rows.totals[0] + rows.totals[1]
     total, apart = weight.sum(axis=-1, keepdims=True), rows.divergence(**options)
@@ -153,7 +153,7 @@ def drop_true(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def label_statistics(counts: ArrayLike) -> Floats:
-    """Compute label statistics of joint errors: agreement and both margins."""
+    """Compute label statistics of joint errors: agreement and both observers' label counts."""
     table = np.asarray(counts, dtype=np.float64)
     if table.ndim < 2 or table.shape[-1] != table.shape[-2]:
         raise ValueError(
@@ -243,7 +243,7 @@ def error_divergence(
     """Compute the class-level error divergence (CLED) of two systems' errors [X25]_.
 
     Weights are computed by true class, as in the text of [X25]_. One equation in the appendix of
-    [X25]_ uses predicted classes instead.
+    [X25]_ computes weights by predicted class, not by true class.
     """
     one, other = _two_rows(rows_a, rows_b)
     check_options(alpha, mixture, base)
@@ -289,7 +289,7 @@ def _error_rows(rows: ArrayLike) -> Floats:
 
 
 def distinct_agreement(statistics: ArrayLike, own: ArrayLike) -> Floats:
-    """Compute misclassification agreement with chance over different joint errors [H48]_."""
+    """Compute misclassification agreement, with chance over pairs of joint errors [H48]_."""
     array, squares = np.asarray(statistics, np.float64), np.asarray(own, np.float64)
     first, second = np.split(array[..., 1:], 2, axis=-1)
     total = first.sum(axis=-1)

@@ -53,7 +53,7 @@ def complex_step_of[Sums: tuple[Any, ...]](value: Value, sums: Sums) -> Sums:
 
 
 def central_differences(value: Value, sums: Floats) -> Floats:
-    """Compute the gradient of a smooth function; the mean of both sides at a kink."""
+    """Compute the gradient of a function; at a kink, average the slopes of both sides."""
     array = np.asarray(sums, dtype=np.float64)
     whole = STEP * np.abs(array).sum(axis=-1)
     out = np.empty(array.shape)
@@ -89,7 +89,7 @@ def across_kinks(value: Value, sums: Floats) -> Floats:
 
 
 def one_sided(value: Value, sums: Floats, side: float) -> Floats:
-    """Compute the gradient by one-sided differences (1 or -1), for sums above 0."""
+    """Compute the gradient at positive sums by forward (`side` 1) or backward (-1) differences."""
     array = np.asarray(sums, dtype=np.float64)
     step = side * SIDE * array.sum(axis=-1)
     here = value(array)

@@ -1,8 +1,8 @@
 """Metrics, and the open registry of metrics.
 
 A `Metric` defines an estimand: features of trials, and one function of their sums. The rest of the
-package needs nothing else. Intervals, tables, plots, benchmarks, files and the command line work
-for custom metrics as for built-in ones.
+package needs no other information about a metric. Intervals, tables, plots, benchmarks, files and
+the command line work for custom metrics as for built-in ones.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ SAME = (
 class Trust(NamedTuple):
     """Conditions under which analytic and bootstrap intervals are unreliable.
 
-    Tables that show only the posterior interval do not have these notes.
+    Tables that show only the posterior interval do not have notes on unreliable intervals.
 
     Attributes
     ----------
@@ -103,19 +103,18 @@ class Trust(NamedTuple):
         ``n_trials``, if the metric has them) that returns the count on which the reliability of
         intervals depends (pair,).
     least : int
-        If the count is smaller than this number, coverage is clearly below nominal.
+        If the count of `rarest` is smaller than `least`, coverage is clearly below nominal.
     seldom : str
-        Note that is added if the count is smaller.
+        Note that is added if the count is smaller than `least`.
     alone : str or callable
         Additional note if the standard error is 0, or a function of the same variables that returns
         the reasons for a standard error of 0 (pair,).
     pooled : (float, str)
-        A threshold and a note. Intervals of means over many pairs are also too narrow if the mean
-        of `rarest` is below the threshold (infinite: always; 0: never). In this case, the note is
-        added.
+        A threshold and a note. Intervals of means over many pairs are also too narrow, and the
+        note is added, if the mean of `rarest` is below the threshold (infinite: always; 0: never).
     biased : bool
-        Whether the estimate is also biased if errors are few. If so, tables of the metric always
-        have the notes.
+        Whether the estimate is also biased if errors are few. If True, tables of the metric always
+        show the notes on few errors.
     """
 
     rarest: Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]
@@ -197,7 +196,8 @@ class Metric:
     value : callable
         Function of sums ``(..., K)`` that returns values ``(...)``, with NaN for undefined values.
         The value must not depend on the scale of the sums: counts, weights and probabilities give
-        the same value. For the following features, the function has other arguments:
+        the same value. For the following values of `features`, the arguments of the function are
+        different:
 
         - ``"readings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
@@ -223,11 +223,11 @@ class Metric:
         Function of sums that returns strings ``(...)``: the reason if the value is undefined,
         otherwise an empty string.
     label : str
-        Label in plots and sentences. Default: the name, with spaces.
+        Label in plots and sentences. Default: the name of the metric, with spaces.
     short : str
-        Label in narrow tables, and an alternative name. Default: the label.
+        Label in narrow tables, and alternative name of the metric. Default: the label.
     bounds : (float, float)
-        Smallest and largest possible values.
+        Smallest and largest possible values of the metric.
     independent : float or None
         Value for observers that err independently; None if this value depends on the observers.
     symmetric : bool
@@ -242,8 +242,8 @@ class Metric:
         Variables of a result that tables show next to the estimate, if available.
     derived : mapping of str to callable
         Mapping from column names to functions of the correctness cells ``(..., 4)``. Tables show
-        these columns next to the estimate. For benchmark scores, tables show the means of these
-        columns.
+        these columns next to the estimate. For benchmark scores, tables show the means of the
+        derived columns.
     draws : str
         Source of posterior draws: ``"cells"`` (of correctness), ``"labels"`` (of joint errors),
         ``"readings"``, ``"options"``, ``"rows"`` (divergences of error rows), ``"margins"``, or
@@ -256,7 +256,7 @@ class Metric:
         Heading of the posterior interval in tables, if it describes another quantity.
     unreliable : mapping of str to str
         Mapping from invalid methods, and invalid columns of `alongside`, to the reason. Tables show
-        these only on request, with the reason as a note.
+        invalid methods and columns only on request, with the reason as a note.
     requested : tuple of str
         Columns of `alongside` and `derived` that tables show only on request.
     rests_on : (str, str)
@@ -268,9 +268,9 @@ class Metric:
         another reason if the analytic interval is unreliable, otherwise an empty string.
     distinct : callable, optional
         For ``"labels"``: function of label statistics of weighted joint errors and their sums of
-        squared weights ``(..., 2)``. The function returns the value over pairs of different joint
-        errors (`errors.distinct_agreement`). In products of marginal proportions, each joint error
-        is also paired with itself.
+        squared weights ``(..., 2)``. The function returns the value of the metric over pairs of
+        different joint errors (`errors.distinct_agreement`). In products of marginal proportions,
+        each joint error is also paired with itself.
     all_pairs : callable, optional
         For metrics other than correctness metrics: function that `alikely.pairwise_matrix` applies
         to the responses of many observers, as returned by `alikely.data.tables.answers`. The
@@ -375,7 +375,7 @@ class Metric:
 
     @property
     def counts(self) -> Counts:
-        """What the features count; ``"trials"`` if they are a custom function."""
+        """Name of the features, or ``"trials"`` if the features are a custom function."""
         return "trials" if callable(self.features) else self.features
 
     @property
@@ -497,7 +497,7 @@ class _NoValue:
 
 
 def typical_sums(size: int) -> Floats:
-    """Return three sets of sums; with four cells the last two are at kinks of EC scalings."""
+    """Return three sets of sums; for four cells, the last two are at kinks of scaled EC."""
     if size == 4:
         return np.array(
             [[50.0, 20.0, 15.0, 15.0], [30.0, 25.0, 25.0, 20.0], [35.0, 20.0, 10.0, 35.0]]
@@ -561,7 +561,7 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
     Parameters
     ----------
     metric : Metric
-        The estimand, with its default options.
+        Metric to register, with its default options.
     make : callable, optional
         Function that takes the options as arguments and returns the metric with these options.
 
@@ -575,8 +575,9 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
     ValueError
         If another metric already has this name.
     ValueError
-        If a function of cells returns infinite values or an array of the wrong shape. If the
-        function depends on the scale of the cells, or has a kink and no gradient is given.
+        If a function of cells returns infinite values or an array of the wrong shape.
+    ValueError
+        If the function depends on the scale of the cells, or has a kink and no gradient is given.
 
     Examples
     --------

@@ -3,8 +3,9 @@
 For two systems and a question with K options, ``o`` is the probability that sampled responses agree
 (the sum over options of the product of both probabilities). ``alpha`` and ``beta`` are the
 probabilities of the correct option, and ``f = 1/(K - 1)``. With means O, A, B, F over questions,
-chance agreement is ``E = A B + (1 - A)(1 - B) F``. It assumes that errors are uniform over all
-incorrect options. For responses without probabilities, probabilities are 0 and 1.
+chance agreement is ``E = A B + (1 - A)(1 - B) F``. The formula for chance agreement assumes that
+errors are uniform over all incorrect options. For responses without probabilities, probabilities
+are 0 and 1.
 
 References
 ----------
@@ -65,7 +66,7 @@ def _mean(sums: OptionSums, *names: str) -> list[Floats]:
 
 
 def chance_agreement(right_a: Floats, right_b: Floats, chance: Floats) -> Floats:
-    """Compute chance agreement, for errors uniform over incorrect options [G25]_."""
+    """Compute chance agreement, assuming that errors are uniform over incorrect options [G25]_."""
     return np.asarray(right_a * right_b + (1 - right_a) * (1 - right_b) * chance)
 
 
@@ -101,14 +102,14 @@ def same_wrong(sums: OptionSums) -> Floats:
 def given_probabilities(
     p: NDArray[Any], shown: NDArray[np.bool_], truth: NDArray[Any], n_options: NDArray[Any]
 ) -> Given:
-    """Convert probabilities (system, question, option) that sum to 1 or are 0."""
+    """Prepare option probabilities (system, question, option), which sum to 1 or are all 0."""
     right = np.take_along_axis(p, truth[None, :, None].astype(np.intp), axis=2)[..., 0]
     by = {"p": p, "r": right, "s": np.einsum("nqk,nqk->nq", p, p)}
     return Given(by, shown.astype(np.float64), 1 / (n_options - 1.0))
 
 
 def given_answers(codes: NDArray[Any], truth: NDArray[Any], n_options: NDArray[Any]) -> Given:
-    """Convert option numbers (system, question), -1 for missing responses."""
+    """Prepare option numbers (system, question), which are -1 for missing responses."""
     # Counts of a block are integers, which are exact in single precision.
     shown = (codes >= 0).astype(np.float32)
     hot = (codes[..., None] == np.arange(int(n_options.max(initial=2)))).astype(np.float32)
@@ -161,8 +162,9 @@ def capa_matrices(
 ) -> CapaMatrices:
     """Compute chance-adjusted agreement of all pairs by matrix products [G25]_.
 
-    From probabilities (observer, question, option), NaN for missing responses, or numbers of the
-    chosen options (observer, question), -1 for none, with the number of options.
+    Values are probabilities (observer, question, option), or positions of the chosen options
+    (observer, question) with the number of options. Missing responses are NaN in probabilities
+    and -1 in positions.
     """
     array, right, options = _checked(values, truth, n_options)
     found = pair_sums(_blocks(array, right, options), [*TERMS, *BY_CHANCE])

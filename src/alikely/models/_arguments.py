@@ -54,7 +54,7 @@ def _either(names: Sequence[str]) -> str:
 
 
 def refuse_options(model: Any, options: Mapping[str, Any]) -> None:
-    """Raise an error for options of a constructor if a model is given."""
+    """Raise an error if both a PyMC model and options for making a model are given."""
     given = [name for name, value in options.items() if value]
     if isinstance(model, pm.Model) and given:
         raise ValueError(
@@ -69,7 +69,7 @@ def asked_model(
     labels: Mapping[str, ArrayLike],
     counts: Sequence[ArrayLike] = (),
 ) -> pm.Model:
-    """Build a model by name, or check that a custom one has what the function reports."""
+    """Build a model by name, or check that a custom model has the reported quantities."""
     is_named(model, list(builders))
     if isinstance(model, str):
         return builders[model]()
@@ -123,7 +123,7 @@ def _require_counts(model: pm.Model, forms: Sequence[ArrayLike]) -> None:
 
 
 def require_pairs(model: pm.Model, table: xr.Dataset) -> None:
-    """Raise an error unless a model holds the cells or the correctness of every pair."""
+    """Raise an error unless a model contains the cells or the correctness of every pair."""
     arrays, cells = list(_held(model)), table["cells"].values.astype(np.float64)
     columns = Counter(
         column.tobytes() for array in arrays for column in _columns(array, len(cells))

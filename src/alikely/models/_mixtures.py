@@ -19,7 +19,7 @@ LEAST = np.finfo(np.float64).min
 def neighbour_probabilities(
     x: ArrayLike, weights: ArrayLike, means: ArrayLike, sds: ArrayLike
 ) -> Floats:
-    """Probability of each component at a point, for the two whose means enclose it."""
+    """Compute the probabilities of the two components whose means enclose a point."""
     point = np.asarray(x, dtype=np.float64)[..., None]
     mean, sd, weight = (
         np.asarray(values, dtype=np.float64)[..., None, :] for values in (means, sds, weights)

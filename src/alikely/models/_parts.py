@@ -1,4 +1,4 @@
-"""Shared parts of models: coordinates informed by counts, spreads, sums, effects of covariates.
+"""Shared parts of models: informed coordinates, standard deviations, sums and covariate effects.
 
 Coordinates determine where MCMC chains start and the scale of their steps.
 
@@ -32,7 +32,7 @@ DIMS = {"model": "model", "condition": "condition", "human": "person"}
 
 
 class Placed(Transform):
-    """Transform that moves a variable, or the log of a positive one, to about 0 and unit scale."""
+    """Transform that approximately standardizes a variable, or the log of a positive variable."""
 
     name = "placed"
 
@@ -53,7 +53,7 @@ class Placed(Transform):
 
 
 def informed(name: str, mean: Any, sd: Any, seen: Any, information: Any, dims: str) -> Any:
-    """Normal variables in coordinates informed by the counts [PRS07]_."""
+    """Define normal variables in coordinates informed by the counts [PRS07]_."""
     return pm.CustomDist(
         name,
         mean,
@@ -70,7 +70,7 @@ def informed(name: str, mean: Any, sd: Any, seen: Any, information: Any, dims: s
 
 
 def informed_zero_sum(name: str, sd: Any, seen: Any, information: Any, dims: str) -> Any:
-    """Normal variables that sum to zero, in coordinates as in `informed`."""
+    """Normal variables that sum to zero, in coordinates informed by counts, as in `informed`."""
 
     def logp(value: Any, sd: Any, *_: Any) -> Any:
         free = value.shape[-1] - 1
@@ -143,7 +143,7 @@ class _InformedZeroSum(ZeroSumTransform):
 
 
 def spread(name: str, mean: float, n_groups: int) -> Any:
-    """Standard deviation of effects, kept off zero, where effects and spread form a funnel."""
+    """Standard deviation of effects; the prior avoids 0, where the posterior forms a funnel."""
     return pm.Gamma(name, 2, 2 / mean) if n_groups > 2 else mean
 
 
@@ -153,7 +153,7 @@ def log_odds(probability: Any) -> Any:
 
 
 def averages(seen: Any, information: Any, group: NDArray[np.intp], n: int) -> tuple[Any, Any]:
-    """Precision-weighted means by group, and their total precision."""
+    """Compute the precision-weighted mean and the total precision of each group."""
     total = sums(information + pt.zeros_like(seen), group, n) + TINY
     return sums(information * seen, group, n) / total, total
 
@@ -164,7 +164,7 @@ def sums(values: Any, group: NDArray[np.intp], n: int) -> Any:
 
 
 def tensor_within(value: Any, low: float = 0.0, high: float = 1.0) -> Any:
-    """Bring a tensor back into its range, as `alikely._base.arrays.within` brings arrays."""
+    """Clip values of a tensor that are outside their range only because of rounding."""
     inside = pt.clip(value, low, high)
     return pt.switch(pt.abs(value - inside) <= ROUNDING, inside, value)
 
@@ -175,7 +175,7 @@ def tables_for(
     names: Mapping[str, Sequence[str]],
     plain: Any,
 ) -> dict[str, pd.DataFrame]:
-    """Tables of covariates for a model, whose names the model does not use."""
+    """Return tables of covariates whose names do not occur in the model."""
     tables = covariate_tables(covariates, known)
     if not tables:
         return tables
@@ -202,7 +202,7 @@ def effects(
     at: Mapping[str, NDArray[np.intp]],
     scale: float,
 ) -> list[Any]:
-    """Effects of all covariates on a quantity, in the model of the context."""
+    """Define the effects of all covariates on a quantity, in the current PyMC model."""
     return [
         _effect(f"{name}_{column}", kind, table[column], at[kind], scale)
         for kind, table in tables.items()

@@ -47,7 +47,7 @@ OF_LOADING = 0.1
 
 
 class Population(NamedTuple):
-    """Quantities of the humans that models depend on."""
+    """Quantities of the human population on which the parameters of models depend."""
 
     accuracy: Any
     consistency: Any
@@ -78,7 +78,7 @@ def _seen(counts: xr.Dataset) -> tuple[dict[int, tuple[NDArray[np.intp], Any]], 
 
 
 def dispersion(n_trials: Any, share: Any, square: Any, one: Any) -> tuple[Any, Any, Any]:
-    """Proportion of correct humans, its variance in single trials, and their consistency."""
+    """Compute the proportion correct of humans, the variance of one response, and consistency."""
     mean = (share * n_trials + 0.5) / (n_trials + 1)
     even = mean * (1 - mean)
     # Shares of right humans spread from as much as by chance to as much as if all were one.
@@ -126,7 +126,7 @@ def _by_dataset(
 
 
 def exchangeable(counts: xr.Dataset) -> Population:
-    """Exchangeable humans: the number of correct ones is beta-binomial [S48]_."""
+    """Exchangeable humans: the number of humans who are correct is beta-binomial [S48]_."""
     data, (level, level_information, *known) = _seen(counts)
     mu = pm.math.invlogit(_levels(level, level_information, counts.sizes["condition"]))
     alike = pm.math.invlogit(_by_dataset("human_consistency", (0, 1), counts, *known))
@@ -168,7 +168,7 @@ class _Layout(NamedTuple):
 
 
 class People(NamedTuple):
-    """Quantities of a sample of humans that models depend on."""
+    """Quantities of a sample of humans on which the parameters of models depend."""
 
     layout: _Layout
     spread: Any
@@ -236,12 +236,12 @@ def _right_share(layout: _Layout, right: Any) -> Any:
 
 
 def curve(level: Any, slope: Any) -> tuple[Any, Any]:
-    """Intercept and slope in log odds, with the approximate flattening by averaging over images."""
+    """Log-odds intercept and slope, approximately corrected for averaging over images."""
     return level * pt.sqrt(1 + FLATTENING * slope**2), slope
 
 
 def at_eases(curve: tuple[Any, Any]) -> Any:
-    """Log odds at all nodes, on the last axis."""
+    """Log odds at all quadrature nodes of image easiness, on the last axis."""
     return curve[0][..., None] + curve[1][..., None] * EASES
 
 
@@ -281,12 +281,12 @@ def _of_humans(layout: _Layout, p_anyone: Any, p_mean: Any, p_own: Any) -> None:
 
 
 def over_images(p: Any) -> Any:
-    """Over images, of probabilities at the nodes."""
+    """Average probabilities at the quadrature nodes over images."""
     return (p * EASE_SHARES).sum(axis=-1)
 
 
 def kappas(first: Any, second: Any, both: Any) -> Any:
-    """Error consistency of all of the first with all of the second: (..., first, second)."""
+    """Compute error consistency of each first with each second observer: (..., first, second)."""
     a, b = over_images(first)[..., :, None], over_images(second)[..., None, :]
     return 2 * (both - a * b) / (a * (1 - b) + (1 - a) * b)
 

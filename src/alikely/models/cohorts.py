@@ -134,12 +134,19 @@ def cohort(
     Raises
     ------
     ValueError
-        If the counts contain no model.
+        If the counts contain no model, or a prior is invalid, as in `alikely.models.copying`.
+    ValueError
+    ValueError
         If `human_effects` is ``"drawn"``, but the counts lack ``who_was_right``, a condition has
-        only one human, or there are covariates. If covariates of a model or condition are missing,
-        or a row does not match any model or condition. If a covariate is constant, has a separate
-        group for each row, is a linear combination of others, or has the name of a variable of the
-        model. If a prior is invalid, as in `alikely.models.copying`.
+        only one human, or there are covariates.
+    ValueError
+        If covariates of a model or condition are missing, or a row does not match any model or
+        condition.
+    ValueError
+        If a covariate is constant, has a separate group for each row, is a linear combination of
+        others, or has the name of a variable of the model.
+    ValueError
+        If a prior is invalid, as in `alikely.models.copying`.
 
     Notes
     -----
@@ -153,12 +160,12 @@ def cohort(
 
     If humans are treated as a sample, human ``h`` responds correctly to an image of easiness
     ``z ~ Normal(0, 1)`` with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``,
-    ``w = spread loading[h]`` [B68]_. The same formula applies to a model, with a separate ``level``
-    and ``w = spread following``. If ``following`` is 0, the model responds independently; if it is
-    1, the model has the same slope as humans. Models can be more consistent with humans than humans
-    are with one another, which is impossible if models copy humans. ``copy_probability`` is the
-    slope of the closest linear function of ``P`` and may exceed 1. Abilities are normal and
-    loadings log-normal.
+    ``w = spread loading[h]`` [B68]_. For a model, the formula for the log odds is the same, with a
+    separate ``level`` and ``w = spread following``. If ``following`` is 0, the model responds
+    independently; if it is 1, the model has the same slope as humans. Models can be more consistent
+    with humans than humans are with one another, which is impossible if models copy humans.
+    ``copy_probability`` is the slope of the closest linear function of ``P`` and may exceed 1.
+    Abilities are normal and loadings log-normal.
 
     Examples
     --------

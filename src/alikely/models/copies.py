@@ -67,8 +67,10 @@ def copying(
     ------
     ValueError
         If the counts are invalid, or a variable in `priors` does not exist or depends on other
-        variables. If a prior is not a continuous distribution with constant, valid parameters. If a
-        prior has the wrong shape, or allows values outside the support of the default.
+        variables.
+    ValueError
+        If a prior is not a continuous distribution with constant, valid parameters, has the wrong
+        shape, or allows values outside the support of the default.
 
     Notes
     -----

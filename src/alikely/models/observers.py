@@ -46,7 +46,7 @@ def log_odds_spline(n_alternatives: int) -> CubicSpline:
 
 
 def log_odds(strength: Any, n_alternatives: int) -> Any:
-    """Log odds of a correct response, linear beyond the grid."""
+    """Log odds of a correct response, extrapolated linearly outside the grid of strengths."""
     curve = log_odds_spline(n_alternatives)
     inside = pt.clip(strength, GRID[0], GRID[-1])
     piece = pt.cast(pt.clip((inside - GRID[0]) / STEP, 0, len(GRID) - 2), "int64")
@@ -77,14 +77,14 @@ def seen_strength(right: Any, shown: Any, n_alternatives: int) -> tuple[Any, Any
 
 
 def one_sided(right: Any, shown: Any, seen: Any, information: Any, expected: Any) -> Any:
-    """Information on strengths, given their expected values."""
+    """Reduce the information on a strength if all or no responses are correct."""
     above = pt.switch(pt.eq(right, shown), seen - expected, expected - seen)
     extreme = pt.eq(right, 0) | pt.eq(right, shown)
     return information * pt.switch(extreme, pt.sigmoid(above), 1)
 
 
 def arcsinh(x: Any) -> Any:
-    """Inverse hyperbolic sine, exact for large numbers of either sign; of slope 1 at 0."""
+    """Inverse hyperbolic sine, accurate for large numbers of either sign; its slope at 0 is 1."""
     below = pt.lt(x, 0)
     size = pt.switch(below, -x, x)
     value = pt.log(size + pt.sqrt(size**2 + 1))
@@ -121,7 +121,7 @@ def check_counts(
 
 
 def refuse_extremes(right: NDArray[np.int64], shown: NDArray[np.int64]) -> None:
-    """Raise an error for groups with all or no responses correct on each item."""
+    """Raise an error for groups whose responses to each item are all correct or all incorrect."""
     if ((right == 0) | (right == shown)).all(axis=-1).any():
         raise ValueError(
             "all responses of a group to an item are the same, for each item, so strengths are "
@@ -194,7 +194,7 @@ def observer_margins(
     ----------
     right, shown : array_like of int, shape (observer, item)
         Numbers of correct responses and of all responses of each observer to each item; both are 0
-        if the item was not shown. Numbers of repeats may differ.
+        if the item was not shown. Numbers of repeats may differ between observers and items.
     margins : array_like, shape (item,), optional
         Decision margins of a model, to be correlated with the shared strengths.
     n_alternatives : int
@@ -412,7 +412,7 @@ def table_log_likelihood(
     right: Any, shown: Any, strength: Any, deviation: Any, tabled: tuple[int, ...],
     n_alternatives: int,
 ) -> Any:  # fmt: skip
-    """Log probability of correct responses in a given order, with one spread of deviations."""
+    """Interpolate the log probability of ordered responses, given one SD of stable deviations."""
     coefficients, first = answer_table(tabled, n_alternatives)
     _, _, n_outcomes, n_spreads, n_strengths = coefficients.shape
     across, x = _piece(strength, STRENGTHS[0], STRENGTH_STEP, n_strengths)

@@ -103,16 +103,18 @@ def spectrum(
     Raises
     ------
     ValueError
-        If shapes do not match, or counts are invalid. If `k` is out of range, or the reference has
-        fewer than 3 entries. If a prior is invalid, as in `alikely.models.copying`. If a covariate
-        is invalid, as in `alikely.models.cohort`.
+        If shapes do not match, if counts are invalid, if `k` is out of range, or if the reference
+        has fewer than 3 entries.
+    ValueError
+        If a prior is invalid, as in `alikely.models.copying`, or a covariate is invalid, as in
+        `alikely.models.cohort`.
 
     Notes
     -----
     The prior for the gaps between regime means avoids 0, and the prior for the widths of regimes
-    avoids 0 and infinity. With priors that allow these values, a regime could collapse onto a
-    single condition, or two regimes could coincide [RG97]_. No correction is needed for accuracies
-    of 0 and 1.
+    avoids 0 and infinity. With priors that allow gaps of 0, or widths of 0 or infinity, a regime
+    could collapse onto a single condition, or two regimes could coincide [RG97]_. No correction is
+    needed for accuracies of 0 and 1.
 
     Examples
     --------

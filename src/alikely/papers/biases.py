@@ -86,9 +86,11 @@ def cue_bias(
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If only correctness is known, or items are repeated within a condition. If the shape in an
-        item's name is not its true class, or a cue is not a class. If no item has a cue that
-        conflicts with its true class, or `n_resamples` is below 2.
+        If only correctness is known, or items are repeated within a condition.
+    ValueError
+        If the shape in an item's name is not its true class, or a cue is not a class.
+    ValueError
+        If no item has a cue that conflicts with its true class, or `n_resamples` is below 2.
 
     Notes
     -----
@@ -184,9 +186,9 @@ def item_contrast(
     """Find items that are easy for one group of observers and hard for another.
 
     Items that are easy for humans and hard for models are not by themselves evidence of a
-    difference between the groups. If difficulties are unrelated between the two groups, many such
-    items occur by chance. The function compares the observed number of items with the number
-    expected by chance.
+    difference between the groups. If difficulties are unrelated between the two groups, many items
+    are easy for one group and hard for the other by chance. The function compares the observed
+    number of items with the number expected by chance.
 
     Parameters
     ----------
@@ -209,9 +211,9 @@ def item_contrast(
     counts : pandas.DataFrame
         One row per direction, with columns
 
-        - ``easy for``: the group
+        - ``easy for``: the group for which the items are easy
         - ``observed``, ``expected``: observed number of items, and number expected by chance
-        - ``chance_lb``, ``chance_ub``: central 95% range of numbers that occur by chance
+        - ``chance_lb``, ``chance_ub``: central 95% range of the number of items expected by chance
         - ``p_fewer``, ``p_more``: probabilities that at most, or at least, the observed number of
           items occurs by chance
 
@@ -220,15 +222,17 @@ def item_contrast(
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If a group is unknown, or both groups are the same.
-        If `easy` and `hard` are out of order. If no item was shown to both groups, or items are
-        repeated within a condition.
+        If a group is unknown, if both groups are the same, or if `easy` and `hard` are out of
+        order.
+    ValueError
+        If no item was shown to both groups, or items are repeated within a condition.
 
     Notes
     -----
-    Chance is defined by random permutations of the items of one group within each condition. The
-    number of items is then a sum of hypergeometric variables, whose range and probabilities are
-    exact. Fewer items than expected indicate that both groups find the same items easy.
+    Chance is defined by random permutations of the items of one group within each condition. Under
+    random permutations, the number of items is a sum of hypergeometric variables, whose range and
+    probabilities are computed exactly. Fewer items than expected indicate that both groups find the
+    same items easy.
 
     Examples
     --------

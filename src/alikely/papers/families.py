@@ -99,7 +99,9 @@ def family_tests(
     ------
     TypeError, ValueError
         If a condition has no label, if a model has no family, or if a family is in two
-        super-families. If there are fewer than two families, or no family has two models.
+        super-families.
+    TypeError, ValueError
+        If there are fewer than two families, or no family has two models.
 
     Notes
     -----
@@ -234,9 +236,9 @@ def regime_family_contrasts(
 
     Notes
     -----
-    The p-value is exact if no scores are tied within a pair of families. Otherwise, a normal
-    approximation with corrections for ties and continuity is used. With two families of three
-    models, the p-value is at least 0.1.
+    The p-value is exact if no scores are tied within a pair of families. If scores are tied, a
+    normal approximation with corrections for ties and continuity is used. With two families of
+    three models, the p-value is at least 0.1.
 
     Examples
     --------
@@ -332,7 +334,7 @@ def labelled_matrix(distances: Distances) -> tuple[list[str], Floats]:
 def group_codes(
     names: list[str], groups: Groups, what: str = "group"
 ) -> tuple[NDArray[np.intp], list[str]]:
-    """Number of the group of each name, and the groups; an error for missing or unknown names."""
+    """Return each name's group number, and the groups; raise an error for invalid names."""
     given = group_mapping(groups)
     labels = groups_of(names, given, what)
     if unknown := [name for name in given if name not in set(names)]:
@@ -357,7 +359,7 @@ def permutation_test(
     n_permutations: int = 10_000,
     rng: RandomState = None,
 ) -> dict[str, float]:
-    """Test the mean distance within groups [MBJ76]_ by permutations in strata `within` [A01]_."""
+    """Test mean distances within groups [MBJ76]_ by permutations in strata (`within`) [A01]_."""
     check_numbers(n_permutations=n_permutations)
     if n_permutations < 2:
         raise ValueError(f"n_permutations must be at least 2, got {n_permutations}")
@@ -400,8 +402,8 @@ def compare_groupings(
     Parameters
     ----------
     distances : xarray.DataArray or pandas.DataFrame, shape (system, system)
-        Symmetric matrix with the names of the systems as index and columns. The diagonal is
-        ignored.
+        Symmetric matrix with the names of the systems as index and columns. The diagonal of the
+        matrix is ignored.
     groupings : mapping of str to mapping, pandas.Series or xarray.DataArray
         Groupings by name, each with the group of every system; for example, conditions grouped by
         distortion and by regime.
@@ -424,9 +426,14 @@ def compare_groupings(
     Raises
     ------
     TypeError, ValueError
-        If a name is missing, is unknown or occurs twice. If the matrix is not symmetric, or a
-        distance is undefined. If there is no grouping, or a grouping has fewer than two groups or
-        no group with two members. If all distances are equal.
+        If a name is missing, is unknown or occurs twice.
+    TypeError, ValueError
+        If the matrix is not symmetric, or a distance is undefined.
+    TypeError, ValueError
+        If there is no grouping, or a grouping has fewer than two groups or no group with two
+        members.
+    TypeError, ValueError
+        If all distances are equal.
 
     Notes
     -----
@@ -467,7 +474,7 @@ def compare_groupings(
 
 
 def checked_groups(names: list[str], groups: Groups) -> NDArray[np.intp]:
-    """Number of the group of each name; an error if no test of groups is possible."""
+    """Return the group number of each name; raise an error if no test of groups is possible."""
     codes, labels = group_codes(names, groups)
     if not 2 <= len(labels) < len(names):
         raise ValueError(
@@ -523,8 +530,10 @@ def family_scores(
     Raises
     ------
     TypeError, ValueError
-        As in `alikely.metric_correlations`.
+        If an argument is invalid, as in `alikely.metric_correlations`.
+    TypeError, ValueError
         If an observer has no family, or a family is given for an unknown observer.
+    ValueError
         If there is only one family, or `n_permutations` is below 1.
 
     Examples

@@ -101,10 +101,14 @@ def reconstruct_leaderboard(
     TypeError
         If an argument has the wrong type.
     ValueError
-        If a column or a score is missing, or a model lacks a condition or has a condition twice. If
-        the humans lack a condition, or are always or never correct in a condition. If a ceiling is
-        not above 0, or the error consistency that a score implies is not in [-1, 1]. If `n_samples`
-        is below 100.
+        If a column or a score is missing, or a model lacks a condition or has a condition twice.
+    ValueError
+        If the humans lack a condition, or are always or never correct in a condition.
+    ValueError
+        If a ceiling is not above 0, or the error consistency that a score implies is not in [-1,
+        1].
+    ValueError
+        If `n_samples` is below 100.
 
     Notes
     -----
@@ -112,11 +116,11 @@ def reconstruct_leaderboard(
     middle of the range that the scores allow or, with ``"pairs, optimistic"``, the lowest value in
     this range. ``"shared trials"`` simulates the same model responses for all humans.
 
-    With separate trials, the noise in the model's responses is wrongly averaged over humans. We
-    compared the schemes for 22 models on 6 data sets of the model-vs-human benchmark. Intervals
-    computed from the trials had a half-width of 0.0191 for new images. The schemes gave half-widths
-    of 0.0119 (pairs), 0.0081 (optimistic) and 0.0203 (shared), with coverage of 0.78, 0.59 and 0.96
-    (nominal 0.95).
+    If trials are simulated separately for each human, the noise in the model's responses is wrongly
+    averaged over humans. We compared the simulation schemes for 22 models on 6 data sets of the
+    model-vs-human benchmark. Intervals computed from the real trials had a half-width of 0.0191 for
+    new images. The simulation schemes gave half-widths of 0.0119 (pairs), 0.0081 (optimistic) and
+    0.0203 (shared), with coverage of 0.78, 0.59 and 0.96 (nominal 0.95).
 
     No scheme takes into account that all models saw the same images, so rank sets treat the
     sampling errors of models as independent. If accuracies are near 1, replicates are biased, so
@@ -263,9 +267,9 @@ def reconstruct_score(
     """Reconstruct the interval for a model's mean error consistency from published scores [K25]_.
 
     Leaderboards report one score per condition, without trials. The scores and the human accuracies
-    limit the possible accuracies of the model. We assume the middle of the possible range. The
-    model and the humans are simulated on the same images with the cohort copy model, as in the
-    scheme ``"shared trials"`` of `reconstruct_leaderboard`.
+    limit the possible accuracies of the model. We assume that the model's accuracy is in the middle
+    of the possible range. The model and the humans are simulated on the same images with the cohort
+    copy model, as in the scheme ``"shared trials"`` of `reconstruct_leaderboard`.
 
     Parameters
     ----------

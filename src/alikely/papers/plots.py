@@ -56,7 +56,7 @@ def plot_radar(
     Parameters
     ----------
     table : pandas.DataFrame
-        As returned by `alikely.spectrum.alignment_table`.
+        Table as returned by `alikely.spectrum.alignment_table`.
     families : mapping, pandas.Series or xarray.DataArray
         Family of each model.
     metric : str
@@ -78,8 +78,9 @@ def plot_radar(
     TypeError
         If families have no names, or the axes are not polar.
     ValueError
-        If the table is empty, or lacks a column or the metric. If a model has no family, or fewer
-        than three data sets remain.
+        If the table is empty, or lacks a column or the metric.
+    ValueError
+        If a model has no family, or fewer than three data sets remain.
 
     Examples
     --------
@@ -217,6 +218,7 @@ def plot_condition_map(
         If groups or distances have no names.
     ValueError
         If a distance is undefined or negative, or the matrix is not symmetric.
+    ValueError
         If the perplexity is out of range, or a condition has no group.
 
     Notes

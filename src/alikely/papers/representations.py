@@ -66,7 +66,7 @@ def representation_similarity(
         - ``"debiased_cka"``, ``"cka"``: linear centered kernel alignment (CKA), with or without
           correction of its upward bias
         - ``"soc"``: similarity of confidences, ``1 / (1 + mean Jensen-Shannon divergence in bits)``
-        - ``"soce"``: the same similarity for items that both systems get wrong
+        - ``"soce"``: similarity of confidences for items that both systems get wrong
 
         For representational dissimilarity matrices (RDMs), use rsatoolbox.
     truth : array_like of int, shape (item,), optional
@@ -96,10 +96,11 @@ def representation_similarity(
     TypeError
         If `representations` is not a mapping.
     ValueError
-        If there are fewer than two systems, or they have different numbers of items.
-        If `truth` is missing for SOCE.
-        If values are not finite, or confidences are not probabilities.
-        If `n_resamples` is below 2.
+        If there are fewer than two systems, if they have different numbers of items, or if `truth`
+        is missing for SOCE.
+    ValueError
+        If `n_resamples` is below 2, if values are not finite, or if confidences are not
+        probabilities.
 
     Notes
     -----
@@ -108,10 +109,10 @@ def representation_similarity(
     bootstrap replicates of plain CKA are biased further, because they contain fewer different
     items.
 
-    We simulated 100 items and 50 units; the value for infinitely many items was 0.34. For plain CKA
-    (mean 0.55), the coverage of both intervals was 0 (nominal 0.95; 100 data sets). For debiased
-    CKA (mean 0.34), coverage was 0.98 for the bootstrap interval and 0.90 for the interval computed
-    from `se` (400 data sets).
+    We simulated 100 items and 50 units; CKA for infinitely many items was 0.34. For plain CKA
+    (mean 0.55), the coverage of the bootstrap interval and of the interval from `se` was 0
+    (nominal 0.95; 100 data sets). For debiased CKA (mean 0.34), coverage was 0.98 for the bootstrap
+    interval and 0.90 for the interval computed from `se` (400 data sets).
 
     Examples
     --------
@@ -200,7 +201,7 @@ def _measured(
 
 
 def weighted_cka(one: Floats, other: Floats, weights: Floats) -> Floats:
-    """CKA of weighted items: of a sample that contains each item that many times."""
+    """CKA of a sample that contains each item as many times as its weight."""
     kernels = _kernels(one, other)
     out = np.empty(len(weights))
     for r, w in enumerate(weights):
@@ -228,7 +229,7 @@ def _centred(kernel: Floats, weight: Floats) -> Floats:
 
 
 def cka_influence(one: Floats, other: Floats) -> Floats:
-    """Influence of each item on the plain form."""
+    """Influence of each item on plain CKA."""
     whole = np.ones(len(one))
     k, l = (_centred(kernel, whole) for kernel in _kernels(one, other))  # noqa: E741
     # For a mean over pairs: twice the mean over the partners, minus the total.

@@ -1,7 +1,7 @@
 """Choose images and conditions to show humans, based on the responses of models.
 
 The size of an image is the root mean square change of the target that a response to it can cause.
-It is computed from the responses of the models, before any human is tested.
+The size of each image is computed from the responses of the models, before any human is tested.
 
 References
 ----------
@@ -91,7 +91,7 @@ class Pool(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name used in messages."""
+        """Name of the condition in messages."""
         return f"{self.dataset} {self.condition}"
 
     @property
@@ -243,7 +243,7 @@ def easiness(correct: NDArray[np.bool_]) -> Floats:
 
 
 def effects(shares: Floats, accuracy: float, consistency: float) -> tuple[Floats, Floats]:
-    """Influence of a response on each model's error consistency with a human, under assumptions."""
+    """Compute influences of responses on models' EC with humans of assumed accuracy and EC."""
     right = np.array([[0.0], [1.0]])
     p, h = np.asarray(shares)[None, :], accuracy
     chance = p * h + (1 - p) * (1 - h)
@@ -278,7 +278,7 @@ def _moved(
 
 
 def sizes(correct: NDArray[np.bool_], contrasts: Floats | None) -> Floats:
-    """Root mean square change of the contrasts by the response to each image; None: all pairs."""
+    """Compute the RMS change of contrasts (None: of all pairs) by the response to each image."""
     square = np.zeros(correct.shape[1])
     for start in range(0, len(square), CHUNK):
         part = slice(start, start + CHUNK)
@@ -305,7 +305,7 @@ def _variances(
 
 
 def strata_of(correct: NDArray[np.bool_], models: ArrayLike) -> NDArray[np.intp]:
-    """Stratum of each image: cell of the models' responses, split into easier and harder halves."""
+    """Stratum of each image: the models' response pattern, split into easier and harder halves."""
     ease, right = easiness(correct), correct[np.asarray(models)].astype(np.intp)
     cell = (1 << np.arange(len(right))[::-1]) @ right
     half = np.zeros(len(cell), dtype=np.intp)
@@ -349,7 +349,7 @@ def allocation(number: NDArray[np.intp], size: Floats, n: int) -> NDArray[np.int
 
 
 def fewest_images(number: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Minimum number of images per stratum: four, or all of a smaller one."""
+    """Minimum number of images per stratum: four, or all images of a smaller stratum."""
     return np.minimum(FEWEST, np.bincount(number))
 
 
@@ -380,7 +380,7 @@ class Design(NamedTuple):
     uniform_fraction: float | None = None
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Draw ascending positions of images [M49]_."""
+        """Draw a sample of images [M49]_, and return their positions in ascending order."""
         pi, stratum, classes = self.inclusion, self.stratum, self.classes
         # Systematic sampling seldom draws neighbors together: images are sorted by class to balance
         # it.
@@ -404,7 +404,7 @@ class Design(NamedTuple):
 def design_of(
     pool: Pool, target: Target, size: Floats, n: int, uniform_fraction: float | None, by_class: bool
 ) -> Design:
-    """Sampling design of one pool: strata for one or two models, otherwise by size."""
+    """Make a pool's sampling design: by strata for one or two models, otherwise by image size."""
     classes = np.unique(pool.truth.astype(str), return_inverse=True)[1] if by_class else None
     models, uniform = target.of_strata(len(pool.models)), uniform_fraction
     if not len(models):
@@ -423,7 +423,7 @@ def design_of(
 
 
 def expected_of(part: Design) -> pd.DataFrame:
-    """Standard errors of random sampling, the design and all images, from the models alone."""
+    """Compute standard errors of random, chosen and all images from the responses of models."""
     pool, target, pi = part.pool, part.target, part.inclusion
     count, models = pool.n_images, len(pool.models)
     n = round(float(pi.sum()))
@@ -454,7 +454,7 @@ def expected_of(part: Design) -> pd.DataFrame:
 
 
 def rows_of(part: Design, at: NDArray[np.intp]) -> pd.DataFrame:
-    """Rows of a plan's table for some images."""
+    """Return the rows of a plan's table for the given images."""
     pool = part.pool
     frame = pd.DataFrame({**pool.place, "item": pool.items[at]})
     if pool.truth.any():
@@ -559,7 +559,7 @@ def by_weights(
 ) -> Floats:
     """Estimate contrasts from chosen images with inclusion weights.
 
-    Returns values, limits and effective numbers of images: (4, contrast).
+    The four rows of the array (4, contrast) are values, two limits and effective numbers of images.
     """
     block, weights = _pairs(correct, people, inclusion, contrasts, generalize_to, stratum)
     ready, n = evaluator(block, ERROR_CONSISTENCY), len(inclusion)
@@ -588,7 +588,7 @@ def by_strata(
     rng: np.random.Generator,
     ci_prob: float = 0.95,
 ) -> Floats:
-    """Posterior estimates of contrasts of the models that define the strata, as `by_weights`.
+    """Estimate contrasts of the models that define the strata from posterior draws.
 
     ``number`` is the stratum of each image shown, ``held`` the number of images in each stratum.
     """
@@ -687,10 +687,10 @@ def choose_images(
 ) -> StimulusPlan:
     """Choose the images that are most informative about the consistency between models and humans.
 
-    The choice is based on the models' responses, because it costs little to show every image to the
-    models. Images on which models agree carry little information about which model is closer to
-    humans. Images are chosen separately for each condition, because differences in difficulty
-    between conditions inflate consistency.
+    The choice of images is based on the models' responses, because it costs little to show every
+    image to the models. Images on which models agree carry little information about which model is
+    closer to humans. Images are chosen separately for each condition, because differences in
+    difficulty between conditions inflate consistency.
 
     Parameters
     ----------
@@ -746,15 +746,19 @@ def choose_images(
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If a model or an option is unknown. If `n` is larger than the pool of a condition, or too
-        small for its strata. If models respond identically to all images. If `by_class` is set, but
-        there are no true classes.
+        If a model or an option is unknown.
+    ValueError
+        If `n` is larger than the pool of a condition, or too small for its strata.
+    ValueError
+        If models respond identically to all images.
+    ValueError
+        If `by_class` is set, but there are no true classes.
 
     Notes
     -----
-    A design for differences estimates the individual consistencies less precisely. A design for two
-    models may contain too few informative images for other models. Results flag estimates that are
-    based on few images.
+    A design for differences estimates each model's consistency less precisely than a design for
+    that model. A design for two models may contain too few informative images for other models.
+    Results flag estimates that are based on few images.
 
     Examples
     --------
@@ -838,8 +842,8 @@ class StimulusPlan:
         - ``stratum``, ``stratum_images``, ``model_a``, ``model_b``: only in plans for one or two
           models
 
-        `alikely.Trials.with_inclusion` requires only this table, which can be saved to a file and
-        read again.
+        `alikely.Trials.with_inclusion` requires only the table of a plan, which can be saved to a
+        file and read again.
     expected : pandas.DataFrame
         One row per condition and ``design`` (``random``, ``chosen``, ``all``), with columns
 
@@ -872,7 +876,7 @@ class StimulusPlan:
         Parameters
         ----------
         path : str or path
-            Path of the file. An existing file is overwritten.
+            Path of the file to write. An existing file is overwritten.
         layout : {"plan", "psychopy", "jspsych"}
             Format of the file:
 
@@ -934,13 +938,13 @@ class StimulusPlan:
         )
 
     def precision(self, numbers: Sequence[int]) -> pd.DataFrame:
-        """Compute the expected standard errors for the same plan with other numbers of images.
+        """Compute the expected standard errors of this plan with other numbers of images.
 
         Parameters
         ----------
         numbers : sequence of int
-            Numbers of images in each condition. Numbers that a pool or its strata do not allow are
-            skipped.
+            Numbers of images in each condition. Numbers that are too large for a pool, or too small
+            for its strata, are skipped.
 
         Returns
         -------
@@ -950,7 +954,7 @@ class StimulusPlan:
         Raises
         ------
         ValueError
-            If none of the numbers is possible.
+            If the plan allows none of the numbers of images.
         """
         tables = []
         for part in self._parts:
@@ -1029,7 +1033,7 @@ class StimulusPlan:
             One row per condition, human and ``design`` (``random``, ``chosen`` with weights,
             ``strata`` with a posterior), with columns
 
-            - ``accuracy``, ``difficulty_correlation``: the setting
+            - ``accuracy``, ``difficulty_correlation``: values assumed in the simulation
             - ``effect``: root mean square of the true contrasts
             - ``rmse``: root mean square error
             - ``trials_saved``: number of random images that give the same precision as one chosen
@@ -1095,8 +1099,9 @@ def choose_conditions(
     """Choose the conditions in which error consistency with humans separates models best [K25]_.
 
     Conditions are added one at a time; each step adds the condition that increases the separation
-    most [NWF78]_. A choice looks better on the data used to make it than on new data. The choice is
-    therefore repeated on random halves of images and humans, and evaluated on the other halves.
+    most [NWF78]_. A choice looks better on the data used to make it than on new data. The choice of
+    conditions is therefore repeated on random halves of images and humans, and evaluated on the
+    other halves.
 
     Parameters
     ----------
@@ -1115,14 +1120,16 @@ def choose_conditions(
         One row per condition in the order of choice, with columns
 
         - ``n``: number of conditions chosen up to this row
-        - ``condition``: name, ``dataset:condition``
+        - ``condition``: name of the condition, as ``dataset:condition``
         - ``separation``: separation of the models in the first n conditions
-        - ``as_early``: proportion of splits in which the condition is among the first n
+        - ``as_early``: proportion of splits in which the condition is among the first ``n``
+          conditions
         - ``in_sample``: separation in the n chosen conditions, computed on the half used for the
           choice
         - ``held_out``, ``held_out_lb``, ``held_out_ub``: separation computed on the other half:
           mean and central 95% range over splits
-        - ``random``: separation in n random conditions, computed on the other half
+        - ``random``: separation in n random conditions, computed on the half that was not used for
+          the choice
         - ``gain``, ``gain_lb``, ``gain_ub``: ``held_out`` minus ``random``, with the range over
           splits
 
@@ -1131,18 +1138,24 @@ def choose_conditions(
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If there are fewer than two models or conditions. If a condition has fewer than two humans
-        or fewer than 8 images, or a model lacks a condition. If a number is out of range. If a
-        condition has repeated images, because an image could then be in both halves.
+        If there are fewer than two models or conditions.
+    ValueError
+        If a condition has fewer than two humans or fewer than 8 images, or a model lacks a
+        condition.
+    ValueError
+        If a number is out of range.
+    ValueError
+        If a condition has repeated images, because an image could then be in both halves.
 
     Notes
     -----
     The separation in a set of conditions is the variance of the models' mean scores, divided by
     half the mean variance of their differences for new images. The separation is a squared
-    signal-to-noise ratio, whose expected value is 1 if there is only noise. The noise includes the
-    variance due to the sampling of images, but not of humans. A model without errors in a condition
-    has an error consistency of 0 with all humans, without sampling variance. Conditions with
-    accuracies near 1 therefore appear more informative than they are.
+    signal-to-noise ratio, whose expected value is 1 if there is only noise. In the separation of
+    models, the noise includes the variance due to sampling images, but not the variance due to
+    sampling humans. A model without errors in a condition has an error consistency of 0 with all
+    humans, without sampling variance. Conditions with accuracies near 1 therefore appear more
+    informative than they are.
 
     Examples
     --------

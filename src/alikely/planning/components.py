@@ -93,9 +93,9 @@ def variance_components(
     models, humans : str
         Kind of observer to score, and kind of observer to compare it with.
     metric : str or Metric
-        Any metric computed from trials. Values are first averaged over conditions. For directed
-        metrics, the human is the reference for the model, and the value for two humans is the mean
-        of both directions.
+        Any metric computed from trials. The values of each pair are first averaged over conditions.
+        For directed metrics, the human is the reference for the model, and the value for two humans
+        is the mean of both directions.
     no_response : {"error", "drop"}
         As in `alikely.benchmark_scores`.
 
@@ -105,7 +105,8 @@ def variance_components(
         One row per data set and system (``human-human`` last), with columns
 
         - ``mean``: mean of the metric
-        - ``n_observers``, ``n_conditions``, ``n_repeats``: numbers in the pilot
+        - ``n_observers``, ``n_conditions``, ``n_repeats``: numbers of observers, conditions and
+          repeats in the pilot
         - ``n_images``: number of images in each condition
         - ``observers``, ``observer_pairs``: variances of the mean over conditions, between humans
           and between pairs of humans
@@ -115,7 +116,7 @@ def variance_components(
           reduce (NaN without repeats)
         - ``note``: names of components that are negative, or the reason why components are missing
 
-        For models, the components of pairs are 0.
+        For models, the variance components of pairs are 0.
 
     Raises
     ------
@@ -181,9 +182,9 @@ def expected_errors(
     Parameters
     ----------
     components : pandas.DataFrame
-        As returned by `variance_components`, or a table with the columns ``system``
-        (``human-human`` for pairs of humans), ``n_conditions`` and `COMPONENTS`. Negative
-        components are replaced by 0.
+        Variance components, as returned by `variance_components`, or a table with the columns
+        ``system`` (``human-human`` for pairs of humans), ``n_conditions`` and `COMPONENTS`.
+        Negative components are replaced by 0.
     n_observers : array_like of int
         Number of humans, at least 2.
     n_images : array_like of int
@@ -208,7 +209,7 @@ def expected_errors(
     Raises
     ------
     ValueError
-        If a column is missing or a number is out of range. If repeats are planned, but the pilot
+        If a column is missing or a number is out of range, or if repeats are planned but the pilot
         had no repeats.
 
     Examples
@@ -295,8 +296,8 @@ def best_design(
     Parameters
     ----------
     components : pandas.DataFrame
-        As in `expected_errors`. With several rows, standard errors and widths are root mean squares
-        over rows.
+        Variance components, as in `expected_errors`. If the table has several rows, standard errors
+        and widths are root mean squares over rows.
     budget : float
         Maximum total cost of the study, in the same unit as the other costs.
     cost_per_trial : float
@@ -325,8 +326,10 @@ def best_design(
     Raises
     ------
     ValueError
-        If a cost is out of range. If the budget is too small for 2 humans with 10 images in each
-        condition. The message states the cost of this design.
+        If a cost is out of range.
+    ValueError
+        If the budget is too small for 2 humans with 10 images in each condition. The message states
+        the cost of this design.
 
     Examples
     --------
@@ -448,7 +451,7 @@ def _components(part: Part, system: str, means: Floats, psi: list[Floats]) -> di
         freedom, weights = len(part.i) - n, np.array([4 / n, 1 / len(part.i)])
 
     def squares(values: Floats) -> Floats:
-        """Variances of observers and of pairs of values (entry, ...), over the trailing dims."""
+        """Variances of observers and of pairs of observers, averaged over the trailing dims."""
         flat = values.reshape(len(values), -1)
         effect = effects @ (flat - flat.mean(axis=0))
         rest = flat - flat.mean(axis=0) - spread @ effect
@@ -609,10 +612,10 @@ def plan_repeats(
 ) -> pd.DataFrame:
     """Predict standard errors for new numbers of items and of responses per item.
 
-    The variance of an estimate has two sources: differences between items, and trial-by-trial
-    variability of each observer. The two sources are variance components in a design with responses
-    nested in items [B01]_. The components are computed from the influence of each item on the
-    estimate [H74]_.
+    The variance of an estimate has two components: differences between items, and trial-by-trial
+    variability of each observer. The variance components are those of a design with responses
+    nested in items [B01]_. The variance components are computed from the influence of each item on
+    the estimate [H74]_.
 
     Parameters
     ----------
@@ -622,7 +625,8 @@ def plan_repeats(
         Number of responses of the first and of the second observer to each item, at least 1. Array
         arguments are broadcast. By default, `n_repeats_b` equals `n_repeats_a`.
     n_items : int, optional
-        Number of items in the new study, at least 2. Default: as in the pilot.
+        Number of items in the new study, at least 2. Default: the number of items in the pilot
+        study.
 
     Returns
     -------
@@ -643,8 +647,11 @@ def plan_repeats(
     TypeError
         If `result` is not a `Result` object.
     ValueError
-        If the result has no repeated items, or its metric is not a correctness metric. If an item
-        occurs in several conditions of a group. If a number is out of range.
+        If the result has no repeated items, or its metric is not a correctness metric.
+    ValueError
+        If an item occurs in several conditions of a group.
+    ValueError
+        If a number is out of range.
 
     Examples
     --------

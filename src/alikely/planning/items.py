@@ -74,12 +74,12 @@ def items_for_agreement(
     Parameters
     ----------
     value : array_like
-        True value of the coefficient, below 1. The smallest possible value is that for readers
-        whose ratings are independent given the class frequencies.
+        True value of the coefficient, below 1. The smallest possible value of the coefficient is
+        that of readers whose ratings are independent given the class frequencies.
     width : array_like, optional
         Width of the interval, in (0, 2]. `value` and `width` are broadcast.
     n_items : array_like of int, optional
-        Number of items, at least 2. An alternative to `width`.
+        Number of items, at least 2, as an alternative to `width`.
     coefficient : str
         Coefficient of `alikely.agreement`: ``"cohen_kappa"``, ``"fleiss_kappa"``, ``"gwet_ac1"``,
         ``"krippendorff_alpha"``, ``"brennan_prediger"`` or ``"raw_agreement"``.
@@ -112,20 +112,22 @@ def items_for_agreement(
     Raises
     ------
     ValueError
-        If a number is out of range, or the coefficient is unknown. If `width` and `n_items` are
-        both given or both missing. If there are too many readers and classes to enumerate all
-        rating patterns.
+        If a number is out of range, or the coefficient is unknown.
+    ValueError
+        If `width` and `n_items` are both given or both missing.
+    ValueError
+        If there are too many readers and classes to enumerate all rating patterns.
 
     Notes
     -----
     The class probabilities of each item are drawn from a Dirichlet distribution with mean
     `class_frequencies`, and every reader's rating of the item is drawn from these probabilities
-    [M62]_. With two classes, this is the common-correlation model [DE92]_. The influence function
-    of the coefficient is evaluated for every rating pattern. The variance of the influence divided
-    by `n_items` is the squared standard error [G08]_. Intervals are computed on the logit scale, as
-    in `alikely.agreement`. In about half of all studies, the interval is wider than planned. With
-    more than two readers, standard errors also depend on the higher-order dependence between
-    readers.
+    [M62]_. With two classes, this Dirichlet model is the common-correlation model [DE92]_. The
+    influence function of the coefficient is evaluated for every rating pattern. The variance of the
+    influence divided by `n_items` is the squared standard error [G08]_. Intervals are computed on
+    the logit scale, as in `alikely.agreement`. In about half of all studies, the interval is wider
+    than planned. With more than two readers, standard errors also depend on the higher-order
+    dependence between readers.
 
     Examples
     --------
@@ -349,8 +351,9 @@ def items_for_margins(
         Correlation between the model's margins and the true accuracies of items, in (-1, 1).
     n_observers, item_mean, item_sd : array_like, optional
         Number of participants, each of whom responds to every item once, and mean and standard
-        deviation of the true item accuracies, without response noise. Give all three or none. By
-        default, the true accuracies are treated as known.
+        deviation of the true item accuracies, without response noise. Give `n_observers`,
+        `item_mean` and `item_sd` together, or none of them. By default, the true accuracies are
+        treated as known.
     power : float
         Target power, in (0, 1).
     alpha : float
@@ -378,8 +381,9 @@ def items_for_margins(
     Raises
     ------
     ValueError
-        If a number is out of range, or the group is only partly specified. If `dmc` equals
-        `against`, and `n_items` is not given.
+        If a number is out of range, or the group is only partly specified.
+    ValueError
+        If `dmc` equals `against`, and `n_items` is not given.
 
     Notes
     -----
@@ -387,10 +391,10 @@ def items_for_margins(
     individual responses. The Spearman-Brown formula [S10]_ then gives the reliability of the means
     over participants (`alikely.margins.spearman_brown`), whose square root is the correlation
     between these means and the true accuracies [S04]_. With 20 to 40 participants, [AK24]_ find
-    correlations with the true accuracies above 0.9. The formula agrees if the standard deviation is
-    0.134 to 0.185 at a mean of 0.75. To treat repeats of one observer as participants, set
-    `item_sd` to ``sqrt(kappa * item_mean * (1 - item_mean))``, where ``kappa`` is the observer's
-    self-consistency.
+    correlations with the true accuracies above 0.9. The formula gives a correlation of 0.9 if
+    `item_sd` is 0.134 (40 participants) or 0.185 (20 participants) at an `item_mean` of 0.75. To
+    treat repeats of one observer as participants, set `item_sd` to ``sqrt(kappa * item_mean * (1 -
+    item_mean))``, where ``kappa`` is the observer's self-consistency.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """Numbers of trials for one pair of observers, or for a difference of two: widths and power.
 
 The estimand is any metric of correctness for one pair, or a weighted sum over pairs that share
-trials. Formulas describe the estimates; where few trials are expected in a cell, they are
-simulated.
+trials. Estimates are described by formulas, or are simulated if few trials are expected in a cell.
 
 References
 ----------
@@ -110,7 +109,7 @@ def simulated_number(
     slack: float = 0.02,
     rounds: int = 2,
 ) -> int:
-    """Number of trials at which a simulated width falls to a goal, or power rises to one."""
+    """Number of trials at which a simulated width, or simulated power, reaches its goal."""
     # Width is nearly a power of the number of trials; probit power is linear in its root.
     scale, number = (np.sqrt, np.square) if power else (np.log, np.exp)
 
@@ -144,7 +143,7 @@ def simulated_number(
 
 
 def smallest_with(power: Callable[[int], float], goal: float, fewest: int = 2) -> int:
-    """Smallest number, from the minimum on, that reaches a power that increases with it."""
+    """Find the smallest number, at least `fewest`, for which an increasing power reaches `goal`."""
     low, high = fewest - 1, fewest
     while power(high) < goal:
         low, high = high, 2 * high
@@ -164,7 +163,7 @@ class Setting(NamedTuple):
     prior: Floats
 
     def row(self, index: int) -> Setting:
-        """Setting with one of several sets of probabilities."""
+        """Setting with one row of the probabilities, selected by `index`."""
         return self._replace(probabilities=self.probabilities[index])
 
 
@@ -173,7 +172,7 @@ def one_pair(
     metric: str | Metric = ERROR_CONSISTENCY,
     prior: Prior | None = None,
 ) -> Setting:
-    """Setting for one pair of observers, whose patterns are the four cells."""
+    """Setting for one pair of observers; the response patterns are the four cells of the pair."""
     found = get_metric(metric)
     if found.counts != "correctness":
         raise ValueError(
@@ -191,7 +190,7 @@ def estimates(counts: NDArray[np.number], setting: Setting) -> Floats:
 
 
 def true_value(setting: Setting) -> Floats:
-    """Value of the estimand at these probabilities."""
+    """Return the value of the estimand at the probabilities of a setting."""
     return estimates(setting.probabilities, setting)
 
 
@@ -256,7 +255,7 @@ def smallest_expected(setting: Setting, n_trials: ArrayLike) -> Floats:
 def draw_tables(
     setting: Setting, n_trials: int, n_datasets: int, seed: np.random.SeedSequence
 ) -> NDArray[np.int64]:
-    """Simulate data sets with the same probabilities."""
+    """Simulate data sets from the probabilities of a setting."""
     p = setting.probabilities / setting.probabilities.sum()
     return np.random.default_rng(seed).multinomial(n_trials, p, size=n_datasets)
 
@@ -268,7 +267,7 @@ def replicates(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Estimates from posterior draws under a prior, or from bootstrap replicates if it is None."""
+    """Estimates from posterior draws, or from bootstrap replicates if `prior` is None."""
     size = (n_draws, len(counts))
     if prior is None:
         total = counts.sum(axis=1)
@@ -303,7 +302,7 @@ def intervals(
 
 
 def check_coverage(n_coverage: int, prior: Prior | None = None) -> None:
-    """Raise `ValueError` for a wrong number of data sets, or a prior without use."""
+    """Raise `ValueError` for an invalid number of data sets, or for a prior that is not used."""
     check_whole(n_coverage, "n_coverage", 0)
     if prior is not None and not n_coverage:
         raise ValueError(
@@ -332,7 +331,7 @@ def spread(
 
 
 def trials_of_formula(width: Floats | float, variance: Floats | float, ci_prob: float) -> Floats:
-    """Number of trials for an interval of a width, from the variance for one trial."""
+    """Compute the number of trials for a given interval width from the variance per trial."""
     return np.asarray((2 * special.ndtri((1 + ci_prob) / 2) / width) ** 2 * variance)
 
 
@@ -343,7 +342,7 @@ def row_by_row(
     *columns: NDArray[Any],
     at: NDArray[np.intp] | None = None,
 ) -> list[Any]:
-    """Simulate rows of a plan, each with its setting, its values of columns and a seed."""
+    """Simulate rows of a plan; each row has its setting, its values of the columns and its seed."""
     rows = np.arange(len(setting.probabilities)) if at is None else at
     jobs = [
         (setting.row(i), *(x[i] for x in columns), own)
@@ -365,7 +364,7 @@ def describe(
     against: float = 0.0,
     n_draws: int = N_DRAWS,
 ) -> pd.DataFrame:
-    """Results for the number of trials in each row."""
+    """Compute interval widths and other results for the number of trials in each row."""
     half = special.ndtri((1 + ci_prob) / 2) * np.sqrt(unit_variance(setting) / n_trials)
     table = rows.assign(
         n_trials=n_trials,
@@ -453,8 +452,8 @@ def trials_for_width(
     ec : array_like
         True error consistency, within the range that is possible given the accuracies.
     width : array_like, optional
-        Target width, in (0, 2]. Array arguments are broadcast. To cross two arguments, pass one of
-        them as a column.
+        Target width, in (0, 2]. Array arguments are broadcast. To compute all combinations of two
+        arguments, pass one of them with shape (n, 1).
     n_trials : array_like of int, optional
         Numbers of trials, at least 2, whose interval width is computed. An alternative to `width`.
     assurance : float, optional
@@ -494,14 +493,17 @@ def trials_for_width(
     Raises
     ------
     ValueError
-        If an argument is out of range. For `ec`, the message states the bounds. If `width` and
-        `n_trials` are both given or both missing.
+        If an argument is out of range.
+    ValueError
+        If `ec` is impossible, the error message states the bounds of `ec`.
+    ValueError
+        If `width` and `n_trials` are both given or both missing.
 
     Notes
     -----
     The width is computed from the standard error [FCE69]_, and is accurate to within 3% if at least
-    10 trials are expected in every cell of the table. With fewer trials, the width of the central
-    range of estimates in 20,000 simulated data sets is used.
+    10 trials are expected in every cell of the table. If fewer than 10 trials are expected in a
+    cell, the width is that of the central range of estimates in 20,000 simulated data sets.
 
     Examples
     --------
@@ -584,9 +586,9 @@ def trials_for_power(
     """Find the number of trials needed to reject an error consistency of `against` [C96]_.
 
     If `against` is 0, the test is Fisher's exact test [F22]_, reported as ``p_fisher`` in
-    summaries. For other values, the test is a score test, whose standard error is computed under
-    the null hypothesis and given the observed accuracies. Results of analyses do not contain the
-    score test, but their intervals show whether a value is excluded.
+    summaries. For other values of `against`, the test is a score test, whose standard error is
+    computed under the null hypothesis and given the observed accuracies. Results of analyses do not
+    contain the score test, but their intervals show whether a value is excluded.
 
     Parameters
     ----------
@@ -672,8 +674,8 @@ def trials_for_difference(
     ec_a, ec_b : array_like
         Error consistency of each model with the human.
     ec_models : array_like, optional
-        Error consistency between the two models. Higher values reduce the number of trials. By
-        default, the models are conditionally independent given the human.
+        Error consistency between the two models. Higher consistency between the models reduces the
+        number of trials. By default, the models are conditionally independent given the human.
     power : array_like
         Target power, in (0, 1). Array arguments are broadcast.
     alpha : float
@@ -697,8 +699,9 @@ def trials_for_difference(
     Raises
     ------
     ValueError
-        If an argument is out of range, or the two error consistencies are equal. If there is no
-        joint distribution with these values; the message states the feasible range.
+        If an argument is out of range, or the two error consistencies are equal.
+    ValueError
+        If there is no joint distribution with these values; the message states the feasible range.
 
     Examples
     --------
@@ -746,7 +749,7 @@ def stated_pairs(
     prior: Prior | None = None,
     **other: ArrayLike,
 ) -> tuple[pd.DataFrame, Setting]:
-    """One row per combination of the broadcast inputs, and the corresponding settings."""
+    """Return a table with one row per combination of the broadcast inputs, and their settings."""
     rows = grid(accuracy_a=accuracy_a, accuracy_b=accuracy_b, ec=ec, **other)
     for name in ("accuracy_a", "accuracy_b"):
         check_between(rows[name], name, NO_ERRORS)
@@ -818,7 +821,7 @@ def _plan(
     def number(
         one: Setting, null_variance: float, goal: float, seed: np.random.SeedSequence
     ) -> tuple[int, float, bool]:
-        """Number of trials, its power, and whether the spread of estimates is simulated."""
+        """Find the number of trials and its power, and whether the spread is simulated."""
         away, variance = float(true_value(one)) - against, float(unit_variance(one))
         correction = 0.0
         if test == FISHER:
@@ -957,12 +960,14 @@ def plan_from(
     ----------
     source : Result or mapping
         Result of a pilot study, for any metric. For correctness metrics, the counts of complete
-        studies are simulated and analyzed with the prior of the pilot. For other metrics, and with
-        ``cluster=``, the posterior draws and the standard error of the pilot are used.
+        studies are simulated and analyzed with the prior of the pilot. For metrics that do not use
+        correctness, and with ``cluster=``, the posterior draws and the standard error of the pilot
+        are used.
 
-        Alternatively, the assumed values of ``accuracy_a``, ``accuracy_b`` and ``ec``. Each value
+        Instead of a result, you can pass assumed values of ``accuracy_a``, ``accuracy_b`` and
+        ``ec``. Each value
         is a number, a distribution such as ``scipy.stats.beta(30, 10)``, or draws from a
-        distribution. The three values are drawn independently, except that impossible combinations
+        distribution. The accuracies and ``ec`` are drawn independently, and impossible combinations
         are replaced.
     n_trials : array_like of int, optional
         Numbers of new trials, at least 2. Default: the smallest number for which the interval is at
@@ -983,7 +988,8 @@ def plan_from(
         Number of simulated studies for each number of trials, at least 100.
     prior : mapping or sequence of four numbers, optional
         With assumed values, Dirichlet prior for the cells in the planned analysis, as in
-        `alikely.error_consistency`. The prior is separate from the assumed distributions.
+        `alikely.error_consistency`. The prior of the analysis is separate from the assumed
+        distributions.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness. The same true values are used for all numbers of trials.
 
@@ -1015,9 +1021,13 @@ def plan_from(
     TypeError
         If `source` is neither a `Result` nor a mapping.
     ValueError
-        If a number is out of range. If neither `n_trials` nor `width` is given. If posterior draws
-        are needed, but the pilot has none. If assumed values are missing, or almost all draws are
-        impossible combinations.
+        If a number is out of range.
+    ValueError
+        If neither `n_trials` nor `width` is given.
+    ValueError
+        If posterior draws are needed, but the pilot has none.
+    ValueError
+        If assumed values are missing, or almost all draws are impossible combinations.
 
     Examples
     --------

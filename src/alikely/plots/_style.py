@@ -119,7 +119,7 @@ def styled[**P, T](draw: Callable[P, T]) -> Callable[P, T]:
 
 
 def draw_kind(plot: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    """Draw kind "x" with the function _x of the same file and the arguments that are not None."""
+    """Call the function ``_<kind>`` of the same file, without the arguments that are None."""
     draws, kind = kinds_of(plot), given["kind"]
     (_, data), *rest = given.items()
     others = {name: value for name, value in rest if name != "kind" and value is not None}
@@ -134,7 +134,7 @@ def draw_kind(plot: Callable[..., Any], given: Mapping[str, Any]) -> Any:
 
 
 def kinds_of(plot: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
-    """Functions that draw the kinds of a plot."""
+    """Return the functions that draw each kind of a plot, by kind."""
     names = re.findall(
         r"[\"'](\w+)[\"']", str(inspect.signature(plot).parameters["kind"].annotation)
     )
@@ -169,7 +169,7 @@ def column() -> Iterator[None]:
 
 
 def in_column() -> bool:
-    """Whether plots are drawn for one column."""
+    """Whether plots are drawn for one column of a page."""
     return _in_column.get()
 
 
@@ -182,7 +182,7 @@ def new_axes(
     tall: bool = False,
     **options: Any,
 ) -> NDArray[np.object_]:
-    """Axes (flat) of a new figure of this size in inches."""
+    """Return the axes (flat) of a new figure of the given size in inches."""
     width, height = size
     if in_column():
         n, side = rows * columns, min(most, columns)
@@ -221,7 +221,7 @@ def rows_shown(
 def several_axes(
     ax: Any, size: tuple[float, float], rows: int, columns: int, **options: Any
 ) -> NDArray[np.object_]:
-    """Given axes, or those of a new figure of this size in inches."""
+    """Return the given axes or, if None, the axes of a new figure of the given size in inches."""
     if ax is None:
         return new_axes(size, rows, columns, **options)
     axes = np.array(ax, dtype=object).ravel()
@@ -241,7 +241,7 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float], **options: Any) -> A
 
 
 def name_rows(ax: Axes, names: Sequence[str], n: int | None = None, *, down: bool = False) -> None:
-    """Label rows from the bottom up, or down, with the total number of models."""
+    """Label rows from bottom to top, or from top to bottom, with the total number of models."""
     ax.set_yticks(range(len(names)), names, fontsize=8)
     ends = -0.6, len(names) - 0.4
     ax.set_ylim(ends[::-1] if down else ends)
@@ -250,7 +250,7 @@ def name_rows(ax: Axes, names: Sequence[str], n: int | None = None, *, down: boo
 
 
 def only(table: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
-    """Rows with this value, or all if it is None; raise `ValueError` if there are none."""
+    """Select rows with a value in a column (None: all); raise `ValueError` if there are none."""
     if value is None:
         return table
     one_of(column, value, tuple(table[column].drop_duplicates().astype(str)))
@@ -331,7 +331,7 @@ def _legend_below(figure: PlotFigure) -> None:
 def color_key(
     ax: Axes | Sequence[Axes] | NDArray[Any], colors: ScalarMappable, label: str, **options: Any
 ) -> Colorbar:
-    """Add a color bar next to the axes; in one column below them."""
+    """Add a color bar next to the axes; in one-column figures, below the axes."""
     if in_column():
         options = {"location": "bottom", "aspect": 30}
     return figure_of(ax).colorbar(
@@ -369,7 +369,7 @@ def heat_map(
 
 
 def name_both_sides(ax: Axes, names: Sequence[str], size: float = 8.0) -> None:
-    """Label rows and columns of a square map; in one column, with many rows, only the rows."""
+    """Label rows and columns of a square map, or only the rows if a narrow plot has many rows."""
     ax.spines[:].set_visible(True)
     n = len(names)
     every = 1
@@ -437,7 +437,7 @@ def _shortened(names: Sequence[str], letters: int) -> list[str]:
 
 
 def fit_to_column(figure: Figure) -> None:
-    """Wrap long labels and rotate overlapping tick labels of a figure made by a plot."""
+    """Wrap long labels, and rotate overlapping tick labels, in a figure drawn by this package."""
     if not isinstance(figure, PlotFigure):
         return
     _legend_below(figure)
@@ -552,7 +552,7 @@ def regime_order(names: Iterable[str]) -> list[str]:
 
 
 def regime_colors(names: Sequence[str]) -> dict[str, str]:
-    """Color of each regime, darker if more difficult, so that regimes differ in grey, too."""
+    """Color of each regime, darker if more difficult, so that regimes also differ in grayscale."""
     # A table may contain only some of the four regimes: each keeps its color.
     known = NAMED if set(names) <= set(NAMED) else tuple(names)
     shades = mpl.colormaps["viridis"](np.linspace(0, 0.82, max(len(known), 2)))
@@ -568,7 +568,7 @@ def group_styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def blend(color: str, opacity: float) -> tuple[float, float, float]:
-    """A color with this opacity on white."""
+    """Return a color as it appears with the given opacity on white."""
     red, green, blue = 1 - opacity * (1 - np.array(to_rgb(color)))
     return float(red), float(green), float(blue)
 
@@ -667,11 +667,12 @@ def draw_ranks(
     aside: ArrayLike = 0.0,
     ink: str | None = None,
 ) -> None:
-    """Draw a line of ranks for each system, rank 1 at the top, with their sets and names.
+    """Draw the ranks of each system as a line, with rank 1 at the top, rank sets and names.
 
-    `x` and each of `ranks` (rank, lower, upper) have the shape (system, column). A line is the name
-    of a system or "", its color, whether it is emphasized, its width, and whether its sets are
-    drawn. Sets are moved aside by `aside`; names have the color `ink`, or that of their line.
+    `x` and each of `ranks` (rank, lower, upper) have the shape (system, column). A line consists of
+    the name of a system or "", its color, whether it is emphasized, its width, and whether its sets
+    are drawn. Confidence sets are shifted by `aside`; names have the color `ink`, or the color of
+    their line.
     """
     at = x + np.reshape(aside, (-1, 1))
     rank, lower, upper = ranks
@@ -694,7 +695,7 @@ def draw_ranks(
 
 
 def violin(ax: Axes, values: Floats, row: float, half: float = 0.42) -> bool:
-    """Draw the density of values behind a row; return whether there are enough values."""
+    """Draw the density of values behind a row, and return whether values suffice for it."""
     if len(values) < FEWEST_OF_VIOLIN or np.ptp(values) == 0:
         return False
     density = stats.gaussian_kde(values)
@@ -707,7 +708,7 @@ def violin(ax: Axes, values: Floats, row: float, half: float = 0.42) -> bool:
 
 
 def by_system(rows: pd.DataFrame, conditions: list[str]) -> pd.DataFrame:
-    """Table of estimates, one row per system and one column per condition, in their order."""
+    """Arrange estimates as a table with one row per system and one column per condition."""
     systems = rows["system"].drop_duplicates()
     wide = rows.pivot(index="system", columns="condition", values="estimate")
     return wide.reindex(index=systems, columns=conditions)

@@ -107,8 +107,11 @@ def plot_benchmark(
     Raises
     ------
     ValueError
-        If the kind, population or level is unknown. If the benchmark lacks the required draws. If
-        `top` is below 1 or too large for a page.
+        If the kind, population or level is unknown.
+    ValueError
+        If the benchmark lacks the required draws.
+    ValueError
+        If `top` is below 1 or too large for a page.
     TypeError
         If an argument is given that this kind of plot does not use.
 
@@ -234,7 +237,7 @@ def plot_robustness(
 ) -> Axes:
     """Plot how scores or ranks depend on the data set, the metric or analysis choices.
 
-    Each kind plots one of these tables:
+    Each kind of plot shows one of these tables:
 
     - ``"correlations"``: correlations of scores between data sets. Correlations are bold if their
       interval excludes 0. In one-column figures with more than 8 data sets, dots mark correlations
@@ -370,7 +373,7 @@ def plot_cohort(
     Parameters
     ----------
     tree : xarray.DataTree
-        As returned by `alikely.fit_cohort`.
+        Result of `alikely.fit_cohort`.
     kind : {"fit", "groups"}
         Kind of plot.
     covariate : str, optional

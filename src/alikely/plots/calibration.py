@@ -45,8 +45,8 @@ def plot_calibration(
 
     - ``"ranks"``: distribution of the ranks minus the uniform distribution, with its simultaneous
       band [SBV22]_. A curve with a maximum on the left and a minimum on the right indicates
-      intervals that are too narrow; the opposite indicates intervals that are too wide. A single
-      maximum or minimum indicates bias
+      intervals that are too narrow; the opposite indicates intervals that are too wide. A curve
+      with a single maximum or minimum indicates bias
     - ``"recovery"``: posterior means against true values, with normal 90% intervals
     - ``"coverage"``: coverage of the 95% intervals of several methods, with a point for each
       setting (`methods`, `x`, `ax`)
@@ -54,7 +54,7 @@ def plot_calibration(
     Parameters
     ----------
     table : pandas.DataFrame
-        As returned by `alikely.calibration.sbc`; for ``"coverage"`` by
+        Result as returned by `alikely.calibration.sbc`; for ``"coverage"`` by
         `alikely.calibration.coverage_study`.
     kind : {"ranks", "recovery", "coverage"}
         Kind of plot.

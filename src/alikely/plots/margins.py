@@ -44,7 +44,7 @@ def plot_margins(
 ) -> Any:
     """Plot decision-margin consistency, or checks of the generative model for margins.
 
-    Each kind plots a different result; its arguments are in parentheses:
+    Each kind of plot shows a different result; its arguments are in parentheses:
 
     - ``"checks"``: proportions correct against margins, residuals by class, and margins against
       normal quantiles, from a result of `alikely.decision_margin_consistency` (`pair`).
@@ -76,11 +76,13 @@ def plot_margins(
     Raises
     ------
     ValueError
-        If the kind or the pair is unknown. If the result is for another metric or lacks required
-        values, or a table lacks a column.
+        If the kind or the pair is unknown.
+    ValueError
+        If the result is for another metric or lacks required values, or a table lacks a column.
     TypeError
-        If an argument is given that this kind of plot does not use. If `data` has the wrong type,
-        or `ax` has the wrong number of axes.
+        If an argument is given that this kind of plot does not use.
+    TypeError
+        If `data` has the wrong type, or `ax` has the wrong number of axes.
 
     References
     ----------

@@ -157,7 +157,7 @@ def plot_matrix(
 
 
 def position_of(result: Result, pair: int | str) -> int:
-    """Position of the entry with this label or position; `ValueError` if there is none."""
+    """Position of the entry with a given label or position; `ValueError` if there is none."""
     labels = result.table["pair"].values.tolist()
     if isinstance(pair, int | np.integer) and 0 <= pair < len(labels):
         return int(pair)
@@ -216,9 +216,11 @@ def plot_metrics(
     Raises
     ------
     ValueError
-        If a name is unknown, or the results have different entries. If fewer than two entries are
-        defined for both metrics. If an observer has no kind, or there are more kinds than
-        distinguishable colors.
+        If a name is unknown, or the results have different entries.
+    ValueError
+        If fewer than two entries are defined for both metrics.
+    ValueError
+        If an observer has no kind, or there are more kinds than distinguishable colors.
     TypeError
         If `observer_kinds` is neither a mapping nor trials.
 
@@ -439,8 +441,9 @@ def plot_intervals(
     Raises
     ------
     ValueError
-        If a label or an option is unknown. If there are more than 60 rows, or more rows than fit on
-        a page within `column`.
+        If a label or an option is unknown.
+    ValueError
+        If there are more than 60 rows, or more rows than fit on a page within `column`.
 
     Notes
     -----
@@ -555,7 +558,8 @@ def plot_agreement(
     Parameters
     ----------
     result : Result, optional
-        As returned by `alikely.error_consistency`. A result is optional only for ``"bounds"``.
+        Result as returned by `alikely.error_consistency`. A result is required except for
+        ``"bounds"``.
     kind : {"agreement", "accuracy", "bounds"}
         Kind of plot.
     observer_kinds : mapping or Trials, optional
@@ -746,7 +750,7 @@ def plot_errors(
 ) -> Any:
     """Plot the errors that observers make, by class.
 
-    Each kind plots a different result; its arguments are in parentheses:
+    Each kind of plot shows a different result; its arguments are in parentheses:
 
     - ``"classes"``: divergence between the incorrect responses of two observers for each true
       class, from a result of `alikely.error_similarity` (`pair`). Colors show whether a common
@@ -776,8 +780,8 @@ def plot_errors(
     ValueError
         If the kind or the pair is unknown, or if there are too many classes or groups.
     TypeError
-        If an argument is given that this kind of plot does not use. If a required argument is
-        missing, or `data` has the wrong type.
+        If an argument is given that this kind of plot does not use, if a required argument is
+        missing, or if `data` has the wrong type.
 
     Examples
     --------
@@ -906,7 +910,7 @@ def plot_families(
     Parameters
     ----------
     tree : Result
-        As returned by `alikely.benchmark.families`.
+        Result of `alikely.benchmark.families`.
     matrix : Result
         The matrix from which the tree was computed.
     by : mapping of str to str, optional
@@ -921,8 +925,9 @@ def plot_families(
     Raises
     ------
     ValueError
-        If the tree and the matrix have different observers. If an observer has no group, or there
-        are more than 20 groups.
+        If the tree and the matrix have different observers.
+    ValueError
+        If an observer has no group, or there are more than 20 groups.
 
     Examples
     --------

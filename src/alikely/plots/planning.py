@@ -49,7 +49,7 @@ def plot_plan(
 ) -> Any:
     """Plot the widths, power, designs or chosen images of a planned study.
 
-    Each kind plots a different result; its arguments are in parentheses:
+    Each kind of plot shows a different result; its arguments are in parentheses:
 
     - ``"width"``: width of intervals, from a table of `alikely.trials_for_width`, as in
       Figures 3 and 6 of [K25]_ (`x`, `hue`, `references`)
@@ -73,8 +73,8 @@ def plot_plan(
         Mapping from labels to values of `x` that are marked with dashed lines, such as ``{"one
         condition": 160}``.
     designs : pandas.DataFrame, optional
-        As returned by `alikely.planning.best_design`. Designs within the budget are drawn; a star
-        marks the best design.
+        Table from `alikely.planning.best_design`. Designs within the budget are drawn; a star marks
+        the best design.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure. ``"images"`` always needs a new figure.
 

@@ -1,4 +1,4 @@
-"""Difficulty of conditions: the scale, regimes, and alignment and ranks within regimes."""
+"""Plots of the difficulty of conditions, with regimes, and alignment and ranks within regimes."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def plot_spectrum(
     Parameters
     ----------
     spectrum : xarray.Dataset
-        As returned by `alikely.difficulty_spectrum`.
+        Spectrum as returned by `alikely.difficulty_spectrum`.
     found : xarray.Dataset, optional
-        As returned by `alikely.regimes`. Regimes determine the colors of the dots and of the
-        background.
+        Regimes, as returned by `alikely.regimes`. Regimes determine the colors of the dots and of
+        the background.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 
@@ -171,7 +171,7 @@ def plot_alignment(
     Parameters
     ----------
     table : pandas.DataFrame
-        As returned by `alikely.spectrum.alignment_table`. If the table has labels, regimes
+        Table as returned by `alikely.spectrum.alignment_table`. If the table has labels, regimes
         determine colors; ``"levels"`` requires labels.
     kind : {"distortions", "levels"}
         Kind of plot.
@@ -192,11 +192,15 @@ def plot_alignment(
     Raises
     ------
     ValueError
-        If the kind, the data set or the metric is unknown. If the table is empty or lacks a column,
-        or all values are undefined. If a model has no family, or there are more than 32 data sets.
+        If the kind, the data set or the metric is unknown.
+    ValueError
+        If the table is empty or lacks a column, or all values are undefined.
+    ValueError
+        If a model has no family, or there are more than 32 data sets.
     TypeError
-        If an argument is given that this kind of plot does not use. If a required argument is
-        missing, or families have no names.
+        If an argument is given that this kind of plot does not use.
+    TypeError
+        If a required argument is missing, or families have no names.
 
     References
     ----------
@@ -345,13 +349,14 @@ def plot_regimes(
 
     Lines connect the ranks of a model, and light bars show simultaneous confidence sets. If there
     are more than 12 models and no families, only the 8 models whose ranks change most have a color
-    and confidence sets. If there are more than 50 models, only these 8 are labeled.
+    and confidence sets. If there are more than 50 models, only the 8 models whose ranks change most
+    are labeled.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        As returned by `alikely.spectrum.regime_alignment`. Regimes are shown in the order of the
-        table.
+        Result of `alikely.spectrum.regime_alignment`. Regimes are plotted in the order of their
+        rows.
     metric : str
         Metric to plot.
     families : mapping, pandas.Series or xarray.DataArray, optional
@@ -369,8 +374,8 @@ def plot_regimes(
     TypeError
         If `table` is not a DataFrame, or families have no names.
     ValueError
-        If the metric is unknown, or the table is empty or lacks a column. If no model has a rank,
-        or a model has no family.
+        If the metric is unknown, if the table is empty or lacks a column, if no model has a rank,
+        or if a model has no family.
 
     Examples
     --------

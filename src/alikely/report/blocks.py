@@ -1,4 +1,4 @@
-"""What a page is made of: texts, tables and figures, each of which a template lays out."""
+"""Define the blocks of a report: texts, tables and figures, each laid out by a template."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Block:
 
     @property
     def kind(self) -> str:
-        """How the template lays it out."""
+        """Name of the block's type, by which the page template selects the layout."""
         return type(self).__name__.lower()
 
 
@@ -60,7 +60,7 @@ class Text(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Lead(Block):
-    """What was asked, the main figure, and sentences that answer the question."""
+    """Question of the report, main figure, and sentences that answer the question."""
 
     question: str
     answers: Sequence[str]
@@ -69,7 +69,7 @@ class Lead(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Items(Block):
-    """A list, with numbers if tables refer to it."""
+    """A list whose items are numbered if tables refer to them."""
 
     items: Sequence[str]
     numbered: bool = False
@@ -85,7 +85,7 @@ class Code(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Figure(Block):
-    """A drawing, and what it shows."""
+    """A figure as SVG, with its caption."""
 
     svg: Markup
     caption: str
@@ -93,7 +93,7 @@ class Figure(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Failure(Block):
-    """A part that is missing, and why."""
+    """Placeholder for a missing part of the page, with the reason."""
 
     what: str
     why: str
@@ -101,7 +101,7 @@ class Failure(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Table(Block):
-    """The first rows of a table as text, and more of them in a folded one."""
+    """The first rows of a table as text, and more rows in a collapsible table."""
 
     caption: str
     cells: pd.DataFrame
@@ -116,7 +116,7 @@ class Table(Block):
 
     @property
     def numbers(self) -> list[bool]:
-        """Which columns are aligned on the right."""
+        """Whether each column is right-aligned."""
         return [name in self.right for name in self.heads]
 
     @property
@@ -126,13 +126,13 @@ class Table(Block):
 
     @property
     def dense(self) -> bool:
-        """Whether it has so many columns that they need a smaller font."""
+        """Whether the table has so many columns that they need a smaller font."""
         return len(self.heads) >= DENSE
 
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """A part of the page that folds."""
+    """A collapsible section of the page."""
 
     title: str
     blocks: list[Block]
@@ -140,7 +140,7 @@ class Section:
 
     @property
     def name(self) -> str:
-        """Where links within the page go."""
+        """Anchor to which links within the page point."""
         return "".join(c if c.isalnum() else "-" for c in self.title.lower())
 
 
@@ -153,7 +153,7 @@ def table_of(
     rows: int = ROWS,
     folded: bool = False,
 ) -> Block:
-    """Lay a table out: bounds joined with their estimates, dashes for missing numbers."""
+    """Lay out a table: join bounds with their estimates, and show dashes for missing numbers."""
     if not len(frame):
         return Text(f"{caption} Nothing to show.")
     frame = ordered(frame, sort).reset_index(drop=True)
@@ -165,7 +165,7 @@ def table_of(
 
 
 def figure_of(draw: Callable[[], Any], caption: str, *, narrow: bool = True) -> Block:
-    """Draw a figure that a telephone shows legibly, or give the reason for none."""
+    """Draw a figure that is legible on a phone, or give the reason why there is none."""
     try:
         with column() if narrow else contextlib.nullcontext():
             svg = svg_of(draw, caption)
@@ -177,7 +177,7 @@ def figure_of(draw: Callable[[], Any], caption: str, *, narrow: bool = True) -> 
 
 
 def attempted(what: str, make: Callable[[], Sequence[Block]]) -> list[Block]:
-    """Make parts of a section, or give the reason why the analysis has none."""
+    """Make the blocks of a section, or a block that gives the reason why they cannot be made."""
     try:
         return list(make())
     except ValueError as error:
@@ -185,7 +185,7 @@ def attempted(what: str, make: Callable[[], Sequence[Block]]) -> list[Block]:
 
 
 def numbered_notes(sections: Sequence[Section]) -> tuple[list[Section], list[str]]:
-    """Replace the notes of tables by numbers, and collect the notes, each once."""
+    """Replace the notes in tables with numbers, and list each note once."""
     numbers: dict[str, int] = {}
     texts: dict[int, dict[str, int]] = {}
     places: dict[int, str] = {}

@@ -55,7 +55,7 @@ def summaries(results: Sequence[Result]) -> list[tuple[Result, xr.Dataset]]:
 
 
 def data_section(results: Sequence[Result]) -> Section:
-    """The data in words, by data set and by observer."""
+    """Describe the data in words, by data set and by observer."""
     found = summaries(results)
     blocks: list[Block] = []
     if not found:

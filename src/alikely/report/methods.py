@@ -1,4 +1,4 @@
-"""How the numbers were computed: a paragraph for a methods section, versions, references."""
+"""Document how numbers were computed: a paragraph on methods, versions and references."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _plain(text: str) -> str:
 
 
 def cited(results: list[Result]) -> list[Reference]:
-    """Sources of the analyses, each once: the metric's sources first."""
+    """References of the analyses without duplicates, starting with those of the metrics."""
     names: list[str] = []
     for result in results:
         names += result.metric.sources
@@ -103,7 +103,7 @@ def _unknown(doi: str) -> Reference:
 
 
 def software() -> Reference:
-    """The package itself, to be cited."""
+    """Reference of the package itself."""
     version = versions()["alikely"]
     title = "alikely: similarity of errors between observers, with uncertainty"
     text = f"The alikely contributors. {title}. Version {version}."
@@ -115,7 +115,7 @@ def software() -> Reference:
 
 
 def methods_section(results: list[Result]) -> Section:
-    """How the numbers were computed."""
+    """Describe how the numbers in the report were computed."""
     blocks: list[Block] = [Text(_methods(result)) for result in results]
     seeds = dict.fromkeys(str(r.data.attrs["seed"]) for r in results if "seed" in r.data.attrs)
     said = "The analysis uses no random numbers."

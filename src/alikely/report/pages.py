@@ -1,4 +1,4 @@
-"""Reports: one page of HTML that contains everything it shows."""
+"""Reports: a single self-contained HTML page."""
 
 from __future__ import annotations
 

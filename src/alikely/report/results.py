@@ -1,4 +1,4 @@
-"""What results show: findings in sentences, sections of tables and figures."""
+"""Present results: findings in sentences, and sections of tables and figures."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ SCALE = ", where 0 is expected from independent observers and 1 is perfect agree
 def parts_of(
     result: Result, kinds: Mapping[str, str] | None, scored: bool
 ) -> tuple[Lead, list[Section]]:
-    """The lead and the sections of one result; differences of pairs where there are no scores."""
+    """The lead and the sections of one result, with differences of pairs if there are no scores."""
     if result.kind == "reader":
         return _study(result)
     if result.kind == "group":
@@ -236,7 +236,7 @@ def _ranking(scores: Result) -> Any:
 
 
 def score_findings(scores: Result) -> tuple[str, list[str]]:
-    """The question that scores answer, and the sentences that answer it."""
+    """Return the question that scores answer, and the sentences that answer the question."""
     models, reference = model_names(scores), str(scores.data.attrs.get("reference", ""))
     if analytic := is_analytic(scores):
         reference = counted(int(scores.estimates["n_humans_paired"].sel(level=OVERALL)), "human")
@@ -257,7 +257,7 @@ def score_findings(scores: Result) -> tuple[str, list[str]]:
 
 
 def score_sections(scores: Result) -> list[Section]:
-    """Scores, ranks, differences and ceilings; of joint draws without populations and ceilings."""
+    """Make sections on scores, ranks and differences, and on ceilings if scores are from trials."""
     label = scores.metric.label
     sections = [Section(f"Scores: {label}", _scores(scores))]
     # Of one model there is neither.

@@ -105,7 +105,7 @@ NUMBER = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)?(?![\w-]|[.,]\d)")
 
 
 def said(*codes: str, **values: Any) -> str:
-    """Fill templates and begin each with a capital letter."""
+    """Fill templates, and capitalize the first letter of each."""
     return " ".join(capital(TEMPLATES[code].format(**values)) for code in codes)
 
 
@@ -115,7 +115,7 @@ def capital(text: str) -> str:
 
 
 def joined(*sentences: str) -> str:
-    """Join sentences, without empty ones."""
+    """Join sentences, and skip empty ones."""
     return " ".join(filter(None, sentences))
 
 
@@ -130,7 +130,7 @@ def interval_words(method: str, ci_kind: str, ci_prob: float) -> str:
 
 
 def method_words(result: Result, method: str, ci_kind: str) -> str:
-    """Words for the method of an interval of pairs."""
+    """Name the method of an interval for pairs of observers."""
     attrs = result.data.attrs
     cluster = f", clustered by {attrs['cluster']}" if attrs.get("cluster") else ""
     if method == "analytic":
@@ -150,7 +150,7 @@ def method_words(result: Result, method: str, ci_kind: str) -> str:
 
 
 def population_words(metric: Metric, method: str, attrs: Mapping[Any, Any]) -> str:
-    """What an interval of pairs generalizes to."""
+    """Name the population that an interval for pairs generalizes to."""
     if metric.counts != "margins":
         new = "items" if attrs.get("cluster") == "item" else "trials"
         return f"new {new} with these observers (observers fixed)"
@@ -162,7 +162,7 @@ def population_words(metric: Metric, method: str, attrs: Mapping[Any, Any]) -> s
 
 
 def cautions(notes: pd.Series, what: str = "") -> str:
-    """The notes of a table in one sentence; empty without notes."""
+    """Join the notes of a table into one sentence, which is empty if there are no notes."""
     single = notes.str.split("; ").explode()
     counts = merged_notes(single[single != ""].value_counts(sort=False).to_dict())
     counts = dict(sorted(counts.items(), key=lambda pair: -pair[1]))
@@ -206,25 +206,25 @@ class Phrases:
 
     @property
     def bounds(self) -> tuple[str, str]:
-        """Columns with the interval."""
+        """Names of the columns with the bounds of the interval."""
         return bounds_of(self.method, self.kind, self.prob)
 
     @property
     def name(self) -> str:
-        """What the interval is called."""
+        """Name of the interval."""
         return interval_words(self.method, self.kind, self.prob)
 
     def value(self, value: float) -> str:
-        """A number as it is printed."""
+        """Format a number for a sentence."""
         return number(value, self.digits)
 
     def limits(self, row: pd.Series, bounds: tuple[str, str] | None = None) -> str:
-        """The interval of a row."""
+        """Write the interval in a row as text."""
         lower, upper = bounds or self.bounds
         return span(row[lower], row[upper], self.digits)
 
     def interval(self, row: pd.Series, bounds: tuple[str, str] | None = None) -> str:
-        """The interval of a row, and what it is called; for a posterior, its median too."""
+        """Describe the interval of a row with its name and, for a posterior, with its median."""
         if not self.method:
             return ""
         ends = self.limits(row, bounds)
@@ -238,7 +238,7 @@ class Phrases:
         return f"{of} median {self.value(median)}, {self.name} {ends}"
 
     def pair(self, row: pd.Series) -> str:
-        """The observers of a row."""
+        """Name the observers in a row."""
         first, second = row["observer_a"], row["observer_b"]
         if first == second:
             # An entry of all readers.
@@ -248,7 +248,7 @@ class Phrases:
         return f"{second} with {first} as the reference"
 
     def range(self, over: str, table: pd.DataFrame, median: float, places: Sequence[str]) -> str:
-        """The extremes of many rows, which are in the table, and their median."""
+        """Describe the smallest and largest estimates of many rows, and their median."""
         value = table["estimate"].reset_index(drop=True)
         if value.min() == value.max():
             spread = f"was {self.value(median)} throughout"
@@ -267,7 +267,7 @@ class Phrases:
         return said("several", how=f" ({how})", whom=whom)
 
     def tests(self, p: Floats, by: str = "") -> str:
-        """How many tests of independent errors are significant after adjustment."""
+        """Describe how many tests of independent errors are significant after adjustment."""
         n, rate = int((p < 1 - self.prob).sum()), 1 - self.prob
         return said("tests", n=n, of=int(np.isfinite(p).sum()), by=by, rate=rate,
                     are="is" if n == 1 else "are")  # fmt: skip
@@ -280,7 +280,7 @@ def place_words(row: pd.Series, places: Sequence[str] = PLACES) -> str:
 
 
 def side_words(bounds: Sequence[float], value: float, about: str = "") -> str:
-    """Where an interval lies relative to a value."""
+    """Describe where an interval lies relative to a value."""
     lower, upper = bounds
     side = "lies above" if lower > value else "lies below" if upper < value else "contains"
     return said("side", side=side, value=number(value, 0), about=about)
@@ -532,7 +532,7 @@ def groups(
 
 
 def reader_study(result: Result, *, ci_prob: float, digits: int) -> str:
-    """Describe the differences between modalities, or the mean of a single one."""
+    """Describe the differences between modalities, or the mean of a single modality."""
     table = result.summary(ci_prob=ci_prob)
     if len(table) > 1:
         table = readers.differences(result, ci_prob=ci_prob, intervals=None, columns=None)
@@ -592,7 +592,7 @@ def scores(
     digits: int,
     difference: tuple[str, str] | None = None,
 ) -> str:
-    """Describe scores and how many of their differences are significant, or one difference."""
+    """Describe scores and the number of significant differences, or describe one difference."""
     at = Level(result, generalize_to, level)
     if difference is not None:
         if interval not in (None, "analytic"):

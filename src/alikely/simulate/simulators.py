@@ -74,7 +74,8 @@ def cell_probabilities(
     Raises
     ------
     ValueError
-        If the combination is impossible. The message states the feasible range.
+        If the combination is impossible. The error message states the feasible range of error
+        consistency.
 
     Examples
     --------
@@ -102,7 +103,7 @@ def pattern_cells(n_observers: int, first: int, second: int) -> Floats:
 def pattern_probabilities(
     human: float, a: float, b: float, ec_a: float, ec_b: float, ec_models: float = np.nan
 ) -> Floats:
-    """Maximum-entropy joint probabilities of three observers' correctness, given pairs [C75]_.
+    """Maximum-entropy probabilities of three observers' correctness, given those of pairs [C75]_.
 
     Patterns are 111, 110, ..., 000 for a human and two models.
     """

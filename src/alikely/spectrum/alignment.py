@@ -125,13 +125,14 @@ def condition_alignment(
 
     If both images and humans are resampled, trial-level noise is counted more than once [O07]_. In
     contrast, resampling n humans reproduces only ``(n - 1) / n`` of the variance between humans. In
-    individual conditions, the multiple counting of noise has the larger effect. For error
-    consistency in the model-vs-human data (4 to 7 humans), the standard deviation of replicates is
-    1.1 times `se` for models, and 1.3 times `se` for human-human values. In means over the 8
-    conditions of a data set, the factor is 1.1 for models and their differences, and 0.9 to 1.5 for
-    human-human values. `se` is computed as in `alikely.benchmark_scores`, with a condition in place
-    of a data set, and is NaN with fewer than 3 humans. Replicates are corrected neither for the
-    multiple counting of noise nor for the missing variance between humans.
+    individual conditions, the multiple counting of noise outweighs the lower variance between
+    humans. For error consistency in the model-vs-human data (4 to 7 humans), the standard deviation
+    of replicates is 1.1 times `se` for models, and 1.3 times `se` for human-human values. In means
+    over 8 conditions, the standard deviation of replicates is 1.1 times `se` for models and their
+    differences, and 0.9 to 1.5 times `se` for human-human values. `se` is computed as in
+    `alikely.benchmark_scores`, with a condition in place of a data set, and is NaN with fewer than
+    3 humans. Replicates are corrected neither for the multiple counting of noise nor for the
+    missing variance between humans.
 
     Examples
     --------
@@ -263,13 +264,13 @@ def models_of(alignment: xr.Dataset) -> list[str]:
 
 
 def took_part(alignment: xr.Dataset) -> NDArray[np.bool_]:
-    """Whether a system responded in a condition, also where its score is undefined."""
+    """Whether a system responded in a condition, even if its score there is undefined."""
     there = np.isfinite(alignment["estimate"].values) | (alignment["undefined"].values > 0)
     return np.asarray(there.any(axis=0))
 
 
 def condition_groups(names: Iterable[str], labels: Groups) -> dict[str, str]:
-    """Label of each of some conditions."""
+    """Return the label of each given condition."""
     wanted = [str(name) for name in names]
     return dict(zip(wanted, groups_of(wanted, labels, "label"), strict=True))
 
@@ -286,7 +287,7 @@ def alignment_table(
     Parameters
     ----------
     alignment : xarray.Dataset
-        As returned by `condition_alignment`.
+        Result of `condition_alignment`.
     labels : mapping, pandas.Series or xarray.DataArray, optional
         Regime of each condition, such as ``alikely.regimes(spectrum)["label"]``.
     ci_prob : float
@@ -395,8 +396,8 @@ def over_humans(
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Divide values (..., system) by the human-human value (..., 1), with limits.
 
-    NaN if that value is not above 0. Limits are infinite if its interval includes 0, which is
-    returned too.
+    NaN if that value is not above 0. Limits are infinite if the interval of the human-human value
+    includes 0; the function also returns whether it does.
     """
     reach = (bounds(_flat(human_draws), ci_prob, ci_kind)[:, 0] <= 0).reshape(ceiling.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -450,14 +451,14 @@ def regime_alignment(
     Parameters
     ----------
     alignment : xarray.Dataset
-        As returned by `alikely.condition_alignment`, with replicates.
+        Result of `alikely.condition_alignment`, with replicates.
     labels : mapping, pandas.Series or xarray.DataArray
         Regime of each condition, such as ``alikely.regimes(spectrum)["label"]``.
     conditions : {"all", "representative"}
         Whether to use all conditions of a regime, or one condition per data set
         (`representative_conditions`).
     delta : mapping, pandas.Series, xarray.DataArray or xarray.Dataset, optional
-        Difficulty of each condition, or a spectrum. Required for ``"representative"``.
+        Difficulty of each condition, or a difficulty spectrum. Required for ``"representative"``.
     metrics : sequence of str, optional
         Metrics in `alignment` to average in each condition, separately for models and humans. With
         error consistency and misclassification agreement, ``mean_ratio`` is the ratio on which
@@ -479,8 +480,8 @@ def regime_alignment(
         - ``ratio_of_means``: ``estimate`` divided by ``ceiling``, not clipped
         - ``mean_ratio``: mean of the ratios in conditions with a human-human value above 0, not
           clipped
-        - bounds of each of these quantities from joint replicates, such as ``bootstrap_eti95_lb``
-          (of the estimate) and ``ceiling_eti95_lb``. Bounds of a ratio are infinite if the interval
+        - bounds of the means and ratios from joint replicates, such as ``bootstrap_eti95_lb`` (of
+          the estimate) and ``ceiling_eti95_lb``. Bounds of a ratio are infinite if the interval
           for the human-human value includes 0 (for ``mean_ratio``: in any condition)
         - ``rank``: rank of the estimate within metric and regime, which equals the rank of
           ``ratio_of_means``
@@ -492,9 +493,12 @@ def regime_alignment(
     Raises
     ------
     TypeError, ValueError
-        If a condition has no label, or a model lacks a condition that other models have. If there
-        are no replicates, or `delta` is missing. If `metrics` does not name at least two metrics in
-        `alignment`, or if an option is out of range.
+        If a condition has no label, or a model lacks a condition that other models have.
+    TypeError, ValueError
+        If there are no replicates, or `delta` is missing.
+    TypeError, ValueError
+        If `metrics` does not name at least two metrics in `alignment`, or if an option is out of
+        range.
 
     Notes
     -----
@@ -610,7 +614,7 @@ def _ranks(
 
 
 def note_of_part(part: RegimePart, reach: bool, ceiling: float, n_reach: int | None = None) -> str:
-    """Note on undefined or unbounded numbers; `n_reach` is for means of ratios."""
+    """Note on undefined or unbounded values; `n_reach` is set only for means of ratios."""
     notes = []
     if part.left_out:
         notes.append(f"{len(part.left_out)} undefined, excluded: {listed(part.left_out, most=5)}")
@@ -658,7 +662,7 @@ class RegimePart(NamedTuple):
     def over_humans(
         self, values: Floats, draws: Floats, ci_prob: float, ci_kind: CiKind
     ) -> tuple[Floats, Floats, bool]:
-        """Divide values by the human-human mean, with limits, and whether that may be 0."""
+        """Divide values by the human-human mean; return limits, and whether the mean may be 0."""
         known = self.human.mean(keepdims=True), self.human_means[:, None]
         found, limits, reach = over_humans(values, draws, *known, ci_prob, ci_kind)
         return found, limits, bool(reach)

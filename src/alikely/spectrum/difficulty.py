@@ -70,7 +70,8 @@ def difficulty_spectrum(
         Whether to count a missing response as an error, or to exclude the trial for that observer.
     correction : float
         Number added to the counts of correct and of incorrect responses before the logit is
-        computed. With 0.5 [A56]_, the logit is finite even for accuracies of 0 and 1.
+        computed. With a correction of 0.5 [A56]_, the logit is finite even if the accuracy is 0
+        or 1.
 
     Returns
     -------
@@ -106,15 +107,19 @@ def difficulty_spectrum(
     Raises
     ------
     ValueError
-        If a reference condition does not exist or is ambiguous. If there are fewer than 3 reference
-        values, if a reference value is infinite, or if all reference values are equal. If a
-        condition has fewer than two observers of that kind. If `chance` is not in (0, 1), or is
-        unknown.
+        If a reference condition does not exist or is ambiguous.
+    ValueError
+        If there are fewer than 3 reference values, if a reference value is infinite, or if all
+        reference values are equal.
+    ValueError
+        If a condition has fewer than two observers of that kind.
+    ValueError
+        If `chance` is not in (0, 1), or is unknown.
 
     Notes
     -----
     The binomial test assumes independent responses, but responses of several humans to one image
-    are correlated. Sums of proportions are rounded down for the binomial test.
+    are correlated. For repeated items, sums of proportions are rounded down in the binomial test.
 
     The standard deviation of the reference includes binomial noise. Therefore, delta depends on the
     number of trials, even for the same humans. `alikely.fit_spectrum` separates difficulty from

@@ -82,14 +82,14 @@ def regimes(
     Parameters
     ----------
     spectrum : xarray.Dataset or xarray.DataTree
-        As returned by `alikely.difficulty_spectrum`, with all deltas defined, or a posterior
-        distribution as returned by `alikely.fit_spectrum`. All other arguments apply only to a
-        difficulty spectrum.
+        Difficulty spectrum, as returned by `alikely.difficulty_spectrum`, with all deltas defined,
+        or a posterior distribution, as returned by `alikely.fit_spectrum`. All other arguments
+        apply only to a difficulty spectrum.
     k : int or "auto"
         Number of regimes. ``"auto"`` selects the number between 1 and 6 with the lowest BIC [S78]_.
     n_starts : int
-        Number of k-means runs, each started from randomly selected conditions. EM is started from
-        each of the resulting groupings (at most the 100 best), and the best mixture is kept.
+        Number of k-means runs, each started from randomly selected conditions. EM starts from the
+        grouping of each k-means run (at most the 100 best), and the best mixture is kept.
     n_resamples : int
         Number of bootstrap replicates, in which the humans of each data set are resampled. 0
         disables them.
@@ -132,15 +132,16 @@ def regimes(
     ------
     ValueError
         If `k` is below 1 or above the number of different deltas.
+    ValueError
         If a delta is undefined, if there is only one condition, or if a number is out of range.
 
     Notes
     -----
     As in scikit-learn, EM stops when a step increases the log likelihood by less than 1e-3; ``bic``
-    refers to this solution. The likelihood may have a higher maximum elsewhere. We add ``0.05**2``
-    to each variance, because the likelihood is otherwise unbounded if a component collapses onto a
-    single condition. If ``converged_bic`` is much lower than ``bic``, several groupings describe
-    the scale similarly well.
+    refers to this solution. The likelihood may have a higher maximum that EM does not find. We add
+    ``0.05**2`` to each variance, because the likelihood is otherwise unbounded if a component
+    collapses onto a single condition. If ``converged_bic`` is much lower than ``bic``, several
+    groupings describe the scale similarly well.
 
     In each replicate, EM starts from the mixture that was fitted to the data. ``stability``
     therefore describes the stability of these regimes, not of the search for regimes.
@@ -397,14 +398,14 @@ def fit_spectrum(
     Parameters
     ----------
     spectrum : xarray.Dataset
-        As returned by `alikely.difficulty_spectrum`; only its counts are used. Observers in
-        different data sets are treated as different people, even if they have the same name.
+        Spectrum as returned by `alikely.difficulty_spectrum`; only its counts are used. Observers
+        in different data sets are treated as different people, even if they have the same name.
     k : int
         Number of regimes, at least 1.
     covariates : mapping of str to table, optional
         Covariates of each ``"condition"`` or ``"human"`` (``dataset:observer``), as in
-        `alikely.models.spectrum`. Regimes then describe the difficulty that covariates do not
-        explain.
+        `alikely.models.spectrum`. With covariates, regimes describe the difficulty that the
+        covariates do not explain.
     priors : mapping, optional
         Priors for the model's variables by name, as in `alikely.models.spectrum`.
     model : "spectrum" or pymc.Model
@@ -430,9 +431,12 @@ def fit_spectrum(
     Raises
     ------
     ValueError
-        As in `alikely.models.spectrum`.
+        If an argument is invalid, as in `alikely.models.spectrum`.
+    ValueError
         If a custom model lacks a variable or has a variable of the wrong shape, or if priors are
-        also given. If items are repeated, because responses to the same item are not independent.
+        also given.
+    ValueError
+        If items are repeated, because the model assumes independent responses.
 
     Warns
     -----

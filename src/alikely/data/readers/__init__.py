@@ -1,4 +1,4 @@
-"""Readers of logs of other tools.
+"""Functions that read logs of other tools.
 
 Each file in this folder has ``READERS``: each `Reader` has a name, recognizes files and fills a
 `Log` from them.
@@ -28,7 +28,7 @@ LETTERS = 26
 
 
 class Reader(NamedTuple):
-    """A format: its name, its title in notes, and its two functions."""
+    """A file format: its name, its title in notes, and the functions that recognize and read it."""
 
     name: str
     title: str
@@ -38,7 +38,7 @@ class Reader(NamedTuple):
 
 @cache
 def readers() -> dict[str, Reader]:
-    """Readers by name, in this order."""
+    """Return all readers by name, in alphabetical order."""
     files = [
         importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)
     ]
@@ -47,7 +47,7 @@ def readers() -> dict[str, Reader]:
 
 
 class Run(NamedTuple):
-    """One run of a model at a task."""
+    """One run of a model on a task."""
 
     observer: str
     task: str
@@ -59,10 +59,10 @@ class Run(NamedTuple):
 
 
 class Log:
-    """A log: choices of the user, samples or tables, and what was guessed.
+    """A log that is read: choices of the user, samples or tables, and guesses.
 
-    Readers of samples `add` these, of which `finish` makes tables; those of experiments set
-    `tables`, `columns` (of roles; and ``classes``) and `missing`.
+    Readers of samples call `add` for each sample, and `finish` makes tables of the samples. Readers
+    of experiments set `tables`, `columns` (of roles, and ``classes``) and `missing`.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Log:
         self._questions: dict[tuple[str, ...], tuple[Any, str]] = {}
 
     def table(self, file: File, odd_quotes: bool = False) -> pd.DataFrame:
-        """A table of a file, null where it is empty; rows are numbered as there."""
+        """Read a file as a table with null for empty cells; rows are numbered as in the file."""
         self.current = file.name
         found = read_table(file, self.notes, **self.text, odd_quotes=odd_quotes)
         if not len(found):
@@ -101,7 +101,7 @@ class Log:
         return file.objects(self.notes, self.text["encoding"])
 
     def samples(self, file: File, found: Iterable[Any] | None = None) -> Iterator[Any]:
-        """Samples of a file (by default its records) to add, each at its place in messages."""
+        """Iterate over samples of a file (default: its records); note the place for messages."""
         records = self.records(file) if found is None else found
         for self.number, sample in enumerate(records):
             self.current = file.name
@@ -110,11 +110,11 @@ class Log:
 
     @property
     def where(self) -> str:
-        """The file at work and, if there is one, the sample."""
+        """Names of the current file and, if there is one, of the current sample."""
         return repr(self.current) + (f", sample {self.number}" if self.number >= 0 else "")
 
     def arrow(self, file: File) -> pa.Table:
-        """A file of columns, with their types."""
+        """Read a file as a table of typed columns."""
         self.current = file.name
         return read_table(file, self.notes, **self.text)
 
@@ -152,7 +152,7 @@ class Log:
         return int(value)
 
     def runs(self, found: Sequence[Run]) -> list[tuple[str, str, Any]]:
-        """Observers, tasks and contents of the newest complete run of each task and observer."""
+        """Return observer, task and contents of the newest complete run of an observer and task."""
         ways: dict[str, dict[str, list[Mapping[str, str]]]] = {}
         for run in found:
             ways.setdefault(run.observer, {}).setdefault(run.task, []).append(run.way)
@@ -190,7 +190,7 @@ class Log:
         return [kept[i] for i in sorted(kept)]
 
     def choose(self, what: str, keyword: str, there: Iterable[str], place: str = "") -> str:
-        """Choose one of several by name; the only one needs no choice."""
+        """Choose one of several names as requested by the user; a single name needs no request."""
         place = place or self.where
         names, asked = list(dict.fromkeys(there)), self.asked[keyword]
         if asked is not None:
@@ -213,7 +213,7 @@ class Log:
         return names[0]
 
     def only(self, files: Iterable[File], known: Iterable[File]) -> list[File]:
-        """Files that belong to the log, with a note on the others."""
+        """Return the files that belong to the log, and add a note on all other files."""
         belong = dict.fromkeys(known)
         if others := [file.name for file in files if file not in belong]:
             self.notes.append(f"{len(others)} other files were not read: {listed(others, most=3)}")
@@ -230,9 +230,9 @@ class Log:
         answered: bool = True,
         **answer: Any,
     ) -> None:
-        """Add the sample at work; an item is one question (by text or hash) for all observers.
+        """Add the current sample; an item is one question (by text or hash) for all observers.
 
-        An error without a response (timeout, exception, nothing extracted) is missing.
+        A sample that ended without a response (timeout, exception, nothing extracted) is missing.
         """
         key = dataset, condition, item
         name = self.current
@@ -249,7 +249,7 @@ class Log:
         self.rows.append({**own, "item": item, **answer, **place})
 
     def finish(self) -> None:
-        """Make a table of the samples of each file, by answers if all have them."""
+        """Make a table of the samples of each file, with labels if all samples have them."""
         if not self.rows:
             raise ValueError("no sample was found; are the files of another format?")
         table = pd.DataFrame(self.rows).astype({"correct": object})
@@ -326,7 +326,7 @@ def having(
 
 
 def option(text: Any, n_options: int = 0) -> str | None:
-    """A text that is the letter of an option, such as B; None for any other.
+    """Return the letter of the option that a text names, such as B; None for any other text.
 
     Options after Z are numbered.
     """
@@ -341,7 +341,7 @@ def letter_logits(
     answer: str | None,
     letters: list[str],
 ) -> list[float]:
-    """Log likelihoods of the letters of all options, at the first token that is the answer's."""
+    """Log likelihoods of the letters of all options, at the first token that equals the answer."""
     for token, alternatives in tokens:
         if answer is not None and option(token) == answer:
             # The likeliest of several ways to write a letter counts.

@@ -1,6 +1,6 @@
 """Annotations: counts of two raters, crowd-kit, doccano, iMRMC, Label Studio, Qualtrics.
 
-- counts: each count gives as many items as it counts; classes are responses.
+- counts: a count of n becomes n items; classes are responses.
 - crowd-kit: items are tasks; the truth is the label in the other file.
 - doccano: items are ids; the response is in ``label`` or in ``label`` of ``annotations``.
 - iMRMC: the truth is the score of reader -1; ratings of at least ``score=`` are positive.
@@ -45,7 +45,7 @@ QUESTION, PREVIEW = "QID", ("Survey Preview", "Survey Test", "1", "Spam", "8")
 
 
 def of_counts(files: Sequence[File]) -> bool:
-    """By classes in the first column that are also those of the first line."""
+    """Recognize tables of counts, whose first column and first line name the same classes."""
     if files[0].suffix not in TEXT:
         return False
     header = files[0].columns()
@@ -57,7 +57,7 @@ def of_counts(files: Sequence[File]) -> bool:
 
 
 def counts(files: Sequence[File], log: Log) -> None:
-    """A row for each rater and item, of which a table has as many as it counts."""
+    """Expand a table of counts to one row per rater and item."""
     for file in files:
         table = log.table(file)
         classes = [sorted(table.iloc[:, 0].astype(str)), sorted(map(str, table.columns[1:]))]
@@ -82,12 +82,12 @@ def counts(files: Sequence[File], log: Log) -> None:
 
 
 def of_crowd_kit(files: Sequence[File]) -> bool:
-    """By the columns of one of the files."""
+    """Recognize crowd-kit by the columns of one of the files."""
     return any(having([*CROWD.values()])([file]) for file in files)
 
 
 def crowd_kit(files: Sequence[File], log: Log) -> None:
-    """Tables of labels, and true ones where another file has them."""
+    """Read tables of labels, and true labels if another file contains them."""
     log.names, true = [], []
     for file in files:
         table = log.table(file)
@@ -105,7 +105,7 @@ def crowd_kit(files: Sequence[File], log: Log) -> None:
 
 
 def doccano(files: Sequence[File], log: Log) -> None:
-    """Rows of all texts: annotators are files, or the users of a text's annotations."""
+    """Read the rows of all texts: annotators are files, or the users in a text's annotations."""
     for file in files:
         rows: list[tuple[str, str, str | None]] = []
         for text in log.samples(file):
@@ -130,12 +130,12 @@ def _label(found: Any, log: Log) -> str | None:
 
 
 def of_imrmc(files: Sequence[File]) -> bool:
-    """By the line before the data."""
+    """Recognize iMRMC files by the line before the data."""
     return files[0].suffix in (*TEXT, ".imrmc") and BEGIN in files[0].head(200).upper()
 
 
 def imrmc(files: Sequence[File], log: Log) -> None:
-    """Rows of all readers; modalities are conditions; ratings from a limit on are positive."""
+    """Read all readers; modalities are conditions; ratings of at least a threshold are positive."""
     for file in files:
         log.current = file.name
         lines = file.text(log.notes).splitlines()
@@ -178,7 +178,7 @@ def _decided(log: Log, ratings: pd.Series) -> pd.Series:
 
 
 def label_studio(files: Sequence[File], log: Log) -> None:
-    """Rows of all annotations: annotators are observers, and nothing says what is true."""
+    """Read the rows of all annotations: annotators are observers, and true classes are unknown."""
     for file in files:
         found: list[tuple[str, str, str | None, str]] = []
         for task in log.records(file):
@@ -200,7 +200,7 @@ def label_studio(files: Sequence[File], log: Log) -> None:
 
 
 def of_qualtrics(files: Sequence[File]) -> bool:
-    """By the column of responses and the third line of names."""
+    """Recognize Qualtrics files by the column of response identifiers and by the third line."""
     return files[0].suffix in TEXT and having([RATER.lower()])(files) and bool(_ids(files[0]))
 
 

@@ -47,7 +47,7 @@ def evalplus(files: Sequence[File], log: Log) -> None:
 
 
 def every_eval_ever(files: Sequence[File], log: Log) -> None:
-    """Rows of one evaluation of every sample of ``{uuid}_samples.jsonl``, of whichever tool."""
+    """Read one evaluation of every sample in ``{uuid}_samples.jsonl`` files, from any tool."""
     logs = log.only(files, [f for f in files if f.suffix == ".jsonl" or of_samples([f])])
     samples = {file: [*log.samples(file)] for file in logs}
     every = [sample for own in samples.values() for sample in own]
@@ -79,7 +79,7 @@ def every_eval_ever(files: Sequence[File], log: Log) -> None:
 
 
 def of_opencompass(files: Sequence[File]) -> bool:
-    """By a folder of results or predictions in one with a date."""
+    """Recognize OpenCompass by a folder of results or predictions in a dated folder."""
     return any(_run(file) is not None for file in files)
 
 
@@ -135,7 +135,7 @@ def _add(log: Log, model: str, task: str, key: str, sample: dict[str, Any]) -> N
 
 
 def swe_bench(files: Sequence[File], log: Log) -> None:
-    """Rows of all instances of every report, each of one system."""
+    """Rows of all instances in all reports; each report describes one system."""
     log.notes.append("systems are named by their files")
     for file in log.only(files, [file for file in files if file.suffix == ".json"]):
         lists = {

@@ -31,7 +31,7 @@ KEYS, RIGHT, TRUE, PERSON = ".keys", ".corr", "corrAns", "participant"
 
 
 def jspsych(files: Sequence[File], log: Log) -> None:
-    """Tables of the trials of one task (or plugin), people by a column or the file's name."""
+    """Read tables of trials of one task or plugin; a column or the file name identifies people."""
     frames = {file: log.table(file).map(_flat) for file in files}
     by = "task" if all("task" in frame for frame in frames.values()) else "trial_type"
     _require(by, frames, "it is not of jsPsych")
@@ -95,7 +95,7 @@ def _flat(value: Any) -> Any:
 
 
 def of_psychopy(files: Sequence[File]) -> bool:
-    """By the columns of its loops and of the experiment itself."""
+    """Recognize PsychoPy files by the columns of loops and of the experiment."""
     columns = files[0].columns()
     return any(name.endswith(".thisN") for name in columns) and (
         "expName" in columns or "psychopyVersion" in columns
@@ -168,7 +168,7 @@ RAW = {
 
 
 def model_vs_human(files: Sequence[File], log: Log) -> None:
-    """Tables whose items are images, not presentations of these; ``na`` is no answer."""
+    """Read tables whose items are images, not presentations; ``na`` is a missing response."""
     for file in files:
         match = NAME.fullmatch(file.base)
         dataset = match["dataset"] if match else file.path.absolute().parent.name
@@ -183,7 +183,7 @@ def model_vs_human(files: Sequence[File], log: Log) -> None:
 
 
 def named_table(table: pa.Table, file: File, dataset: str) -> pa.Table:
-    """A csv file of the toolbox with the columns of trials; items are images."""
+    """Convert a csv file of model-vs-human to the columns of trials; items are images."""
     table = table.rename_columns([name.lower() for name in table.column_names])
     lacking = [name for name in RAW if name not in table.column_names]
     if lacking:
@@ -206,14 +206,14 @@ def named_table(table: pa.Table, file: File, dataset: str) -> pa.Table:
 
 
 def normal_conditions(column: pa.ChunkedArray) -> pa.Array:
-    """Conditions in one spelling."""
+    """Write all conditions of a column in the standard spelling."""
     names = column.to_pylist()
     known = {name: normalize_condition(name) for name in set(names)}
     return pa.array([known[name] for name in names], pa.string())
 
 
 def normalize_condition(label: str | None) -> str:
-    """One spelling for the conditions of the model-vs-human data, which vary between files."""
+    """Convert a condition to the standard spelling; spellings vary between model-vs-human files."""
     if label is None or label.lower() in ("", "nan"):
         return "0"
     text = label.strip()
@@ -226,7 +226,7 @@ def normalize_condition(label: str | None) -> str:
 
 
 def image_name(name: str) -> str:
-    """Name of the image itself: a prefix with trial, subject and condition comes off."""
+    """Return the name of the image itself, without the prefix of trial, subject and condition."""
     stem = name.rsplit(".", 1)[0]
     return stem.split("_", 6)[6] if TRIAL_PREFIX.match(stem) else stem
 

@@ -30,12 +30,12 @@ SCORES = (
 
 
 def recognizes(files: Sequence[File]) -> bool:
-    """By the names of the files."""
+    """Recognize HELM logs by the names of their files."""
     return {SPEC, STATS} <= {file.base for file in files}
 
 
 def read(files: Sequence[File], log: Log) -> None:
-    """Rows of every run folder; perturbations are conditions, as are subjects."""
+    """Read the rows of every run folder; perturbations and subjects are conditions."""
     runs: dict[tuple[str, ...], dict[str, File]] = {}
     for file in files:
         runs.setdefault(file.parts[:-1], {})[file.base] = file

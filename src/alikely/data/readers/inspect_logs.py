@@ -29,7 +29,7 @@ VALUES = {"C": 1, "I": 0, "N": None, "yes": 1, "true": 1, "no": 0, "false": 0}
 
 
 def recognizes(files: Sequence[File]) -> bool:
-    """By the suffix, or the fields of a JSON file."""
+    """Recognize files by their suffix, or by the fields of a JSON file."""
     first = files[0]
     return first.suffix == ".eval" or (
         first.suffix == ".json" and {"eval", "samples"} <= set(first.columns())
@@ -37,7 +37,7 @@ def recognizes(files: Sequence[File]) -> bool:
 
 
 def read(files: Sequence[File], log: Log) -> None:
-    """Rows of all logs, a task and model each."""
+    """Read the rows of all logs, each of which has one task and one model."""
     runs = []
     for file in log.only(files, [file for file in files if file.suffix in (".eval", ".json")]):
         log.current = file.name

@@ -24,7 +24,7 @@ INVALID = ("", "[invalid]")
 
 
 def recognizes(files: Sequence[File]) -> bool:
-    """By the names of the files, or the fields of the first sample."""
+    """Recognize files by their names, or by the fields of the first sample."""
     named = any(NAME.fullmatch(file.base) for file in files)
     return named or having(FIELDS)(_samples(files))
 
@@ -34,7 +34,7 @@ def _samples(files: Sequence[File]) -> list[File]:
 
 
 def read(files: Sequence[File], log: Log) -> None:
-    """Rows of the newest samples of every task and model."""
+    """Read the rows of the newest samples of every task and model."""
     named = [(file, match) for file in files if (match := NAME.fullmatch(file.base))]
     old = not named
     if old:

@@ -3,7 +3,7 @@
 Numba compiles this file once for all models and keeps the code on disk; a model's own code takes
 half a minute to compile. A line of a tape is ``(operation, n, out, a, a_step, b, b_step, c,
 c_step)``: ``n`` results from ``out`` on, of operands that start at ``a, b, c`` and go on in such
-steps (0: one number for all). A comment marks other meanings.
+steps (0: one number for all). Comments mark operations for which these fields have other meanings.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def psi(x):  # type: ignore[no-untyped-def]
 
 @compiled
 def of_one(op, x):  # type: ignore[no-untyped-def]
-    """Function of one number."""
+    """Apply a unary operation to a number."""
     if op == EXP:
         return math.exp(x)
     if op == LOG:
@@ -89,7 +89,7 @@ def of_one(op, x):  # type: ignore[no-untyped-def]
 
 @compiled
 def of_two(op, x, y):  # type: ignore[no-untyped-def]
-    """Function of two numbers."""
+    """Apply an operation to two numbers."""
     if op == MAXIMUM:
         return x if x > y or x != x else y
     if op == MINIMUM:
@@ -222,7 +222,7 @@ def evaluate(point, code, places, x, outputs, result):  # type: ignore[no-untype
 
 @compiled
 def density(point, code, places, x, outputs, result):  # type: ignore[no-untyped-def]
-    """Log density; its gradient follows in `result`. NaN where one of them is not finite."""
+    """Log density, with its gradient in `result`; NaN if the density or gradient is not finite."""
     evaluate(point, code, places, x, outputs, result)
     for i in range(len(outputs)):
         if not math.isfinite(result[i]):

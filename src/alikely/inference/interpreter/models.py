@@ -30,7 +30,7 @@ LEFT_OUT = ("local_greedy_distributor", "local_pow_to_nested_squaring")
 
 
 class Graphs:
-    """A model's log density with its gradient, and all that is saved: tapes for any data."""
+    """A model's log density, its gradient and all saved variables, as tapes for any data."""
 
     def __init__(self, model: pm.Model, logp: Any = None) -> None:
         values = [model.rvs_to_values[variable] for variable in model.free_RVs]
@@ -60,7 +60,7 @@ class Graphs:
         }
 
     def tapes(self, data: Mapping[str, ArrayLike]) -> tuple[Tape, Tape]:
-        """Tapes of the density with its gradient and of saved quantities, for data by name."""
+        """Make the tapes of the density with its gradient, and of saved quantities, for data."""
         values = {**self.values, **{self.data[name]: value for name, value in data.items()}}
         n = len(self.parameters) + 1
         parts = self.outputs[:n], self.outputs[n:]

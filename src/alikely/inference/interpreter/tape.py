@@ -1,9 +1,9 @@
-"""A graph as a tape: a list of elementary operations on one buffer of numbers.
+"""Represent a graph as a tape: a list of elementary operations on one buffer of numbers.
 
 PyTensor writes the graphs of a log density and its gradient, which are decomposed here. What does
-not depend on the parameters is evaluated immediately. What only moves numbers (slices, transposes,
-broadcasting) is no operation: a variable of the graph is an array of places in the buffer, and
-moving numbers is moving places. `alikely.inference.interpreter.kernels` runs tapes. Operations that
+not depend on the parameters is evaluated immediately. Slices, transposes and broadcasting only move
+numbers and need no operation, because a variable of the graph is an array of positions in the
+buffer. `alikely.inference.interpreter.kernels` runs tapes. Operations that
 no model of this package uses are left to the compiler.
 """
 
@@ -55,11 +55,11 @@ BY_ROW = {Softmax: k.SOFTMAX, LogSoftmax: k.LOG_SOFTMAX, CumOp: k.CUMULATE}
 
 
 class UnsupportedError(NotImplementedError):
-    """A graph contains an operation that tapes do not support; it must be compiled."""
+    """Error for a graph with an operation that tapes do not support; the graph must be compiled."""
 
 
 class Tape(NamedTuple):
-    """Operations, and positions of the results."""
+    """Operations of a tape, and positions of the results in its buffer."""
 
     code: NDArray[np.uint64]
     places: NDArray[np.uint64]
@@ -75,7 +75,7 @@ class _Step(NamedTuple):
     live: list[bool]
 
     def known_from(self, first: int) -> None:
-        """Raise an error for a node whose inputs from this one on depend on parameters."""
+        """Raise an error if node inputs, from number `first` on, depend on parameters."""
         if any(self.live[first:]):
             raise UnsupportedError(f"a shape or index of {self.node.op} depends on parameters")
 
@@ -89,7 +89,7 @@ class _Step(NamedTuple):
 def written(
     parameters: Iterable[Variable], outputs: Iterable[Variable], data: Mapping[Any, ArrayLike]
 ) -> Tape:
-    """Write the tape of some outputs: each node in its turn is worked out, or written down."""
+    """Write the tape of some outputs: nodes are evaluated at once or written to the tape."""
     writer, wanted = _Writer(), list(outputs)
     places: dict[Variable, Places] = {p: writer.fresh(p.type.shape) for p in parameters}
     known: dict[Variable, Any] = {variable: np.asarray(x) for variable, x in data.items()}
@@ -140,7 +140,7 @@ class _Writer:
         return place
 
     def constant(self, value: Any) -> Places:
-        """Places of known numbers, the same for the same."""
+        """Return the positions of known numbers; equal numbers share their positions."""
         if np.iscomplexobj(value):
             raise UnsupportedError("a tape contains no complex numbers")
         numbers = np.asarray(value, dtype=np.float64)
@@ -156,7 +156,7 @@ class _Writer:
         return [x if is_live else self.constant(x) for x, is_live in pairs]
 
     def operand(self, place: Places) -> tuple[int, int]:
-        """First place and step; numbers from here and there are first gathered in a row."""
+        """Return first position and step of an operand; scattered numbers are gathered first."""
         flat = place.ravel()
         if len(flat) <= 1:
             return (int(flat[0]) if len(flat) else 0), 0
@@ -166,7 +166,7 @@ class _Writer:
         return self.row(place), 1
 
     def row(self, place: Places) -> int:
-        """First place of numbers that are gathered in a row, if they are not."""
+        """Return the first position of contiguous numbers, which are gathered if necessary."""
         flat = place.ravel()
         if not len(flat) or (flat == np.arange(flat[0], flat[0] + len(flat))).all():
             return int(flat[0]) if len(flat) else 0
@@ -176,7 +176,7 @@ class _Writer:
         return self.rows[key]
 
     def line(self, op: int, shape: tuple[int, ...], *rest: int, n: int | None = None) -> Places:
-        """Write a line of n results (all of them, if not said) to fresh places of some shape."""
+        """Write a line of n results (default: all) to new positions of a given shape."""
         out = self.fresh(shape)
         if out.size:
             first = (op, out.size if n is None else n, int(out.flat[0]))
@@ -184,12 +184,12 @@ class _Writer:
         return out
 
     def applied(self, op: int, *operands: Places) -> Places:
-        """Write a function of numbers, one by one."""
+        """Write an elementwise operation to the tape."""
         pairs = [self.operand(place) for place in operands]
         return self.line(op, operands[0].shape, *(number for pair in pairs for number in pair))
 
     def listed(self, places: Places) -> int:
-        """Keep places; return where they start."""
+        """Store positions, and return the index at which they start."""
         self.gathered.append(places)
         self.n_gathered += len(places)
         return self.n_gathered - len(places)
