@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -87,3 +88,65 @@ def test_versions_and_help_import_nothing_heavy(option: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "loaded []"
+
+
+NAMES = ["cat", "dog", "owl"]
+MATRICES = {
+    "human": [[80, 12, 8], [5, 90, 5], [9, 1, 90]],
+    "resnet": [[70, 10, 20], [15, 80, 5], [9, 11, 80]],
+}
+FEW = ["--n-resamples", "100", "--n-draws", "100"]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """A csv file of each system, as pandas writes it."""
+    for name, counts in MATRICES.items():
+        frame = pd.DataFrame(counts, index=NAMES, columns=NAMES)
+        frame.to_csv(tmp_path / f"{name}.csv")
+    return [str(tmp_path / f"{name}.csv") for name in MATRICES]
+
+
+def test_matrices_give_what_python_computes(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "out"
+    arguments = ["compare", "--confusions", *files, "--no-paired", *FEW, "--seed", "3"]
+    assert main([*arguments, "--out", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in lines if not line.startswith("Written")) <= 80
+    given = {name: pd.DataFrame(m, index=NAMES, columns=NAMES) for name, m in MATRICES.items()}
+    wanted = al.error_similarity(given, paired=False, n_resamples=100, n_draws=100, rng=3).summary()
+    written = pd.read_csv(folder / "error_similarity.csv")
+    for name in ("estimate", "divergence", "posterior_eti95_lb", "posterior_eti95_ub"):
+        assert written[name].iloc[0] == pytest.approx(wanted[name].iloc[0], rel=1e-12)
+    assert (folder / "error_similarity.png").read_bytes().startswith(b"\x89PNG")
+
+
+def printed_by(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["spectrum", *arguments]) == 0
+    out = capsys.readouterr().out
+    # Paths are as long as they are.
+    lines = [line for line in out.splitlines() if not line.startswith("Written to")]
+    assert max(map(len, lines)) <= 80
+    return out
+
+
+def test_what_is_undefined_is_a_dash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No two people err on the same item: there is no share of an agreement below 0."""
+    number = np.arange(60)
+    correct = [number % 4 != person for person in range(4)]
+    correct[0] = correct[0] & (number % 20 != 5)
+    trials = al.Trials.from_correct(
+        np.array(correct),
+        item=number,
+        condition=np.repeat(["a", "b", "c"], 20),
+        kind=["human"] * 3 + ["model"],
+    )
+    path = tmp_path / "one.csv"
+    trials.to_table().to_csv(path, index=False)
+    arguments = [str(path), "--reference", "a", "--n-resamples", "20", "--chance", "0.5"]
+    printed = printed_by([*arguments, "--k", "1"], capsys)
+    row = next(line for line in printed.splitlines() if line.startswith("EC "))
+    assert row.rstrip(" !").split()[-4:-1] == ["observer_3", "-", "-"]
+    assert "nan" not in printed

@@ -97,6 +97,11 @@ def lm_eval_of_a_filter(folder: Path) -> None:
     _generated(folder, "text", lambda r, _: r, resps=[["it is 7", "8"]])
 
 
+@case("01", EC, filter="strict", noted="answers are free text: correctness only")
+def lm_eval_of_free_text(folder: Path) -> None:
+    _generated(folder, "text", lambda r, _: r)
+
+
 @case("03", EC, noted="are missing")
 def lm_eval_letters(folder: Path) -> None:
     """A letter that was not found counts as an error, and can be dropped."""

@@ -1,4 +1,4 @@
-"""Count tables: pairs, groups, missing trials, and the published figures."""
+"""Count tables: pairs, groups, missing trials, counts by bits, and the published figures."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
 
 from alikely.data.blocks import blocks, cluster_numbers
-from alikely.data.tables import from_counts, joint_correctness
+from alikely.data.tables import all_cells, from_counts, joint_correctness, pack
 from alikely.data.trials import Trials
 from alikely.metrics import consistency
 
@@ -101,6 +103,9 @@ def test_kinds_may_contain_hyphens() -> None:
     trials = Trials.from_correct(np.eye(3, 4), kind=["vision-human", "vision-human", "net"])
     assert joint_correctness(trials, "vision-human-net").sizes["pair"] == 2
     assert joint_correctness(trials, "vision-human-vision-human").sizes["pair"] == 1
+    several = Trials.from_correct(np.eye(4, 4), kind=["a", "a-b", "c", "b-c"])
+    with pytest.raises(ValueError, match="may mean 'a' with 'b-c' or 'a-b' with 'c': kinds have"):
+        joint_correctness(several, "a-b-c")
 
 
 def test_a_pair_without_common_trials_in_one_condition_stays_visible() -> None:
@@ -208,3 +213,31 @@ def test_published_error_consistency(shared_data: Path) -> None:
     both = published.merge(pd.concat([ours, swapped]), on=["dataset", "observer_a", "observer_b"])
     assert len(both) == len(published) == 4657
     np.testing.assert_allclose(both["ours"], both["ec"], rtol=0, atol=1e-12)
+
+
+def _plain(correct: NDArray[np.int8]) -> list[list[int]]:
+    return [
+        [int(((a == u) & (b == v)).sum()) for u, v in ((1, 1), (1, 0), (0, 1), (0, 0))]
+        for a, b in itertools.combinations(correct, 2)
+    ]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    hnp.arrays(
+        np.int8, st.tuples(st.integers(2, 6), st.integers(1, 200)), elements=st.integers(-1, 1)
+    )
+)
+def test_counts_and_answers_come_back(correct: NDArray[np.int8]) -> None:
+    packed = pack(correct)
+    assert all_cells(packed).tolist() == _plain(correct)
+    assert (packed.unpacked(np.arange(len(correct))) == correct).all()
+    assert packed.n_shown().tolist() == (correct >= 0).sum(axis=1).tolist()
+    words = packed.right.shape[1]
+    assert words == -(-correct.shape[1] // 64)
+
+
+@pytest.mark.parametrize("n_observers", [64, 65, 130])
+def test_jobs_meet_at_their_ends(n_observers: int) -> None:
+    correct = np.random.default_rng(3).integers(-1, 2, (n_observers, 70)).astype(np.int8)
+    assert all_cells(pack(correct)).tolist() == _plain(correct)
