@@ -105,8 +105,6 @@ def _draw(
         rng=seed,
     )
     groups = {"posterior": chained(found["draws"].values.astype(np.float32), table, metric, model)}
-    if model == "strengths":
-        groups["strengths"] = found[["mean", "sd"]]
     systems = np.stack([table["first"].values, table["second"].values])
     models = table["is_model"].values[systems].all(axis=0)
     variables: dict[str, Any] = {

@@ -435,7 +435,7 @@ def square_matrix(result: Result, name: str) -> xr.DataArray:
     result : Result
         As returned by `alikely.pairwise_matrix`.
     name : str
-        ``"estimate"``, ``"se"``, ``"n_trials"`` or another variable of the estimates.
+        ``"estimate"``, ``"se"`` or another variable of the estimates.
 
     Returns
     -------
@@ -460,23 +460,16 @@ def square_matrix(result: Result, name: str) -> xr.DataArray:
     """
     of_kind(result, "matrix")
     estimates = result.estimates
-    known = [str(v) for v in estimates.data_vars if v not in HIDDEN] + ["n_trials"]
+    known = [str(v) for v in estimates.data_vars if v not in HIDDEN]
     if name not in known:
         raise ValueError(
             f"no {name!r} in this matrix; it has {', '.join(known)}{nearest(name, known)}"
         )
-    names, n = result.observers, len(result.observers)
-    if name == "n_trials":
-        values = estimates["cells"].sum("cell").values
-        # Trials that an observer was shown.
-        diagonal: Any = np.stack([packed.n_shown() for packed in packed_answers(result)])
-        diagonal = diagonal if place_dim(result) else diagonal[0]
-    else:
-        values = estimates[name].values
-        diagonal = estimates["own"].values if name == "estimate" else np.nan
+    names, n, values = result.observers, len(result.observers), estimates[name].values
     square = np.empty((*values.shape[:-1], n, n), dtype=values.dtype)
     i, j = np.triu_indices(n, k=1)
     square[..., i, j] = square[..., j, i] = values
+    diagonal = estimates["own"].values if name == "estimate" else np.nan
     square[..., np.arange(n), np.arange(n)] = diagonal
     place = place_dim(result)
     return xr.DataArray(

@@ -523,8 +523,6 @@ def decision_margin_consistency(
           ``p_repeats`` (observers differ by item) and ``p_classes``; ``note`` reports relevant
           results
         - ``result.data["ceilings"]``: reliability of each group with its interval
-        - ``result.data["strengths"]``, with ``"strengths"``: posterior mean and standard deviation
-          of item strengths for each entry with a model
 
     Raises
     ------

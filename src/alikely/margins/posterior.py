@@ -43,7 +43,6 @@ from alikely.margins.strengths import (
     GroupStrengths,
     fit_model,
     group_strengths,
-    item_strengths,
     skew_check,
     strength_checks,
     strength_limits,
@@ -403,7 +402,6 @@ def entry_draws(
     clusters = None if cluster is None else cluster_numbers(table, cluster)
     sampled = of_items(table, cluster)
     checks = {name: np.full(n_pairs, np.nan) for name in CHECKED[model]}
-    strength, spread = np.full((2, n_pairs, n_trials), np.nan)
     notes = np.full(n_pairs, "", dtype=object)
     levels, tails = (np.arange(n_draws) + 0.5) / n_draws, [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     limits = np.empty((n_draws, n_pairs))
@@ -430,7 +428,6 @@ def entry_draws(
             found |= strength_checks(group, fit, margins) | {"inflation": fit.inflation}
             if "p_skew" not in found:
                 found["p_skew"] = skew_check(group)
-            strength[pair, items], spread[pair, items] = item_strengths(group, fit, margins)
             told = [
                 _without_bound(float(np.tanh(fit.mode.at[-1])), strength_limits(fit, tails)),
                 *_said("strengths", found).values(),
@@ -446,13 +443,11 @@ def entry_draws(
             checks[name][pair] = found[name]
         parts.append((entry.items, influences, entry.clusters))
     ranks = tied_ranks(n_trials, parts, n_draws, seed)
-    of_strength = {"mean": strength, "sd": spread} if model == "strengths" else {}
     return xr.Dataset(
         {
             "draws": (("sample", "pair"), np.take_along_axis(limits, ranks, axis=0)),
             "note": ("pair", notes),
             **{name: ("pair", values) for name, values in checks.items()},
-            **{name: (("pair", "trial"), values) for name, values in of_strength.items()},
         },
         coords={"pair": table["pair"].values},
     )

@@ -60,8 +60,6 @@ LENGTHS = np.array([1.0, 0.5, 0.25, 0.1, 0.03, 0.01])
 # Atanh of the correlation beyond which nothing changes: 1 - 1e-5.
 PERFECT = 6.1
 N_POINTS = 512
-# Draws by which strengths of items are averaged.
-N_OF_ITEMS = 64
 # Largest ratio of empirical to model-based standard errors; above, the model is rejected.
 MOST_INFLATED = 6.0
 # Spreads of stable deviations of the first tables; the others reach some standard errors from the
@@ -241,20 +239,6 @@ def strength_limits(fit: StrengthFit, tail: ArrayLike) -> Floats:
     limit = np.tanh(np.interp(p, cumulated, fit.eta))
     limit = np.where(p >= 1 - fit.p_perfect / 2, 1.0, limit)
     return np.asarray(np.where(p <= fit.p_opposite / 2, -1.0, limit))
-
-
-def item_strengths(
-    group: GroupStrengths, fit: StrengthFit, margins: ArrayLike
-) -> tuple[Floats, Floats]:
-    """Compute posterior mean and standard deviation of item strengths."""
-    levels = (np.arange(N_OF_ITEMS) + 0.5) / N_OF_ITEMS
-    chosen = np.searchsorted(np.cumsum(fit.draws.weights), levels)
-    theta = fit.draws.values[np.minimum(chosen, len(fit.draws.weights) - 1)]
-    scores = standard_scores(margins)[None]
-    _, score, weight = placed(theta[:, :-1], theta[:, -1], scores, group.likelihoods)
-    strength = strength_of(theta[:, :-1], score)
-    mean, square = ((weight * strength**power).sum(axis=-1).mean(axis=0) for power in (1, 2))
-    return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
 
 
 def strength_checks(
