@@ -41,18 +41,11 @@ hypothesis.settings.register_profile("kernels", deadline=None, max_examples=20)
 SLOW_EXAMPLES = {
     "alikely.benchmark.cohorts.cohort_check",
     "alikely.benchmark.cohorts.fit_cohort",
-    "alikely.benchmark.covariates.cohort_contrasts",
-    "alikely.benchmark.covariates.cohort_effects",
     "alikely.calibration.ranks.sbc",
-    "alikely.calibration.ranks.sbc_summary",
-    "alikely.estimates.errors.error_similarity",
-    "alikely.estimates.result.Tree.report",
     "alikely.inference.chains.extended",
     "alikely.margins.noise.fit_observers",
-    "alikely.planning.trials.assurance",
     "alikely.planning.trials.trials_for_width",
     "alikely.report.pages.Report",
-    "alikely.spectrum.covariates.covariate_contrasts",
     "alikely.spectrum.regime_mixtures.fit_spectrum",
 }
 
