@@ -102,17 +102,3 @@ def test_intervals_hold(
     figure(f"judges, {n_candidates} candidates, preference {preference:g}: covered {found:.3f}")
     # At least .92, but for 4 Monte Carlo errors.
     assert found >= 0.92 - 4 * np.sqrt(0.92 * 0.08 / n)
-
-
-def test_scores_may_be_a_table_with_a_column_for_each_judge() -> None:
-    judged = judged_candidates(8, 300, 1.0, rng=1)
-    matrix = _matrix(judged)
-    names = [f"observer_{k + 1}" for k in range(8)]
-    of_one = pd.Series(judged.scores, index=names)
-    table = pd.DataFrame({"observer_0": of_one, "observer_1": of_one[1:]})
-    judge = al.benchmark.judge_agreement
-    expected = judge(matrix, {"observer_0": of_one.to_dict(), "observer_1": of_one[1:].to_dict()})
-    # A judge's missing score of itself is no score.
-    pd.testing.assert_frame_equal(
-        judge(matrix, table).drop(columns="note"), expected.drop(columns="note")
-    )

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy import special, stats
 
 import alikely as al
 from alikely._base.notes import codes
@@ -20,36 +19,22 @@ MANY = 10**9
 
 
 def two_datasets(
-    rng: np.random.Generator, rho: float, *, models: int = 20, humans: int = 6, images: int = 150
-) -> tuple[Trials, np.ndarray]:
-    """Models whose liking for what is hard for people correlates between two data sets by rho.
-
-    A probit of one factor: also what each model's mean consistency would be without noise.
-    """
+    rng: np.random.Generator, rho: float, *, models: int = 6, humans: int = 6, images: int = 120
+) -> Trials:
+    """Models whose liking for what is hard for people correlates between two data sets by rho."""
     z = rng.normal(size=models)
     other = rho * z + np.sqrt(1 - rho**2) * rng.normal(size=models)
-    blocks, truths = [], []
+    blocks = []
     for liking in (z, other):
         load = np.r_[np.full(humans, 0.8), 0.5 + 0.13 * np.clip(liking, -2.5, 2.5)]
         hardness = rng.normal(size=images)
         own = rng.normal(size=(humans + models, images))
         blocks.append(load[:, None] * hardness + np.sqrt(1 - load[:, None] ** 2) * own + 0.6 > 0)
-        truths.append(expected_consistency(load[humans:] * 0.8, special.ndtr(0.6)))
-    trials = Trials.from_correct(
+    return Trials.from_correct(
         np.concatenate(blocks, axis=1).astype(int),
         kind=["human"] * humans + ["model"] * models,
         dataset=["x"] * images + ["y"] * images,
     )
-    return trials, np.array(truths)
-
-
-def expected_consistency(correlation: np.ndarray, p: float) -> np.ndarray:
-    """Kappa of two thresholded normals of equal accuracy."""
-    cut = special.ndtri(p)
-    both = [
-        stats.multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf([cut, cut]) for r in correlation
-    ]
-    return (np.array(both) - p**2) / (p * (1 - p))
 
 
 def test_without_noise_it_is_the_correlation() -> None:
@@ -91,7 +76,7 @@ def test_what_is_not_known_says_why() -> None:
 
 
 def test_noise_is_that_of_differences_and_stands_in_the_table() -> None:
-    trials, _ = two_datasets(np.random.default_rng(3), 0.6, models=6, images=120)
+    trials = two_datasets(np.random.default_rng(3), 0.6)
     scores = al.benchmark_scores(trials, human_ids="per_dataset", n_resamples=60, n_draws=0, rng=1)
     models = list(range(6))
     parts = level_parts(scores, "x").isel(system=models, system_other=models)

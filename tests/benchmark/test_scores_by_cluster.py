@@ -12,6 +12,7 @@ from scipy import stats
 import alikely as al
 from alikely.benchmark.benchmark import level_parts
 from alikely.benchmark.decomposition import added_count, spread
+from studies.clusters import consistency
 
 ACCURACY = np.array([0.75, 0.78, 0.8, 0.76, 0.72, 0.7])
 KINDS = ["human"] * 4 + ["model"] * 2
@@ -32,12 +33,6 @@ def board(rng: np.random.Generator, sizes: list[int], icc: float) -> al.Trials:
     return al.Trials.from_correct(
         right, observers=names, kind=KINDS, item_columns={"template": label}
     )
-
-
-def true_consistency(a: float, b: float) -> float:
-    both = stats.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]]).cdf(stats.norm.ppf([a, b]))
-    chance = a * b + (1 - a) * (1 - b)
-    return float((1 + 2 * both - a - b - chance) / (1 - chance))
 
 
 def test_the_variance_of_one_human_and_one_model_is_that_of_their_pair() -> None:
@@ -118,7 +113,8 @@ def test_clusters_of_one_value_few_clusters_and_chosen_items() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("sizes", "icc"), [([30] * 10, 0.3), ([12] * 25, 0.8)], ids=["10", "25"])
 def test_coverage_for_new_clusters(sizes: list[int], icc: float, sets: Callable[..., int]) -> None:
-    n, truth = sets(200), np.mean([true_consistency(a, ACCURACY[4]) for a in ACCURACY[:4]])
+    at = stats.norm.ppf(ACCURACY)
+    n, truth = sets(200), consistency(at[:4], at[4], 0.6).mean()
     held = 0
     for seed in range(n):
         scores = al.benchmark_scores(

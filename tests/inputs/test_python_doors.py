@@ -131,11 +131,9 @@ copy_probability must lie in => al.simulate.cohort([1.5], [0.5], 0.5, 0.5)
 order of a pair; use compare => al.pairwise_matrix(t(), 'copy_probability')
 undefined in some condition: c x d => al.benchmark.agreement_regression(al.pairwise_matrix(
     C([[1, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]], observers=list('abcd'))), {})
-scores have 'ben' twice => al.benchmark.judge_agreement(w.matrix(), {'anna': pd.Series([1, 2],
-    index=['ben', 'ben'])})
 must be finite numbers, got ben \(nan\) => al.benchmark.judge_agreement(w.matrix(),
     {'anna': {'ben': nan}})
-a column for each judge and a row for => al.benchmark.judge_agreement(w.matrix(), {'anna': [1]})
+scores must map judges to => al.benchmark.judge_agreement(w.matrix(), {'anna': [1]})
 generalize_to must be one of => w.scores().summary('cats')
 no observer is of kind 'robot' => al.benchmark_scores(t(), models='robot', **K)
 no data set has a model to score => al.benchmark_scores(t(), models='human', **K)

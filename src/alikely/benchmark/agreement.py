@@ -315,7 +315,7 @@ def _shared_errors(matrix: Result, regression: PairRegression, posterior: xr.Dat
 
 def judge_agreement(
     matrix: Result,
-    scores: Mapping[str, Mapping[str, float]] | pd.DataFrame,
+    scores: Mapping[str, Mapping[str, float]],
     *,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
@@ -330,11 +330,11 @@ def judge_agreement(
     ----------
     matrix : Result
         Matrix of judges and candidates, as returned by `alikely.pairwise_matrix`.
-    scores : mapping of str to (mapping of str to float), or pandas.DataFrame
-        Each judge's scores for the candidates, on any scale: a mapping by judge, or a table with
-        one column per judge and one row per candidate. Scores must come from questions other than
-        those in the matrix. Scores for the same responses would share noise with the agreements and
-        bias the correction. Scores that judges give themselves are excluded, and a note is added.
+    scores : mapping of str to (mapping of str to float)
+        Each judge's scores for the candidates, on any scale. Scores must come from questions other
+        than those in the matrix. Scores for the same responses would share noise with the
+        agreements and bias the correction. Scores that judges give themselves are excluded, and a
+        note is added.
     ci_prob : float, optional
         Probability level of the intervals, in (0, 1). Default: the probability level of `matrix`.
 
@@ -356,7 +356,7 @@ def judge_agreement(
     TypeError
         If `scores` has the wrong type.
     ValueError
-        If a judge or candidate is not in the matrix or occurs twice, or the metric is directed.
+        If a judge or candidate is not in the matrix, or the metric is directed.
     ValueError
         If scores are not finite numbers, or a judge has scored fewer than 6 candidates.
 
@@ -380,34 +380,18 @@ def judge_agreement(
     19
     """
     prob = float(of_kind(matrix, "matrix").data.attrs["ci_prob"]) if ci_prob is None else ci_prob
-    of_judges = _by_judge(scores)
-    rows = [_of_judge(matrix, judge, given, prob) for judge, given in of_judges.items()]
-    if not rows:
+    if not isinstance(scores, Mapping) or not all(isinstance(s, Mapping) for s in scores.values()):
+        raise TypeError(
+            "scores must map judges to scores of candidates, such as {'judge': {'model': 0.5}}"
+        )
+    if not scores:
         raise ValueError("scores must have at least one judge, got none")
-    return pd.DataFrame(rows, index=pd.Index(list(of_judges), name="judge"))
-
-
-def _by_judge(scores: Any) -> dict[str, dict[str, float]]:
-    """Scores of the candidates by judge, from a mapping or a table with a column per judge."""
-    found = {}
-    entries = scores.items() if isinstance(scores, Mapping | pd.DataFrame) else [("", None)]
-    for judge, given in entries:
-        if not isinstance(given, Mapping | pd.Series):
-            raise TypeError(
-                "scores must map judges to scores of candidates, such as {'judge': {'model': "
-                "0.5}}, or be a pandas table with a column for each judge and a row for each "
-                f"candidate; got {type(scores if given is None else given).__name__}"
-            )
-        names = [str(name) for name in given.keys()]  # noqa: SIM118
-        twice = [name for name in names if names.count(name) > 1]
-        if twice or judge in found:
-            raise ValueError(f"scores have {(twice or [judge])[0]!r} twice; give each name once")
-        found[str(judge)] = dict(zip(names, (value for _, value in given.items()), strict=True))
-    return found
+    rows = [_of_judge(matrix, judge, given, prob) for judge, given in scores.items()]
+    return pd.DataFrame(rows, index=pd.Index(list(scores), name="judge"))
 
 
 def _of_judge(
-    matrix: Result, judge: str, scores: dict[str, float], prob: float
+    matrix: Result, judge: str, scores: Mapping[str, float], prob: float
 ) -> dict[str, object]:
     require_names("observer of this matrix", (judge, *scores), matrix.observers)
     candidates = [name for name in scores if name != judge]
