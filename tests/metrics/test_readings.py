@@ -83,58 +83,37 @@ def random_codes(rng: np.random.Generator, n_readers: int, missing: float) -> tu
     return said, k
 
 
-@pytest.mark.parametrize(
-    ("name", "printed"),
-    [
-        ("raw_agreement", 0.8181818),
-        ("gwet_ac1", 0.77544),
-        ("fleiss_kappa", 0.76117),
-        ("krippendorff_alpha", 0.74342),
-        ("cohen_kappa", 0.76282),
-        ("brennan_prediger", 0.77273),
-    ],
-)
-def test_four_readers_with_missing_readings(name: str, printed: float) -> None:
-    """Gwet (2014), as the package irrCAC prints them."""
-    digits = len(str(printed)) - 2
-    assert round(of(name, FOUR), digits) == printed
+# Gwet (2014), for four readers as the package irrCAC prints them: values and standard errors. His
+# error of alpha is that of Scott's pi; of six he divides by n - 1 where a delta method has n.
+NO_SE = float("nan")
+PRINTED: dict[str, tuple[np.ndarray, float, dict[str, tuple[float, float]]]] = {
+    "four": (FOUR, 1, {
+        "raw_agreement": (0.8181818, NO_SE), "gwet_ac1": (0.77544, NO_SE),
+        "fleiss_kappa": (0.76117, NO_SE), "krippendorff_alpha": (0.74342, NO_SE),
+        "cohen_kappa": (0.76282, NO_SE), "brennan_prediger": (0.77273, NO_SE),
+    }),
+    "two": (codes_of(TWO), 1, {
+        "cohen_kappa": (0.7964094, 0.05891072), "fleiss_kappa": (0.7962397, 0.05905473),
+        "gwet_ac1": (0.8493305, 0.04321747), "brennan_prediger": (0.835, 0.04693346),
+        "raw_agreement": (0.89, 0.03128898), "krippendorff_alpha": (0.7972585, NO_SE),
+    }),
+    "six": (np.array([np.repeat(np.arange(5), row) for row in SIX]).T, 15 / 14, {
+        "gwet_ac1": (0.4448007, 0.08418757), "fleiss_kappa": (0.4139265, 0.08119291),
+        "brennan_prediger": (0.4388889, 0.08312142), "krippendorff_alpha": (0.4204384, NO_SE),
+    }),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "printed", "se"),
-    [
-        ("cohen_kappa", 0.7964094, 0.05891072),
-        ("fleiss_kappa", 0.7962397, 0.05905473),
-        ("gwet_ac1", 0.8493305, 0.04321747),
-        ("brennan_prediger", 0.835, 0.04693346),
-        ("raw_agreement", 0.89, 0.03128898),
-        ("krippendorff_alpha", 0.7972585, None),
-    ],
-)
-def test_two_readers_with_standard_errors(name: str, printed: float, se: float | None) -> None:
-    """Gwet (2014): 100 women, three diagnoses. His error of alpha is that of Scott's pi."""
-    codes = codes_of(TWO)
-    assert of(name, codes) == pytest.approx(printed, abs=5e-8)
-    if se is not None:
-        assert standard_error(name, codes, 3) == pytest.approx(se, abs=5e-9)
-
-
-@pytest.mark.parametrize(
-    ("name", "printed", "se"),
-    [
-        ("gwet_ac1", 0.4448007, 0.08418757),
-        ("fleiss_kappa", 0.4139265, 0.08119291),
-        ("brennan_prediger", 0.4388889, 0.08312142),
-        ("krippendorff_alpha", 0.4204384, None),
-    ],
-)
-def test_six_readers_with_standard_errors(name: str, printed: float, se: float | None) -> None:
-    """Of raw readings Gwet (2014) divides by n - 1 where a delta method has n."""
-    codes = np.array([np.repeat(np.arange(5), row) for row in SIX]).T
-    assert of(name, codes) == pytest.approx(printed, abs=5e-8)
-    if se is not None:
-        found = standard_error(name, codes, 5) * np.sqrt(15 / 14)
-        assert found == pytest.approx(se, abs=5e-9)
+@pytest.mark.parametrize("readers", PRINTED)
+def test_printed_values_and_standard_errors(readers: str) -> None:
+    codes, factor, printed = PRINTED[readers]
+    for name, (value, se) in printed.items():
+        # Of missing readings five or seven digits are printed.
+        digits = len(str(value)) - 2 if readers == "four" else 7
+        assert of(name, codes) == pytest.approx(value, abs=0.5 * 10**-digits)
+        if np.isfinite(se):
+            found = standard_error(name, codes, int(codes.max()) + 1) * np.sqrt(factor)
+            assert found == pytest.approx(se, abs=5e-9)
 
 
 def test_the_printed_alphas_of_krippendorff() -> None:
