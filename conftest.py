@@ -43,7 +43,7 @@ SLOW_EXAMPLES = {
     "alikely.benchmark.cohorts.fit_cohort",
     "alikely.calibration.ranks.sbc",
     "alikely.inference.chains.extended",
-    "alikely.margins.noise.fit_observers",
+    "alikely.margins.reliability.fit_observers",
     "alikely.planning.trials.trials_for_width",
     "alikely.report.pages.Report",
     "alikely.spectrum.regime_mixtures.fit_spectrum",
@@ -62,7 +62,7 @@ GOLDEN = Path(__file__).parent / "tests" / "golden"
 # Where fits of models that take long to compile are made.
 FITTED = (
     "alikely.benchmark.cohorts.nuts",
-    "alikely.margins.noise.nuts",
+    "alikely.margins.reliability.nuts",
     "alikely.spectrum.regime_mixtures.nuts",
 )
 # Draws of the prior, which are repeated.

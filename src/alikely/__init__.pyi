@@ -33,7 +33,7 @@ from .estimates import metric_correlations as metric_correlations
 from .estimates import misclassification_agreement as misclassification_agreement
 from .estimates import pairwise_matrix as pairwise_matrix
 from .estimates import test_copy_model as test_copy_model
-from .margins.noise import fit_observers as fit_observers
+from .margins.reliability import fit_observers as fit_observers
 from .metrics import Metric as Metric
 from .planning import trials_for_power as trials_for_power
 from .planning import trials_for_width as trials_for_width

@@ -357,7 +357,7 @@ FUNCTIONS: dict[str, tuple[str, str, str, Callable[[], Any]]] = {
     ),
     "spectrum": ("spectrum", DEFAULT, "spectrum.regime_mixtures", of_spectrum),
     "observers": (
-        "observer_margins", "one_answer_no_margins", "margins.noise",
+        "observer_margins", "one_answer_no_margins", "margins.reliability",
         lambda: al.fit_observers(labeled()),
     ),
 }  # fmt: skip

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pymc as pm
+import pytensor
+import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from pytensor.compile.mode import Mode
@@ -11,13 +15,17 @@ from scipy import integrate, stats
 
 import alikely as al
 from alikely.margins.reliability import self_consistency
+from alikely.margins.strengths import strength_of
 from alikely.metrics import error_consistency
 from alikely.metrics.margins import m_afc_log_probability, m_afc_probability
 from alikely.models.observers import (
     FEW_ANSWERS,
+    GRID,
     _observe_repeats,
+    log_odds,
     noise_variance,
 )
+from generative.item_margins import Bent
 
 M = 16
 RIGHT = np.array([[2, 1, 0, 2, 1, 0], [2, 0, 1, 2, 1, 1]])
@@ -205,3 +213,45 @@ def test_fit_observers_from_trials(chains: bool) -> None:
         assert frame["inside"].mean() > 0.7
     with pytest.raises(ValueError, match="no observer is of kind 'model'; kinds are human"):
         al.fit_observers(trials, kind="model")
+
+
+# What is evaluated a few times is not worth the time of compiling.
+ONCE = Mode("py", "fast_compile")
+
+
+def function_of(part: Any, x: Any) -> Any:
+    """Value and gradient; not worth the time of compiling."""
+    return pytensor.function([x], [part, pt.grad(part.sum(), x)], mode=ONCE)
+
+
+def slopes(function: Any, d: np.ndarray) -> np.ndarray:
+    return (function(d + 1e-5)[0] - function(d - 1e-5)[0]) / 2e-5
+
+
+@pytest.mark.parametrize("n_alternatives", [2, 16, 1000])
+def test_log_odds_of_the_model(n_alternatives: int) -> None:
+    d = np.random.default_rng(1).uniform(-29, 29, 2000)
+    log_right, log_wrong = m_afc_log_probability(d, n_alternatives)
+    x = pt.dvector("x")
+    odds = function_of(log_odds(x, n_alternatives), x)
+    np.testing.assert_allclose(odds(d)[0], log_right - log_wrong, atol=1e-5)
+    # Differences over 2e-5 of values of up to 450, known to 1e-13.
+    np.testing.assert_allclose(odds(d)[1], slopes(odds, d), rtol=1e-5, atol=1e-7)
+    far = np.array([-200.0, GRID[0], GRID[-1], 200.0])
+    assert (odds(far)[1] > 0).all()
+    assert (np.diff(odds(far)[0]) > 0).all()
+
+
+@pytest.mark.parametrize(("skewness", "log_tail"), [(0.0, 0.0), (0.5, -0.3), (-0.8, 0.4)])
+def test_bent_strengths_are_those_without_chains(skewness: float, log_tail: float) -> None:
+    law = Bent(1.2, 0.7, skewness, log_tail)
+    u = np.linspace(-3, 3, 7)
+    row = np.array([[1.2, np.log(0.7), skewness, log_tail]])
+    strength = law.strength(pt.as_tensor(u)).eval(mode=ONCE)
+    assert strength == pytest.approx(strength_of(row, u[None])[0])
+    # Half the distance of scores of -1 and 1 is the spread, whatever the shape.
+    assert strength[4] - strength[2] == pytest.approx(2 * 0.7)
+    assert strength[3] == pytest.approx(1.2)
+    # Placed where counts see it, as long as that is not far out.
+    seen, _ = law.placed(pt.as_tensor(law.strength(0.4)), 1.0)
+    assert float(seen.eval(mode=ONCE)) == pytest.approx(0.4, abs=0.02)

@@ -1,9 +1,9 @@
 from .model_margins import decision_margins as decision_margins
-from .noise import explained_consistency as explained_consistency
-from .noise import variance_fractions as variance_fractions
+from .reliability import explained_consistency as explained_consistency
 from .reliability import self_consistency as self_consistency
 from .reliability import spearman_brown as spearman_brown
 from .reliability import split_half_reliability as split_half_reliability
+from .reliability import variance_fractions as variance_fractions
 
 __all__ = [
     "decision_margins",
