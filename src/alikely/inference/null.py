@@ -11,13 +11,10 @@ References
    doi:10.1093/biomet/61.3.545
 .. [F22] Fisher (1922). On the interpretation of chi-squared from contingency tables, and the
    calculation of P. doi:10.2307/2340521
-.. [BH95] Benjamini, Hochberg (1995). Controlling the false discovery rate.
-   doi:10.1111/j.2517-6161.1995.tb02031.x
 .. [VGG17] Vehtari, Gelman, Gabry (2017). Practical Bayesian model evaluation using leave-one-out
    cross-validation and WAIC. doi:10.1007/s11222-016-9696-4
 .. [L61] Lancaster (1961). Significance tests in discrete distributions.
    doi:10.1080/01621459.1961.10482105
-.. [HG14] Hoffman, Gelman (2014). The No-U-Turn sampler. doi:10.48550/arXiv.1111.4246
 .. [GMS96] Gelman, Meng, Stern (1996). Posterior predictive assessment of model fitness via realized
    discrepancies. Statistica Sinica 6, 733-807. https://www.jstor.org/stable/24306036
 """
@@ -41,7 +38,7 @@ from alikely._base.settings import resolve
 from alikely.data.tables import check_counts, pair_coords
 from alikely.inference.chains import CHAINS, DRAW_MORE, labeled, nuts
 from alikely.inference.independence import fisher_log10_p, log_table_mass
-from alikely.inference.process import in_chunks
+from alikely.inference.process import four_chains, in_chunks
 from alikely.inference.sampling import Sampler, check_sampler
 from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency
 from alikely.metrics.consistency import (
@@ -347,11 +344,9 @@ def independent_posterior(
 ) -> xr.DataTree:
     """Posterior of independent observers for many pairs, with replicates as null distribution."""
     check_sampler(sampler)
-    if n_draws < 1:
-        raise ValueError(f"draws must be at least 1, got {n_draws}")
     counts = np.atleast_2d(check_counts(cells))
     coords = pair_coords(len(counts), pairs)
-    per_chain = -(-n_draws // CHAINS)
+    per_chain = four_chains(n_draws) // CHAINS
     chosen = "nuts" if sampler == "nuts" else "exact"
     if chosen == "nuts":
         # The models import PyMC: only when needed.

@@ -90,7 +90,6 @@ def pairwise_draws(
     """Draw exactly from the posterior of each pair under the copy model."""
     n = resolve("n_draws", n_draws)
     own = cell_prior(prior)
-    _check_number(n)
 
     def draw(counts: NDArray[np.int64], seed: np.random.SeedSequence) -> Floats:
         generator, size = np.random.default_rng(seed), (n, len(counts))
@@ -182,14 +181,10 @@ def dirichlet_draws(
     return out
 
 
-def _check_number(n_draws: int) -> None:
-    if n_draws < 1:
-        raise ValueError(f"draws must be at least 1, got {n_draws}")
-
-
 def four_chains(n_draws: int) -> int:
     """Round a number of draws up to four chains of equal length."""
-    _check_number(n_draws)
+    if n_draws < 1:
+        raise ValueError(f"draws must be at least 1, got {n_draws}")
     return CHAINS * -(-n_draws // CHAINS)
 
 

@@ -3,8 +3,6 @@
 References
 ----------
 .. [HG14] Hoffman, Gelman (2014). The No-U-Turn sampler. doi:10.48550/arXiv.1111.4246
-.. [V21] Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021). Rank-normalization, folding, and
-   localization: an improved R-hat. doi:10.1214/20-BA1221
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from alikely._base.settings import resolve
 from alikely.data.blocks import cluster_numbers
 from alikely.data.tables import CELLS
 from alikely.inference.chains import CHAINS, DRAW_MORE, check_include, labeled, nuts
-from alikely.inference.process import COPY_MODEL, pairwise_draws
+from alikely.inference.process import COPY_MODEL, four_chains, pairwise_draws
 from alikely.inference.resampling import joint_draws
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.consistency import Prior, cell_prior, check_prior
@@ -125,10 +123,8 @@ def posterior(
     """
     n_draws = resolve("n_draws", n_draws)
     check_sampler(sampler)
-    if n_draws < 1:
-        raise ValueError(f"draws must be at least 1, got {n_draws}")
+    per_chain = four_chains(n_draws) // CHAINS
     check_prior(prior)
-    per_chain = -(-n_draws // CHAINS)
     groups = check_include(include)
     log_likelihood, of_chains = "log_likelihood" in groups, set(groups) - {"log_likelihood"}
     if sampler == "exact" and (model != "copying" or of_chains):

@@ -10,8 +10,6 @@ References
    doi:10.1090/S0025-5718-69-99647-1
 .. [HL56] Hodges, Lehmann (1956). The efficiency of some nonparametric competitors of the t-test.
    doi:10.1214/aoms/1177728261
-.. [H95] Hautus (1995). Corrections for extreme proportions and their biasing effects on estimated
-   values of d'. doi:10.3758/BF03203619
 .. [S10] Spearman (1910). Correlation calculated from faulty data.
    doi:10.1111/j.2044-8295.1910.tb00206.x
 """
