@@ -14,7 +14,7 @@ from scipy import special
 
 import alikely as al
 from alikely.data.cohorts import cohort_counts
-from alikely.models._populations import _contrasts
+from alikely.models.cohorts import _contrasts
 
 HERE = ("human_level", "human_spread_condition", "ability", "loading", "ability_sd", "loading_sd",
         "level", "following", "human_accuracy", "human_error_consistency",
