@@ -24,7 +24,8 @@ from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.tables import By, Pairs, joint_correctness, n_entries
 from alikely.data.trials import Trials
 from alikely.estimates.notes import cluster_notes, joined, require_clusters, unmatched_notes
-from alikely.estimates.result import CHAINS, LABELS, Result
+from alikely.estimates.pair_result import LABELS
+from alikely.estimates.result import CHAINS, Result
 from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.inference.influence import estimate, of_items
 from alikely.inference.resampling import bootstrap

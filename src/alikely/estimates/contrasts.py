@@ -41,6 +41,7 @@ from alikely.estimates.matrices import (
     square_matrix,
 )
 from alikely.estimates.notes import (
+    ROUNDING,
     apart,
     cluster_note,
     few_clusters,
@@ -49,8 +50,8 @@ from alikely.estimates.notes import (
     repeats_note,
     several_people,
 )
-from alikely.estimates.pair_result import METHODS, chosen_interval, matching
-from alikely.estimates.result import LABELS, Population, Result, of_kind
+from alikely.estimates.pair_result import LABELS, METHODS, chosen_interval, matching
+from alikely.estimates.result import Population, Result, of_kind
 from alikely.inference.influence import (
     cells_of_clusters,
     covariance_of,
@@ -74,8 +75,6 @@ from alikely.metrics.cells import divide
 Which = str | Sequence[str] | Mapping[str, str | Sequence[str]]
 # Label metrics: fewest joint errors of each pair for valid intervals of means and of differences.
 FOR_MEANS, FOR_DIFFERENCES = 10, 40
-# A standard error below this is rounding error: the entries have the same responses.
-ROUNDING = 1e-12
 PRIOR_ALONE = note("prior-alone")
 # Group of a result whose entries have limits, from which those of means are made.
 POPULATIONS = "populations"

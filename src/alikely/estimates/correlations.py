@@ -27,7 +27,8 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.data.repeats import nested_labels
 from alikely.estimates.analysis import check_numbers
-from alikely.estimates.result import LABELS, Result
+from alikely.estimates.pair_result import LABELS
+from alikely.estimates.result import Result
 from alikely.inference.intervals import interval
 
 FEWEST_PAIRS = 3

@@ -42,9 +42,9 @@ from alikely.data.tables import (
 from alikely.data.trials import Trials
 from alikely.estimates.analysis import kept_prior
 from alikely.estimates.notes import few_clusters, joined
-from alikely.estimates.pair_result import chosen_interval
+from alikely.estimates.pair_result import LABELS, PLACES, chosen_interval
 from alikely.estimates.pair_result import page_columns as page_columns
-from alikely.estimates.result import LABELS, Result, of_kind
+from alikely.estimates.result import Result, of_kind
 from alikely.inference.cell_limits import WITHOUT_DRAWS, option_limits, posterior_limits
 from alikely.inference.independence import fisher_log10_p
 from alikely.inference.influence import estimate
@@ -67,8 +67,6 @@ CHUNK = 8_000_000
 POSTERIOR = ("posterior_lower", "posterior_upper")
 # Larger data frames take gigabytes.
 MOST_ROWS = 1_000_000
-# Dimensions of groups of trials: at most one is present.
-PLACES = ("condition", "dataset")
 # Variables that are not shown as matrices.
 HIDDEN = ("cells", "own", "why")
 SCHEMA = {

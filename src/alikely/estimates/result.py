@@ -22,7 +22,7 @@ from alikely._base.intervals import CiKind, Intervals, check_interval
 from alikely._base.names import listed
 from alikely.data.trials import Trials
 from alikely.estimates.latex import latex_table, printed
-from alikely.estimates.pair_result import bounds_of
+from alikely.estimates.pair_result import LABELS, bounds_of
 from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.consistency import CellPrior, cell_prior
@@ -31,7 +31,6 @@ from alikely.metrics.metric import metrics
 if TYPE_CHECKING:
     from alikely.report.pages import Report
 
-LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 CHAINS = "chains"
 Population = Literal["images", "observers", "both"]
 # Headings of tables for papers where they are not the columns.

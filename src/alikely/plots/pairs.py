@@ -26,7 +26,7 @@ from alikely._base.frames import groups_of
 from alikely._base.intervals import percent
 from alikely._base.names import nearest, p_words, told_apart
 from alikely.estimates.matrices import place_dim, square_matrix
-from alikely.estimates.pair_result import bounds_of, shown_methods
+from alikely.estimates.pair_result import LABELS, bounds_of, shown_methods
 from alikely.estimates.result import Result, of_kind
 from alikely.inference import null
 from alikely.metrics import Metric, bounds, consistency
@@ -56,9 +56,6 @@ from alikely.plots._style import (
     several_axes,
     styled,
 )
-
-LABELS = ["dataset", "condition", "observer_a", "observer_b"]
-
 
 # Or trials, which include the kinds of observers.
 Kinds = Mapping[str, str] | Any
