@@ -50,7 +50,7 @@ def attr(name: str, value: Any) -> Callable[[Any], None]:
     return lambda file: file.attrs.__setitem__(name, value)
 
 
-odd, perfect = w.odd, w.all_right
+odd = w.odd
 
 
 CASES = table(

@@ -143,9 +143,3 @@ def odd(**names: str) -> al.Result:
     """A result of observers with other names."""
     renamed_trials = al.Trials.from_table(renamed("observer", **names))
     return al.error_consistency(renamed_trials, "human-model", **FEW)
-
-
-def all_right() -> al.Result:
-    """A result in which nobody errs."""
-    perfect = al.Trials.from_table(table(response=table()["truth"]))
-    return al.error_consistency(perfect, "human-model", **FEW)
