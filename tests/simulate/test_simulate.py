@@ -12,7 +12,7 @@ from alikely.data.tables import joint_correctness
 from alikely.data.trials import NO_RESPONSE
 from alikely.datasets.loaders import load_example
 from alikely.metrics import bounds, consistency, copying
-from alikely.simulate.simulators import copy_cell_probabilities, example
+from alikely.simulate.simulators import copy_cell_probabilities
 
 inner = st.floats(0.02, 0.98)
 
@@ -68,7 +68,13 @@ def test_no_response_is_for_humans_only() -> None:
 
 
 def test_the_bundled_example_is_what_its_maker_makes() -> None:
-    given, made = load_example(), example()
+    given = load_example()
+    made = simulate.observers(
+        4, 6, 160, {"clean": 4.2, "blur": 1.5, "noise": 0.4}, correlation=0.6, spread=1.6,
+        abilities=[0.2, -0.1, 0.0, -0.2, -0.6, -0.3, 0.0, 0.2, 0.9, 1.2],
+        families=["human"] * 4 + ["convnet"] * 3 + ["transformer"] * 3,
+        no_response=0.01, rng=20_260,
+    )  # fmt: skip
     assert given.to_table().equals(made.to_table())
     correct = given.select(condition="clean").data["correct"].values
     assert ((correct == 1).all(axis=1)).sum() == 2

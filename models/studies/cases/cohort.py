@@ -15,9 +15,9 @@ from alikely import models
 from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
 from alikely.data.cohorts import cohort_counts
+from alikely.datasets.loaders import load_example
 from alikely.models.cohorts import cohort_layout
 from alikely.simulate import cohort as simulated_cohort
-from alikely.simulate.simulators import example
 from studies.case import Case, named
 
 N_HUMANS, N_TRIALS = 4, 100
@@ -133,7 +133,7 @@ def _models(
 
 
 MAIN = Case(
-    example=lambda: models.cohort(cohort_counts(example())),
+    example=lambda: models.cohort(cohort_counts(load_example())),
     design=_design,
     simulate=_data,
     quantities=named(

@@ -50,7 +50,7 @@ def load_example() -> Trials:
     -------
     Trials
         The experiment has 4 humans and 6 models from two families, and 160 items in each of 3
-        conditions. All responses are simulated by `alikely.simulate.simulators.example`.
+        conditions. All responses are simulated by `alikely.simulate.observers`.
 
     Examples
     --------

@@ -328,22 +328,6 @@ def observers(
     )
 
 
-def example() -> Trials:
-    """Simulate the example of `alikely.load_example`, with the same numbers every time."""
-    return observers(
-        n_humans=4,
-        n_models=6,
-        n_items=160,
-        conditions={"clean": 4.2, "blur": 1.5, "noise": 0.4},
-        correlation=0.6,
-        spread=1.6,
-        abilities=[0.2, -0.1, 0.0, -0.2, -0.6, -0.3, 0.0, 0.2, 0.9, 1.2],
-        families=["human"] * 4 + ["convnet"] * 3 + ["transformer"] * 3,
-        no_response=0.01,
-        rng=20_260,
-    )
-
-
 def detection_experiment(
     n_observers: int = 45,
     n_items: int = 160,
