@@ -33,35 +33,11 @@ def mismatch_factor(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> Floats:
 
 
 def copy_probability(cells: ArrayLike) -> Floats:
-    """Compute the signed probability that ``b`` copies ``a``.
+    """Compute the signed probability that ``b`` copies ``a``, NaN if ``a`` never varies.
 
-    The copy probability is ``P(b correct | a correct) - P(b correct | a incorrect)``.
-
-    Parameters
-    ----------
-    cells : array_like, shape (..., 4)
-        Counts, weights or probabilities ``n11, n10, n01, n00``; ``a`` is the copied observer.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Values in [-1, 1]; a negative value is the probability that ``b`` inverts ``a``. NaN if
-        ``a`` is always correct or always incorrect.
-
-    Raises
-    ------
-    ValueError
-        If the last axis does not have four non-negative cells.
-
-    Notes
-    -----
-    Positive values follow the copy model of Proposition 1 in [K25]_. Negative copy probabilities
-    are an extension for which ``EC = c f`` remains valid (see `mismatch_factor`).
-
-    Examples
-    --------
-    >>> round(float(copy_probability([100, 20, 20, 20])), 4)
-    0.3333
+    It is ``P(b correct | a correct) - P(b correct | a incorrect)``. Positive values follow the copy
+    model of Proposition 1 in [K25]_. Negative values, the probability that ``b`` inverts ``a``, are
+    an extension for which ``EC = c f`` remains valid (see `mismatch_factor`).
     """
     n11, n10, n01, n00 = split(cells)
     return divide(n11, n11 + n10) - divide(n01, n01 + n00)

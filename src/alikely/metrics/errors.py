@@ -32,15 +32,10 @@ Mixture = Literal["mean", "pooled"]
 BASES = (2, np.e, 10)
 
 
-def check_base(base: float) -> None:
-    """Raise `ValueError` unless the base of logarithms is 2, e or 10."""
-    if base not in BASES:
-        raise ValueError(f"base must be 2, e or 10, got {base}")
-
-
 def check_options(alpha: float, mixture: str, base: float) -> None:
     """Raise `ValueError` if an option of a divergence is invalid."""
-    check_base(base)
+    if base not in BASES:
+        raise ValueError(f"base must be 2, e or 10, got {base}")
     if not 0 < alpha < np.inf:
         raise ValueError(f"alpha must be above 0 and finite, got {alpha}; 0.5 is Jeffreys' choice")
     if mixture not in ("mean", "pooled"):
@@ -140,16 +135,11 @@ def row_gradient(
     return first, second
 
 
-def wrong_classes(n_classes: int) -> NDArray[np.intp]:
-    """List the classes other than the true one, in order; shape (true_class, wrong_class)."""
-    k = np.arange(n_classes - 1)
-    return k + (k >= np.arange(n_classes)[:, None])
-
-
 def drop_true(values: NDArray[Any]) -> NDArray[Any]:
     """Remove the entry of the true class: (..., true, response) to (..., true, wrong)."""
     n = values.shape[-1]
-    return np.asarray(values[..., np.arange(n)[:, None], wrong_classes(n)])
+    true, wrong = np.arange(n)[:, None], np.arange(n - 1)
+    return np.asarray(values[..., true, wrong + (wrong >= true)])
 
 
 def label_statistics(counts: ArrayLike) -> Floats:
@@ -206,29 +196,7 @@ def label_undefined_reason(statistics: ArrayLike) -> NDArray[Any]:
 
 
 def misclassification_agreement(counts: ArrayLike) -> Floats:
-    """Compute misclassification agreement: Cohen's kappa of joint-error labels [C60]_ [X25]_.
-
-    Parameters
-    ----------
-    counts : array_like, shape (..., class, class)
-        Numbers of joint errors by label of the first and of the second system.
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-        Values in [-1, 1]; 0 if agreement is as expected from the label frequencies; NaN without
-        joint errors, or if both systems always give the same label.
-
-    Raises
-    ------
-    ValueError
-        If the tables are not square.
-
-    Examples
-    --------
-    >>> misclassification_agreement([[0, 3, 1], [2, 8, 0], [0, 1, 5]]).round(3).item()
-    0.407
-    """
+    """Compute Cohen's kappa of joint-error labels from tables (..., class, class) [C60]_ [X25]_."""
     return label_agreement(label_statistics(counts))
 
 
@@ -245,7 +213,7 @@ def error_divergence(
     Weights are computed by true class, as in the text of [X25]_. One equation in the appendix of
     [X25]_ computes weights by predicted class, not by true class.
     """
-    one, other = _two_rows(rows_a, rows_b)
+    one, other = (np.asarray(rows, np.float64) for rows in (rows_a, rows_b))
     check_options(alpha, mixture, base)
     k = one.shape[-1]
     true = np.repeat(np.arange(k), k - 1)
@@ -265,27 +233,6 @@ def expected_agreement(labels_a: ArrayLike, labels_b: ArrayLike) -> Floats:
 def error_similarity(divergence: ArrayLike) -> Floats:
     """Compute the class-level error similarity (CLES), ``1 / (1 + CLED)`` [X25]_."""
     return np.asarray(1 / (1 + np.asarray(divergence, dtype=np.float64)))
-
-
-def _two_rows(rows_a: ArrayLike, rows_b: ArrayLike) -> tuple[Floats, Floats]:
-    one, other = _error_rows(rows_a), _error_rows(rows_b)
-    if one.shape[-2:] != other.shape[-2:]:
-        raise ValueError(
-            f"both systems must have the same classes, got shapes {one.shape} and {other.shape}; "
-            "count both with the same list of classes"
-        )
-    return one, other
-
-
-def _error_rows(rows: ArrayLike) -> Floats:
-    table = np.array(rows, dtype=np.float64)
-    if table.ndim < 2 or table.shape[-1] != table.shape[-2] or table.shape[-1] < 2:
-        raise ValueError(
-            "error rows must be a square table (true class, response) of at least two classes on "
-            f"the last two axes, got shape {table.shape}"
-        )
-    table[..., np.arange(table.shape[-1]), np.arange(table.shape[-1])] = 0
-    return table
 
 
 def distinct_agreement(statistics: ArrayLike, own: ArrayLike) -> Floats:
