@@ -11,7 +11,7 @@ import worlds as w
 from cases import check_each, table
 
 import alikely as al
-from alikely.inference import cell_limits, independence, null, sampling
+from alikely.inference import independence, null, sampling
 from alikely.margins import model_margins
 from alikely.metrics import bounds, consistency, copying, errors, margins, metric, options
 from generative.item_margins import item_margins
@@ -22,7 +22,7 @@ NAMED = {
     "cells": consistency.cell_prior, "copying": copying, "dm": model_margins.decision_margins,
     "errors": errors, "fisher": independence.fisher_log10_p, "find": metric.find_metric,
     "get": metric.get_metric, "independent": null.independent_posterior,
-    "limits": cell_limits.option_limits, "margins": margins, "metric": metric.Metric,
+    "margins": margins, "metric": metric.Metric,
     "null": null, "posterior": sampling.posterior,
 }  # fmt: skip
 P, I2 = np.full((2, 3, 2), 0.5), np.eye(3)
@@ -103,18 +103,13 @@ got shape \(\) => EC.error_consistency(5)
 must not be negative, got -1 => EC.error_consistency([1, 2, -1, 4])
 strictly between 0 and 1, got 0 or 1 => bounds.accuracy_bounds(1.0, 0.5)
 accuracy_a must lie in \[0, 1\] => EC.expected_agreement(1.2, 0.5)
-at least 2, got 1 => EC.less_biased_error_consistency(0.5, 1)
 exchange the observers => copying.copy_parameters(1.0, 0.5, 0.0)
 a square table of classes => errors.misclassification_agreement([1, 2])
 base must be 2, e or 10 => errors.error_divergence(I2, I2, base=3)
 alpha must be above 0 => errors.error_divergence(I2, I2, alpha=0)
 mixture must be 'mean' or 'pooled', got 'max' => errors.error_divergence(I2, I2, mixture='max')
 factor must be above 0, got 0 => margins.spearman_brown(0.5, 0)
-shape \(item, class\), got \(2,\) => margins.model_margin([1, 2], [0])
-from 0 to 1 => margins.model_margin([[1.0, 2.0]], [2])
 a probability of item 0 is 0 => margins.scores_of_probabilities([[1.0, 0.0]])
-how must be one of 'mean', 'mean_probability'; got 'sum' =>
-    margins.coarse_scores([[1.0]], ['a'], ['a'], 'sum')
 5 common items, got 0 => margins.margin_moments(np.full(5, nan), np.ones(5))
 did you mean 'error_consistency'\? => get('error_consistancy')
 no option 'alpha'; its options are: none => get('EC', alpha=1)
@@ -125,9 +120,6 @@ features of a metric must be one of 'correctness', 'labels', 'rows', 'margins', 
     metric('x', first, 'pairs')
 must be 'identity', 'fisher' or 'logit', got 'log' => metric('x', first, 'labels', scale='log')
 a metric of error rows needs gradient= => metric('x', first, 'rows')
-cells must be five counts => limits([1, 2, 3, 4], 4)
-n_options must be at least 2 => limits([1, 2, 3, 4, 5], 1)
-with two options joint errors must be the same => limits([1, 2, 3, 4, 5], 2)
 n00 on the last axis, got shape \(3,\) => fisher([1, 2, 3])
 must not be negative, got -4 => fisher([1, 2, 3, -4])
 sampler must be 'auto', 'exact' => independent(EC3, sampler='gibbs')

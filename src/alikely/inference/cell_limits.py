@@ -38,8 +38,6 @@ NODES = (5, 3)
 # deviations of a normal law; and of the other share's distribution, between the tails left out.
 OF_P, OF_U, REACH = 64, 32, 4.8
 GRID, LEFT_OUT = 1_024, 1e-10
-# Answers of a pair to a question, the last two with both wrong.
-FIVE_CELLS = ("both right", "first right", "second right", "same", "different")
 # With fewer in a cell the expansion fails, and draws take its place: with so many the tails of 95 %
 # limits have a standard error of 0.0008.
 FEWEST, N_DRAWS = 5, 40_000
@@ -229,8 +227,9 @@ def option_limits(
     probabilities: Sequence[float] = (0.025, 0.5, 0.975),
     prior: Prior | None = None,
 ) -> Floats:
-    """Compute posterior quantiles of discrete `kappa_p` from counts of `FIVE_CELLS`.
+    """Compute posterior quantiles of discrete `kappa_p` from counts of questions.
 
+    The five cells are: both correct, only the first, only the second, same error, different errors.
     The posterior is a Dirichlet distribution over five cells, which is equivalent to four
     independent Beta variables: three accuracies, and the proportion of joint errors with equal
     responses. The prior weight of joint errors is divided between equal and different responses as
@@ -238,16 +237,7 @@ def option_limits(
     ``1 / (options - 1)``.
     """
     counts = np.asarray(cells, dtype=np.float64)
-    if counts.ndim == 0 or counts.shape[-1] != len(FIVE_CELLS) or (counts < 0).any():
-        raise ValueError(
-            f"cells must be five counts each ({', '.join(FIVE_CELLS)}), none negative; got shape "
-            f"{counts.shape}"
-        )
     options = np.broadcast_to(np.asarray(n_options, dtype=np.float64), counts.shape[:-1])
-    if (options < 2).any():
-        raise ValueError(f"n_options must be at least 2, got {options.min():g}")
-    if ((options == 2) & (counts[..., 4] > 0)).any():
-        raise ValueError("with two options joint errors must be the same; got different ones")
     own = cell_prior(prior).cells("limits without draws")
     flat, of = counts.reshape(-1, 5), 1 / (options.reshape(-1) - 1)
     few = (flat[:, :4].min(axis=1) < FEWEST) | ((of < 1) & (flat[:, 4] < FEWEST))

@@ -59,11 +59,6 @@ def moment_consistency(
     variance and effective degrees of freedom (for classes, their number minus 1).
     """
     sides, n, n_strata = (one, other), len(strata), int(strata.max()) + 1
-    if n < n_strata + 3:
-        raise ValueError(
-            f"{n} items in {n_strata} strata are too few for a correlation; pool conditions with "
-            "by=, or leave classes out"
-        )
     groups = np.arange(n) if clusters is None else clusters
     n_groups = int(groups.max()) + 1
     answered = [np.isfinite(side.square) for side in sides]
@@ -231,9 +226,6 @@ class Side(NamedTuple):
 def lists_of_items(shown: ArrayLike, classes: ArrayLike | None = None) -> NDArray[np.intp]:
     """Find strata within which items are comparable: lists without common observers, classes."""
     n = np.asarray(shown)
-    if not (n > 0).any(axis=0).all():
-        item = int(np.argmin((n > 0).any(axis=0)))
-        raise ValueError(f"item {item} has no answer; leave it out of both systems")
     kinds = np.zeros(n.shape[1], dtype=np.intp) if classes is None else np.asarray(classes)
     n_kinds = int(kinds.max()) + 1
     observer, item = np.nonzero(n)

@@ -127,8 +127,6 @@ def less_biased_error_consistency(kappa: ArrayLike, n_trials: ArrayLike) -> Floa
     """Compute bias-corrected error consistency, ``N k / (N - 1 + k)`` [MA24]_."""
     k = np.asarray(kappa, dtype=np.float64)
     n = np.asarray(n_trials, dtype=np.float64)
-    if np.any(n < 2):
-        raise ValueError(f"n_trials must be at least 2, got {n.min():g}")
     return within(divide(n * k, n - 1 + k), -np.inf, 1)
 
 

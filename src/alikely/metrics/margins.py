@@ -19,14 +19,13 @@ from __future__ import annotations
 import functools
 import numbers
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import ROUNDING, Floats, within
-from alikely._base.checks import one_of
 from alikely.metrics.cells import as_numbers, divide
 from alikely.metrics.gradients import complex_step
 from alikely.metrics.metric import Metric, register
@@ -119,7 +118,7 @@ def repeated(shown: ArrayLike) -> bool:
 
 def scores_of_probabilities(probabilities: ArrayLike, zeros: bool = False) -> Floats:
     """Convert class probabilities to scores: logarithms, equal to logits up to a constant."""
-    p = _score_matrix(probabilities, "probabilities")
+    p = np.asarray(probabilities, dtype=np.float64)
     total = p.sum(axis=1)
     # Tolerates rows with four digits or half precision.
     bad = np.flatnonzero((np.abs(total - 1) > 1e-3) | (p < 0).any(axis=1))
@@ -145,8 +144,7 @@ def coarse_scores(
     how: How = "mean",
 ) -> Floats:
     """Compute scores of coarse categories from scores of their fine classes."""
-    fine = _score_matrix(scores, "scores", zeros=True)
-    one_of("how", how, get_args(How))
+    fine = np.asarray(scores, dtype=np.float64)
     reduce: Callable[..., Any] = np.mean if how == "mean" else _log_mean
     labels = np.asarray(categories, dtype=object)
     return np.stack([reduce(fine[:, labels == name], axis=1) for name in coarse], axis=1)
@@ -158,32 +156,13 @@ def _log_mean(scores: Floats, axis: int) -> Any:
 
 def model_margin(scores: ArrayLike, truth: ArrayLike) -> Floats:
     """Compute a model's margin: target score minus best other score, divided by sqrt 2."""
-    s = _score_matrix(scores, "scores")
-    t = np.asarray(truth)
+    s, t = np.asarray(scores, dtype=np.float64), np.asarray(truth)
     if s.shape[1] < 2:
         raise ValueError(f"a margin needs at least 2 classes, got {s.shape[1]}")
-    if t.shape != (len(s),) or not ((t >= 0) & (t < s.shape[1])).all():
-        raise ValueError(f"truth must be {len(s)} positions of classes, from 0 to {s.shape[1] - 1}")
     items = np.arange(len(s))
     others = s.copy()
     others[items, t] = -np.inf
     return np.asarray((s[items, t] - others.max(axis=1)) / np.sqrt(2))
-
-
-def _score_matrix(scores: ArrayLike, name: str, zeros: bool = False) -> Floats:
-    s = np.asarray(scores, dtype=np.float64)
-    if s.ndim != 2:
-        raise ValueError(f"{name} must have shape (item, class), got {s.shape}")
-    wrong = ~np.isfinite(s)
-    if zeros:
-        wrong &= ~np.isneginf(s)
-    if wrong.any():
-        item, j = np.argwhere(wrong)[0]
-        raise ValueError(
-            f"{name} must be finite, got {s[item, j]:g} for item {item}, class {j}; leave such "
-            "items out of both systems"
-        )
-    return s
 
 
 def margin_moments(x: ArrayLike, y: ArrayLike) -> Floats:
