@@ -18,38 +18,28 @@ READINGS = {"agreement", "reader_study"}
 QUICK = {"misclassification_agreement", "benchmark_scores", "agreement"}
 
 
-def _notes(frame: pd.DataFrame) -> list[str]:
-    return list(frame["note"])
+CALLS: dict[str, Callable[..., Any]] = {
+    "error_consistency": lambda t, **o: al.error_consistency(t, **FEW, **o),
+    "misclassification_agreement": lambda t, **o: al.misclassification_agreement(t, **FEW, **o),
+    "error_similarity": lambda t, **o: al.error_similarity(t, **FEW, **o),
+    "matrix": lambda t, **o: al.pairwise_matrix(t, **o),
+    "benchmark_scores": lambda t, **o: al.benchmark_scores(t, **FEW, **o),
+    "group_scores": lambda t, **o: al.benchmark.group_scores(t, "kind", **FEW, **o),
+    "agreement": lambda t, **o: al.agreement(t, **FEW, **o),
+    "reader_study": lambda t, **o: al.benchmark.differences(al.benchmark.reader_study(t, **o)),
+    "variance_components": lambda t, **o: al.planning.variance_components(t, **o),
+    "difficulty_spectrum": lambda t, **o: al.difficulty_spectrum(t, "clean", **o),
+    "condition_alignment": lambda t, **o: al.spectrum.alignment_table(
+        al.condition_alignment(t, n_resamples=9, **o)
+    ),
+    "condition_divergences": lambda t, **o: al.errors.condition_divergences(t, kind="human", **o),
+}
 
 
-CALLS: dict[str, Callable[..., list[str]]] = {
-    "error_consistency": lambda t, **o: _notes(al.error_consistency(t, **FEW, **o).summary()),
-    "misclassification_agreement": lambda t, **o: _notes(
-        al.misclassification_agreement(t, **FEW, **o).summary()
-    ),
-    "error_similarity": lambda t, **o: _notes(
-        al.error_similarity(t, **FEW, **o).summary()
-    ),
-    "matrix": lambda t, **o: _notes(al.pairwise_matrix(t, **o).summary()),
-    "benchmark_scores": lambda t, **o: _notes(al.benchmark_scores(t, **FEW, **o).summary()),
-    "group_scores": lambda t, **o: _notes(
-        al.benchmark.group_scores(t, "kind", **FEW, **o).summary()
-    ),
-    "agreement": lambda t, **o: _notes(al.agreement(t, **FEW, **o).summary()),
-    "reader_study": lambda t, **o: _notes(
-        al.benchmark.differences(al.benchmark.reader_study(t, **o))
-    ),
-    "variance_components": lambda t, **o: _notes(al.planning.variance_components(t, **o)),
-    "difficulty_spectrum": lambda t, **o: [
-        al.difficulty_spectrum(t, "clean", **o).attrs["missing_note"]
-    ],
-    "condition_alignment": lambda t, **o: _notes(
-        al.spectrum.alignment_table(al.condition_alignment(t, n_resamples=9, **o))
-    ),
-    "condition_divergences": lambda t, **o: [
-        al.errors.condition_divergences(t, kind="human", **o).attrs["missing_note"]
-    ],
-}  # fmt: skip
+def _notes(found: Any) -> list[str]:
+    """Of the rows of a table or a result; else of the whole."""
+    found = found.summary() if isinstance(found, al.Result) else found
+    return list(found["note"]) if "note" in found else [found.attrs["missing_note"]]
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +68,10 @@ def test_a_note_gives_the_number_and_what_becomes_of_it(name: str, table: pd.Dat
     if name == "variance_components":
         del options["drop"]  # all observers must have answered the same trials
     for option, treated in options.items():
-        notes = CALLS[name](trials, no_response=option)
+        notes = _notes(CALLS[name](trials, no_response=option))
         assert any(said + treated in note for note in notes), notes
     whole = al.Trials.from_table(table.assign(response=table["response"].fillna("class_00")))
-    assert not any("missing" in note for note in CALLS[name](whole))
+    assert not any("missing" in note for note in _notes(CALLS[name](whole)))
 
 
 def test_the_default_is_the_same_but_for_readings() -> None:

@@ -114,3 +114,21 @@ def test_a_difference_that_is_equal_for_all_humans_has_no_interval_over_humans()
     assert row["estimate"] == pytest.approx(5 / 8 - 1 / 4)
     assert np.isnan(row["se"])
     assert "the same for all humans" in row["note"]
+
+
+def test_who_is_no_human_is_not_called_one() -> None:
+    """Models against models: notes, sentences and verdicts name the kind that was given."""
+    right = np.random.default_rng(1).random((6, 60)) < 0.7
+    trials = al.Trials.from_correct(right, kind=["gpt"] * 3 + ["llama"] * 3)
+    scores = al.benchmark_scores(trials, humans="gpt", models="llama", n_resamples=0, n_draws=0)
+    assert scores.summary()["note"].str.contains("only 3 observers of kind gpt: the interval").all()
+    said = [
+        scores.sentence(),
+        repr(scores),
+        scores.sentence(difference=("observer_3", "observer_4")),
+    ]
+    for text in said:
+        assert "human" not in text
+        assert "observers of kind gpt" in text
+    with pytest.raises(ValueError, match=r"kinds are gpt, llama.*al\.benchmark\.group_scores"):
+        al.benchmark_scores(trials)
