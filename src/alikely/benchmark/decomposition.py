@@ -33,7 +33,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import sparse, special, stats
+from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
@@ -187,7 +187,7 @@ def _level(
                 of_image = block_clusters(block, metric, added, number)
                 single[:, block.trials] += full[:, block.rows] @ slopes
             else:
-                of_image = _summed(slopes, number)
+                of_image = slopes @ indicator(number)[0]
             images[:, column[own_images]] += full[:, block.rows] @ of_image
             place = np.searchsorted(shown[d], own_images)
             part_both[:, :, place] += left[:, :, block.rows] @ of_image
@@ -221,12 +221,6 @@ def n_distinct_blocks(images: Sequence[NDArray[np.intp]]) -> float:
     """Number of blocks of trials with distinct images; fractional if some images are shared."""
     shown = [len(np.unique(block)) for block in images]
     return len(np.unique(np.concatenate(images))) / float(np.mean(shown))
-
-
-def _summed(columns: Floats, number: NDArray[np.intp]) -> Floats:
-    """Sum the columns that have the same number, from 0 on."""
-    which = sparse.csr_array((np.ones(len(number)), (np.arange(len(number)), number)))
-    return np.asarray(columns @ which)
 
 
 def added_count(n_blocks: float, n_humans: float) -> float:
