@@ -128,6 +128,7 @@ OTHER_POSTERIORS = {
     "misclassification_agreement": "labels of joint errors, not correctness",
     "error_similarity": "error distributions by class",
     "decision_margin_consistency": "margins, not correctness",
+    "scores_from_result": "scores of decision margins, not of correctness",
     "fit_spectrum": "difficulty of conditions, not pairs: priors of that model",
     "nuts": "samples any generative model, whose priors it has",
     "cue_bias": "shares of the decisions of one observer, not of a pair",
