@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import nbclient
+import nbformat
 import pytest
 from names_page import ROOT
 
@@ -58,6 +60,16 @@ def test_outputs_are_there(notebook: Path) -> None:
     texts = ["".join(o.get("data", {}).get("text/plain", "")) for c in cells for o in c["outputs"]]
     assert not any(text.startswith("<nutpie") for text in texts)
     assert notebook.stat().st_size < ENOUGH
+
+
+def test_each_cell_displays_its_plot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The settings of a plot end with it; the interactive mode of the notebook goes on."""
+    monkeypatch.delenv("MPLBACKEND", raising=False)
+    plot = "al.plot_agreement(kind='bounds');"
+    cells = [nbformat.v4.new_code_cell(text) for text in ("import alikely as al", plot, plot)]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    nbclient.NotebookClient(notebook, kernel_name="python3").execute()
+    assert [shown(cell) for cell in notebook.cells] == [False, True, True]
 
 
 def source_of(notebook: Path) -> str:

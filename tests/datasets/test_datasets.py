@@ -1,10 +1,12 @@
-"""Loaders of public data: layouts, files, downloads."""
+"""Loaders of public data: layouts, files, downloads from a local server."""
 
 from __future__ import annotations
 
-import http.client
+import http.server
 import io
+import threading
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,42 @@ import alikely as al
 from alikely.data.readers import experiments
 from alikely.data.trials import NOT_SHOWN
 from alikely.datasets import loaders as datasets
+
+
+class Server:
+    """Answers with other contents under their paths, not at all with None, else with one."""
+
+    def __init__(self, content: bytes, others: dict[str, bytes | None]) -> None:
+        self.requests = 0
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.requests += 1
+                body = others.get(self.path, content)
+                if body is None:
+                    self.send_error(404)
+                    return
+                self.send_response(200)
+                # What is cut has the length of the whole.
+                length = len(content) if self.path.startswith("/cut") else len(body)
+                self.send_header("Content-Length", str(length))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                """Keep the test output clean."""
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
 
 HEADER = "subj,Session,trial,rt,object_response,category,condition,imagename\n"
 
@@ -60,12 +98,15 @@ def archive() -> bytes:
 
 
 @pytest.fixture
-def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The archive in place of the public one."""
-    path = tmp_path / "release.zip"
-    path.write_bytes(archive())
-    monkeypatch.setattr(datasets, "ARCHIVE", path.as_uri())
-    return path
+def server() -> Iterator[Server]:
+    whole = archive()
+    page = b"<html>".ljust(len(whole))
+    cut = whole[: len(whole) // 2]
+    text = TEXT.encode()
+    others = {"/missing.zip": None, "/page.zip": page, "/cut.zip": cut, "/categories.txt": text}
+    running = Server(whole, others)
+    yield running
+    running.close()
 
 
 def write_raw(cache_dir: Path) -> Path:
@@ -118,41 +159,33 @@ def test_an_empty_folder(tmp_path: Path) -> None:
         datasets.model_vs_human(tmp_path)
 
 
-def test_download_once(release: Path, tmp_path: Path) -> None:
+def test_download_once(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(datasets, "ARCHIVE", f"{server.url}/data.zip")
     options: dict[str, Any] = {"cache": tmp_path / "cache"}
     trials = datasets.model_vs_human(**options)
-    release.unlink()
     again = datasets.model_vs_human(**options)
+    assert server.requests == 1
     assert again.data.identical(trials.data)
     assert trials.data.identical(datasets.model_vs_human(write_raw(tmp_path / "raw")).data)
 
 
-def cut(*_: Any, **__: Any) -> None:
-    raise http.client.IncompleteRead(b"PK")
-
-
 @pytest.mark.parametrize(
-    ("fault", "message"),
+    ("path", "message"),
     [
-        ("missing", "could not download .*No such file"),
-        ("cut", "could not download .*; download the file yourself and use cache_dir="),
-        ("page", "the download is not a zip archive and was removed"),
+        ("missing.zip", "could not download .*404"),
+        ("cut.zip", "could not download .*; download the file yourself and use cache_dir="),
+        ("page.zip", "the download is not a zip archive and was removed"),
     ],
 )
 def test_failed_downloads_leave_nothing_behind(
-    release: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fault: str, message: str
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, message: str
 ) -> None:
     cache = tmp_path / "cache"
-    with monkeypatch.context() as patch:
-        if fault == "cut":
-            patch.setattr("urllib.request.urlopen", cut)
-        other = tmp_path / "other.zip"
-        if fault == "page":
-            other.write_text("<html>")
-        patch.setattr(datasets, "ARCHIVE", other.as_uri())
-        with pytest.raises(ValueError, match=message):
-            datasets.model_vs_human(cache=cache)
+    monkeypatch.setattr(datasets, "ARCHIVE", f"{server.url}/{path}")
+    with pytest.raises(ValueError, match=message):
+        datasets.model_vs_human(cache=cache)
     assert not any(cache.glob("*"))
+    monkeypatch.setattr(datasets, "ARCHIVE", f"{server.url}/data.zip")
     assert datasets.model_vs_human(cache=cache).n_trials == 21
 
 
@@ -203,10 +236,10 @@ def test_a_copy_of_the_public_code(place: str, tmp_path: Path) -> None:
     assert al.datasets.sixteen_categories(tmp_path) == EXPECTED
 
 
-def test_categories_are_downloaded_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    source = tmp_path / "categories.txt"
-    source.write_text(TEXT)
-    monkeypatch.setattr(datasets, "MAPPING", source.as_uri())
-    assert al.datasets.sixteen_categories(cache=tmp_path / "cache") == EXPECTED
-    source.unlink()
-    assert al.datasets.sixteen_categories(cache=tmp_path / "cache") == EXPECTED
+def test_categories_are_downloaded_once(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(datasets, "MAPPING", f"{server.url}/categories.txt")
+    for _ in range(2):
+        assert al.datasets.sixteen_categories(cache=tmp_path) == EXPECTED
+    assert server.requests == 1

@@ -100,6 +100,14 @@ def _refuse_others(first: inspect.Parameter, given: Any) -> None:
         )
 
 
+def _load_backend() -> None:
+    """Load the backend, which turns interactive mode on in notebooks, before a context of settings.
+
+    At the end of the context, interactive mode would be off again, and no later figure displayed.
+    """
+    plt.switch_backend(plt.get_backend())
+
+
 def styled[**P, T](draw: Callable[P, T]) -> Callable[P, T]:
     """Apply the package's style to a plot, and leave space for long names."""
     first = next(iter(inspect.signature(draw).parameters.values()))
@@ -107,6 +115,7 @@ def styled[**P, T](draw: Callable[P, T]) -> Callable[P, T]:
     @functools.wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> T:
         _refuse_others(first, args[0] if args else kwargs.get(first.name, first.default))
+        _load_backend()
         with mpl.rc_context(SHEET | SIZES if in_column() else SHEET):
             made = draw(*args, **kwargs)
             figure = figure_of(made)
@@ -161,6 +170,7 @@ def column() -> Iterator[None]:
     3.3
     """
     token = _in_column.set(True)
+    _load_backend()
     try:
         with mpl.rc_context(SHEET | SIZES):
             yield
@@ -730,8 +740,7 @@ def svg_of(draw: Callable[[], Any], label: str) -> str:
     """Draw a plot as SVG for a page of HTML."""
     known = set(plt.get_fignums())
     image = io.StringIO()
-    # In notebooks, loading the backend turns interactive mode on; load it before `ioff`.
-    plt.switch_backend(plt.get_backend())
+    _load_backend()
     try:
         # Identifiers are unique to the figure and reproducible.
         salt = {"svg.hashsalt": f"alikely {label}"}
