@@ -43,12 +43,12 @@ NOTES = {
     "few-errors-biased": Note(
         "Fewer than {least} errors: the pseudocount dominates the estimate. Compare "
         "divergence with expected_divergence",
-        "for error similarity, an observer makes fewer than 10 errors",
+        "error similarity is computed from fewer than 10 errors by an observer",
     ),
     "few-joint-errors": Note(
         "Fewer than {least} joint errors: analytic and bootstrap intervals are too narrow. "
         "Report the posterior interval",
-        "for label metrics, a pair has fewer than 40 joint errors",
+        "a pair has fewer than 40 joint errors (label metrics)",
     ),
     "too-few-joint-errors": Note(
         "Fewer than {least} joint errors: no interval is reliable. Collect more trials",
@@ -103,15 +103,16 @@ NOTES = {
     "few-draws": Note(
         "Only {n} posterior draws: too few to estimate the limits of the interval. Increase "
         "n_draws",
-        "fewer than one posterior draw is expected beyond each limit",
+        "fewer than one posterior draw is expected beyond each limit of the interval",
     ),
     "few-limit-draws": Note(
         "Too few posterior draws: the interval is too narrow. Increase n_draws",
-        "for error similarity, fewer than 2.5 posterior draws are expected beyond each limit",
+        "fewer than 2.5 posterior draws of error similarity are expected beyond each limit of the "
+        "interval",
     ),
     "chains-apart": Note(
         "MCMC chains differ (R-hat {r_hat}): the posterior is not reliable. Increase n_draws",
-        "for error similarity, the R-hat of a pair is above 1.2",
+        "the R-hat of a pair is above 1.2 in the posterior of error similarity",
     ),
     "clusters": Note(
         "Responses within {column} are correlated (design effect {effects}). Pass cluster={column}",
@@ -142,7 +143,7 @@ NOTES = {
     "clusters-pairs": Note(
         "The posterior of each pair ignores clusters and may be too narrow. Report the "
         "analytic interval",
-        "for error similarity, items are clustered or repeated, and the posterior accounts "
+        "items are clustered or repeated, and the posterior of error similarity accounts "
         "for clusters only in the correlation between pairs",
     ),
     "repeats-as-trials": Note(
@@ -187,7 +188,8 @@ NOTES = {
         "a mean or difference includes a comparison without an estimate",
     ),
     "scales": Note(
-        "Comparisons are on different scales ({scales}). Combine only comparisons on one scale",
+        "Comparisons are on different scales ({scales}). Combine only comparisons on the same "
+        "scale",
         "a mean or difference includes noise-corrected correlations on different scales",
     ),
     "missing-ratings": Note(
@@ -197,7 +199,7 @@ NOTES = {
     ),
     "missing-items": Note(
         "{n} items that were not rated by both raters are excluded",
-        "two raters did not rate the same items",
+        "some items were rated by only one of two raters",
         "Use `no_response=` to choose how missing ratings are treated",
     ),
     "unmatched": Note(
@@ -235,7 +237,7 @@ NOTES = {
     ),
     "unreliable": Note(
         "{why}",
-        "an interval was requested by name, but its coverage is wrong in simulations",
+        "an interval was requested by name, but did not have nominal coverage in simulations",
         "Report the interval that the table shows by default",
     ),
     "few-humans": Note(
@@ -269,7 +271,7 @@ NOTES = {
     "accuracies-bound": Note(
         "Given the accuracies, error consistency cannot exceed {most}. Compare ranks across "
         "metrics with al.benchmark.rank_by_metric",
-        "given the accuracies, the maximum possible mean error consistency is below 0.5",
+        "the maximum possible mean error consistency given the accuracies is below 0.5",
     ),
     "entries-excluded": Note(
         "{n} undefined comparisons are excluded from the estimate",
@@ -322,7 +324,7 @@ NOTES = {
         "Exclude one of the systems",
     ),
     "no-score": Note(
-        "The data set has no score for {system}. Choose a different data set",
+        "The data set has no score for {system}. Choose a data set with scores for all systems",
         "a system in a comparison has no score in this data set",
     ),
     "significant-alone": Note(
@@ -399,7 +401,7 @@ NOTES = {
     "strata-several-humans": Note(
         "With several humans, the posterior may be too narrow (coverage 0.89 for similar "
         "models near the ceiling). Report the analytic interval",
-        "a posterior over strata includes more than one human",
+        "a posterior for images selected from strata includes more than one human",
     ),
     "weighted-center": Note(
         "The interval is centered on {center}, the bias-corrected weighted estimate",
@@ -416,7 +418,7 @@ NOTES = {
         "Readers form two groups ({most} and {least} readers) whose results differ: the "
         "mean over readers depends on the group sizes. Report each reader's mean",
         "two groups of readers have clearly different results",
-        "Report `reader_mean` in `estimates` of the result",
+        "Report `reader_mean` from the `estimates` of the result",
     ),
     "one-observer": Note(
         "The group has only one observer: agreement within the group is undefined",
@@ -424,6 +426,7 @@ NOTES = {
     ),
     "no-common-trials": Note(
         "No common trials",
+        "the observers of a pair did not respond to any common trials",
         action="Exclude these pairs, or collect responses of both observers to the same trials",
     ),
     "undefined-pair": Note(

@@ -98,7 +98,8 @@ def agreement_regression(
         - ``prob_positive``: posterior probability that the parameter is above 0
         - ``note``
 
-        ``draws("posterior")`` has the same parameters. ``estimates`` has one entry per pair:
+        ``draws("posterior")`` contains draws of the parameters in ``summary()``. ``estimates`` has
+        one entry per pair:
 
         - ``observer_a``, ``observer_b``, ``estimate``
         - ``se``: standard error for a typical pair with the same number of trials (see Notes)
@@ -120,16 +121,16 @@ def agreement_regression(
     ValueError
         If some pairs are undefined, or all estimates are equal.
     ValueError
-        If all pairs share a family or none does, or all accuracies are equal.
+        If all pairs or no pairs are within a family, or all accuracies are equal.
 
     Notes
     -----
     Priors are scaled by the standard deviation s of the estimates: ``b ~ N(0, 2.5 s / sd(x))``, and
-    ``tau`` and ``sigma`` are half-normal with scale s. The scale of ``omega`` is s or, if larger,
-    the standard deviation of the estimates for pairs within families.
+    ``tau`` and ``sigma`` are half-normal with scale s. The scale of ``omega`` is the larger of s
+    and the standard deviation of the estimates for pairs within families.
 
     Before logits are computed, 0.5 is added to the numbers of correct and incorrect responses. If
-    two accuracies differ strongly, error consistency is close to 0, and so is its standard error.
+    two accuracies differ greatly, error consistency is close to 0, and so is its standard error.
     Weighting by each pair's standard error would let pairs of unequal accuracy dominate. Therefore,
     all pairs with the same number of trials are given the same standard error.
 
@@ -143,7 +144,8 @@ def agreement_regression(
     are correlated. The variance of the coefficients that is due to the questions is estimated from
     the influence of each question [H74]_ and added to the variance of the draws.
 
-    Standard deviations are drawn by importance sampling. If the importance weights are too uneven
+    The standard deviations are estimated by importance sampling. If the importance weights are too
+    uneven
     [V24]_, the result has a note.
 
     Examples
@@ -332,8 +334,9 @@ def judge_agreement(
         Matrix of judges and candidates, as returned by `alikely.pairwise_matrix`.
     scores : mapping of str to (mapping of str to float)
         Each judge's scores for the candidates, on any scale. Scores must come from questions other
-        than those in the matrix. Scores for the same responses would share noise with the
-        agreements and bias the correction. Scores that judges give themselves are excluded, and a
+        than those in the matrix. Scores for the same questions would share noise with the
+        agreements, which would bias the noise correction. Scores that judges give themselves are
+        excluded, and a
         note is added.
     ci_prob : float, optional
         Probability level of the intervals, in (0, 1). Default: the probability level of `matrix`.
@@ -363,8 +366,9 @@ def judge_agreement(
     Notes
     -----
     The interval is computed with a jackknife over candidates on Fisher's z scale and Student's t
-    quantiles (``n_candidates - 4`` degrees of freedom). Error consistency is limited if accuracies
-    differ. The partial correlation removes only the linear part of the dependence on accuracy.
+    quantiles (``n_candidates - 4`` degrees of freedom). If accuracies differ, the maximum possible
+    error consistency is below 1. The partial correlation removes only the linear part of the
+    dependence on accuracy.
 
     Examples
     --------

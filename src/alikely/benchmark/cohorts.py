@@ -98,12 +98,13 @@ def fit_cohort(
     no_response : {"error", "drop"}
         How to treat missing responses, as in `alikely.data.joint_correctness`.
     human_effects : {"drawn", False}, default "drawn"
-        How humans differ from one another, as in `alikely.models.cohort`. The default ``"drawn"``
-        does not depend on data, priors or covariates.
+        How humans differ from one another, as in `alikely.models.cohort`. The default is
+        ``"drawn"`` regardless of the data, priors and covariates.
 
         - ``"drawn"``: a sample from a population whose members differ in accuracy and in the images
           that they find difficult. Scores are given for a new human and for the observed humans.
-          ``"drawn"`` is the default because real humans differ. In simulated benchmarks of
+          ``"drawn"`` is the default because real humans are heterogeneous. In simulated benchmarks
+          of
           heterogeneous humans, coverage was 0.93 to 0.97 (nominal 0.95). ``"drawn"`` does not
           support covariates.
         - ``False``: exchangeable humans; the fastest option. `cohort_scores` adds a note if
@@ -124,7 +125,7 @@ def fit_cohort(
         Source of randomness.
     include : "all" or sequence of str
         Groups to add, as in `alikely.inference.nuts`. The log likelihood ``model_right`` of the
-        evaluated models has one row for each condition and number of humans who were correct.
+        evaluated models has one row per combination of condition and number of correct humans.
 
     Returns
     -------
@@ -257,7 +258,7 @@ def cohort_scores(
     tree : xarray.DataTree
         Result of `fit_cohort`.
     level : str or None
-        A data set or ``"overall"``. With None, all levels are returned.
+        A data set or ``"overall"``. None returns all data sets and ``"overall"``.
     ci_prob, ci_kind : float and {"eti", "hdi"}
         Probability level and kind of the intervals.
 
@@ -442,7 +443,7 @@ def cohort_contrasts(
         - ``difference``: posterior mean for ``value`` minus that for ``other``, with bounds
         - ``prob_positive``: posterior probability that the difference is above 0
 
-        Copying and error consistency are compared at equal accuracy.
+        Differences in copy probability and in error consistency are computed at equal accuracy.
 
     Raises
     ------

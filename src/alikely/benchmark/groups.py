@@ -96,7 +96,7 @@ def group_scores(
         - ranks and rank sets [MRSW24]_, as returned by `alikely.benchmark.ranking.rank_sets`
         - ``note``: the reason if a mean or its rank is missing
 
-        ``table``, ``pairs`` and ``undefined`` describe all pairs.
+        The attributes ``table``, ``pairs`` and ``undefined`` describe all pairs of observers.
 
     Raises
     ------

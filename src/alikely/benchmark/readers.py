@@ -82,8 +82,8 @@ def reader_study(
         in `alikely.agreement`, because a case that was not read provides no information about the
         reader.
     cluster : str, optional
-        Column that defines clusters of dependent cases, such as ``"patient"`` for lesions. If
-        given, clusters are the sampling units instead of cases.
+        Column that defines clusters of dependent cases, such as ``"patient"`` for lesions. If you
+        pass `cluster`, the sampling units are clusters instead of cases.
     ci_prob : float
         Probability level of the intervals, in (0, 1).
 

@@ -122,8 +122,8 @@ def benchmark_scores(
         Whether to count a missing response as an error, or to exclude the trial from that
         observer's pairs.
     cluster : str, optional
-        Column that defines clusters of dependent items, such as ``"template"``. If given, clusters
-        are the sampling units instead of items.
+        Column that defines clusters of dependent items, such as ``"template"``. If `cluster` is
+        given, clusters rather than items are the sampling units.
     n_resamples : int
         Number of bootstrap replicates for new images, which are used for the stability of ranks and
         for correlations between data sets. Default 0 (none).
@@ -158,7 +158,8 @@ def benchmark_scores(
 
     Notes
     -----
-    Analytic intervals use the influence of each trial on each pair. The variance for new images is
+    Analytic intervals use the influence of each trial on the estimate for each pair. The variance
+    for new images is
     the sum of the squared influences of images. The influence of an image is summed over all pairs
     and conditions in which the image occurs. The variance for new humans is a jackknife variance
     [ES81]_: each step leaves out one human in all data sets. For new images and new humans, only
@@ -170,10 +171,11 @@ def benchmark_scores(
 
     For correctness metrics, intervals are centered on ``interval_center``, the score after adding a
     pseudocount to the four cells of each pair. The pseudocount
-    (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block and four humans and 0.1
-    for a mean over many blocks. The mean of the level centers therefore differs from the center for
-    ``overall``. For label metrics, the center uses chance agreement over pairs of different joint
-    errors. For metrics that use neither correctness nor labels, intervals are centered on the
+    (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block of images and four humans,
+    and 0.1 for a mean over many blocks. The mean of the interval centers of the levels therefore
+    differs from the interval center for ``overall``. For label metrics, chance agreement in
+    the interval center never pairs a joint error with itself. For metrics that use neither
+    correctness nor labels, intervals are centered on the
     estimate, and the influence of each trial is scaled up if errors are few.
 
     The bootstrap and the posterior resample each image, as identified by `item_scope`, once for all
@@ -526,9 +528,10 @@ def scores_from_result(result: Result) -> Result:
     Notes
     -----
     Means are unweighted and computed for each draw. Pairs that share items have joint draws. Draws
-    for pairs without common items, such as those of different data sets, are independent. A mean of
-    correlations with an upper limit of 1 is below 1 in nearly all draws, even if all true
-    correlations are 1. If a correlation of 1 has positive posterior probability for every pair, the
+    for pairs without common items, such as those of different data sets, are independent. Because
+    no correlation exceeds 1, a mean of correlations is below 1 in nearly all draws, even if all
+    true correlations are 1. If a correlation of 1 has positive posterior probability for every
+    pair, the
     normal deviates of these probabilities [SS49]_ are combined into the probability that the score
     is 1. The probability of a score of -1 is computed in the same way as that of a score of 1.
 

@@ -100,8 +100,8 @@ def families(
 
         ``data.attrs`` has ``n_groups``, ``n_resamples`` and ``reproducibility``.
         ``reproducibility`` is the mean adjusted Rand index [HA85]_ between the groups in the data
-        and in each bootstrap replicate, each with its recommended number of groups. The index is at
-        most 1, about 0 by chance, and NaN without replicates.
+        and those in each bootstrap replicate, each with its recommended number of groups. The
+        adjusted Rand index is at most 1, about 0 by chance, and NaN without replicates.
 
     Raises
     ------
@@ -117,7 +117,8 @@ def families(
 
     Notes
     -----
-    Support is not the probability that a branch is correct, but it is close to this probability. In
+    Bootstrap support is not the probability that a branch is correct, but it is close to this
+    probability. In
     simulated trees of 10 to 30 observers (`docs/validation`), branches with support above 0.95 were
     correct in nearly all cases. If all pairs of observers agree equally well, branches are
     arbitrary and have little support. Support requires identical members, so large families have

@@ -166,8 +166,8 @@ def coverage_study(
     Parameters
     ----------
     grid : pandas.DataFrame, optional
-        Settings, one per row. Default: six to 88 settings from intermediate to difficult. The
-        columns depend on the metric:
+        Simulation settings, one per row. Default: 6 to 88 settings of intermediate to high
+        difficulty, depending on the metric. The columns depend on the metric:
 
         - correctness: ``accuracy_a, accuracy_b, ec, n_trials``
         - labels: ``copy_probability, n_classes, n_joint_errors, peakedness``
@@ -186,7 +186,8 @@ def coverage_study(
         - ``"bayesian bootstrap"`` [R81]_
         - ``"wald"``: Wald intervals [FCE69]_; similar names denote pseudocounts
 
-        For other metrics, the intervals of the public function: ``"analytic"``, ``"bootstrap"``,
+        For metrics not based on correctness, the methods of the public function: ``"analytic"``,
+        ``"bootstrap"``,
         ``"bca"``, ``"posterior"`` and ``"posterior hdi"``.
     metric : str or Metric
         Metric to estimate: for correctness, for labels (such as ``"misclassification_agreement"``),
@@ -194,14 +195,14 @@ def coverage_study(
         correctness metrics, the column ``ec`` is the error consistency of the observers.
     n_datasets, n_draws : int
         Number of data sets in each setting, and number of draws or replicates for each data set; at
-        least 100. For metrics that are not for correctness, at least 10 data sets. Default: 2,000
+        least 100. For metrics not based on correctness, the minimum is 10 data sets. Default: 2,000
         data sets for correctness metrics, otherwise 200.
     ci_probs : sequence of float
         Probability levels of the intervals, in (0, 1).
     cache_dir : str or path, optional
-        Folder for finished settings, with one JSON file per setting. Repeating the call resumes an
-        interrupted study. Settings whose files are damaged are computed again; other files are not
-        changed.
+        Folder for the results of finished settings, with one JSON file per setting. Repeating the
+        call resumes an interrupted study. Settings whose files are damaged are computed again;
+        other files are not changed.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness. If `rng` is None, the seed saved in the folder is reused.
 
@@ -218,7 +219,7 @@ def coverage_study(
           methods of metrics that are not for correctness, the bias of the posterior median
         - ``frac_undefined``: fraction of undefined estimates
 
-        ``summary(ci_prob)`` of the table gives one row per method, over all settings.
+        The table's method ``summary(ci_prob)`` returns one row per method, over all settings.
 
     Raises
     ------
@@ -228,14 +229,15 @@ def coverage_study(
 
     Notes
     -----
-    For metrics that are not for correctness, all data sets of a setting are analyzed in a single
-    call of the public function, as separate conditions. Incorrect responses are ordered, and each
-    is ``1 - peakedness`` times as likely as the previous one. True classes are equally frequent
-    among errors. The true values are:
+    For metrics not based on correctness, all data sets of a setting are analyzed in a single call
+    of the public function, as separate conditions. Incorrect responses are ordered, and each is
+    ``1 - peakedness`` times as likely as the previous one. The true classes of incorrect responses
+    are equally frequent. The true values are:
 
     - Labels [X25]_: kappa of the joint distribution of the two incorrect labels; the second label
-      is either a copy of the first or independent of it. All data sets have the same error rows and
-      copy probability. In each data set, the number of trials that both observers get right equals
+      is either a copy of the first or independent of it. All data sets have the same
+      copy probability and distributions of incorrect responses. In each data set, the number of
+      trials that both observers get right equals
       the number of joint errors.
     - Ratings: readers are exchangeable and err independently given the true class. The true value
       is the limit for infinitely many items.

@@ -147,7 +147,7 @@ def sbc(
         Function of two arguments: a mapping from the names of free and deterministic variables to
         their true values, and a `numpy.random.Generator`. The function returns a mapping from names
         to simulated data. A simulator written independently of the model also tests the likelihood.
-        Default: the model simulates its data.
+        Default: data are simulated from the model.
     source : pymc.Model or callable, optional
         Model whose prior generates the true parameters, with the same free variables as `model`.
         Default: `model`.
@@ -158,10 +158,10 @@ def sbc(
         Function of two arguments: a mapping from names of variables to their draws, of shape
         (draw, ...), and the data. The function returns the log likelihood of each draw, up to a
         constant. By default, the log likelihood is computed from the free variables of `source`;
-        their meaning must not depend on the data.
+        the meaning of these variables must not depend on the data.
     thin, tune : int
-        Thinning interval, and number of warm-up draws over 2 chains. Draws are thinned to 100,
-        because ranks among autocorrelated draws are not uniform.
+        Thinning interval, and number of warm-up draws in each of 2 chains. Draws are thinned to
+        100, because ranks among autocorrelated draws are not uniform.
     target_accept : float
         Target acceptance rate, as in `alikely.inference.nuts`.
     cache_dir, rng

@@ -66,7 +66,7 @@ class Terminated(BaseException):
 
 
 def execute(body: Callable[[], None], options: Options, names: Sequence[str]) -> int:
-    """Run a subcommand, and return 0 after success, 2 after bad input and 1 otherwise."""
+    """Run a subcommand, and return 0 on success, 2 for bad input and 1 for other errors."""
     running = options.running
 
     def told(message: object) -> str:

@@ -53,10 +53,9 @@ def cohort_counts(
         - ``human_shown``, ``human_right`` (person, condition): numbers of trials and of correct
           responses of each human in each data set (``dataset | observer``)
         - ``answers`` (stratum, person), with `who_was_right`: 1 correct, 0 incorrect, -1 not
-          answered. With `who_was_right`, strata also differ in which humans were correct. If all
-          humans responded to the same trials, and there are no more response patterns than trials,
-          all patterns are included. In all other cases, only the response patterns that occurred
-          are included.
+          answered. With `who_was_right`, strata also distinguish which humans were correct. All
+          response patterns are included if all humans responded to the same trials and there are no
+          more patterns than trials; otherwise, only observed patterns are included.
 
     Raises
     ------

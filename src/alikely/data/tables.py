@@ -254,7 +254,7 @@ def from_counts(cells: ArrayLike) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        As returned by `joint_correctness`. Entries of the returned table have no common trials.
+        As returned by `joint_correctness`. Different pairs have no trials in common.
 
     Raises
     ------

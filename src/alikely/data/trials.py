@@ -110,8 +110,8 @@ class Trials:
             Column names. A null response means that the trial was shown but not answered. A trial
             without a row for an observer was not shown to this observer.
         correct : str
-            Column with values of 0 and 1 (null: no response). The column is read only if
-            ``response`` and ``truth`` are absent.
+            Column with values of 0 and 1 (null: no response). The column ``correct`` is read only
+            if ``response`` and ``truth`` are absent.
         condition, dataset, repeat, kind : str
             Column names. A column whose name is left at its default is optional. ``kind`` contains
             the kind of each observer, such as human or model. Other functions use the kind of
@@ -200,7 +200,7 @@ class Trials:
             responses of 0 and 1 are read as correctness. ``"rows"``: one row for each observer and
             one column for each item, as in surveys.
         score, filter : str, optional
-            Name of the score or filter to read from logs that contain several. If logs come from
+            Name of the score or filter to read, if logs contain several of them. If logs come from
             several tools, separate the names with commas.
         runs : {"newest", "all"}
             What to do if an observer has several runs of the same task: use the newest complete
@@ -216,7 +216,7 @@ class Trials:
         Returns
         -------
         Trials
-            `notes` lists everything that was guessed.
+            The property `notes` lists everything that was guessed about the file.
 
         Raises
         ------
@@ -225,7 +225,7 @@ class Trials:
         ValueError
             If files have different layouts or contain the same rows.
         ValueError
-            If the pattern does not match a file. See also `from_table`.
+            If the path of a file does not match `pattern`. See also `from_table`.
 
         Examples
         --------
@@ -351,7 +351,7 @@ class Trials:
         Raises
         ------
         ValueError
-            If shapes do not match. See also `from_table`.
+            If the shapes of the arrays do not match. See also `from_table`.
 
         Examples
         --------
@@ -494,9 +494,11 @@ class Trials:
         Parameters
         ----------
         values : array_like or table
-            An array of shape (observer, trial, class), in the order of `data` and `classes`. Trials
-            without probabilities have NaN in all classes; classes that are not options have 0. The
-            number of options is that of `with_options`, or by default all classes. Memory-mapped
+            An array of shape (observer, trial, class), in the order of `data` and `classes`. For
+            trials without probabilities, all classes are NaN; classes that are not options are 0.
+            The
+            number of options is that set by `with_options`, or by default the number of classes.
+            Memory-mapped
             and dask arrays are not loaded. Alternatively, a long table with the columns ``observer,
             item, option, probability`` (or ``logit``) and, if needed to identify a trial,
             ``dataset, condition, repeat``. The options of a question are those with a row in the
@@ -594,7 +596,7 @@ class Trials:
         Raises
         ------
         ValueError
-            If only correctness is known.
+            If the trials contain correctness but no class labels.
         """
         if not self.has_classes:
             raise ValueError(
@@ -619,8 +621,8 @@ class Trials:
         condition, dataset, kind, observer : label or sequence of labels, optional
             Labels to keep. Default: all. A condition is kept in every data set in which it occurs.
         repeat : int or sequence of int, optional
-            Repeats to keep, as numbered by the coordinate ``repeat``. Default: all. With a single
-            number, one response to each item is kept.
+            Repeats to keep, as numbered by the coordinate ``repeat``. Default: all. A single number
+            keeps one response of each observer to each item.
 
         Returns
         -------

@@ -181,9 +181,10 @@ def mean(
     Returns
     -------
     pandas.DataFrame
-        Table with the columns of `contrast`. For a matrix, there is only the analytic row, and the
-        estimate is the mean of the defined pairs, averaged with equal weights over ``n_places``
-        conditions or data sets. ``n_pairs`` is the smallest number of pairs in any condition or
+        Table with the columns of `contrast`. For a matrix, the table has only the analytic row, and
+        the estimate is the mean over the defined pairs, averaged with equal weights over
+        ``n_places`` conditions or data sets. ``n_pairs`` is the smallest number of pairs in any
+        condition or
         data set.
 
     Raises
@@ -386,7 +387,7 @@ def contrast(
         trials), ``bootstrap`` (the same resampled trials for all entries), ``posterior`` (joint
         draws). If several correctness tables are combined, the analytic method is recommended;
         otherwise, the method that `alikely.Result.summary` reports is recommended. If `rope` is
-        passed, a posterior row is added. Columns:
+        passed, a row for the posterior is added. Columns:
 
         - ``estimate`` (the median for the posterior), ``se`` and the limits of the interval
         - ``p_value``: two-sided test against 0 (analytic row)
@@ -407,14 +408,14 @@ def contrast(
 
     Notes
     -----
-    If accuracies are near 1, estimates are biased and their standard errors are too small. For
-    several correctness tables, the analytic interval is therefore centered on the sum after
-    pseudo-trials are added to each entry. The pseudo-trials of an entry have its two accuracies,
-    and the pooled error consistency of all entries whose weights have the same sign as the weight
-    of the entry. The interval always includes the weighted sum of the estimates. If entries have
-    few errors, bootstrap intervals are too narrow, and the posterior is biased, because its prior
-    assumes independence in each entry. With few errors, the bootstrap and posterior rows are
-    omitted unless they are named in `intervals`.
+    If accuracies are near 1, estimates are biased and their standard errors are too small. If
+    several correctness tables are combined, the analytic interval is therefore centered on the sum
+    that results when pseudo-trials are added to each entry. The pseudo-trials of an entry have its
+    two accuracies, and the pooled error consistency of all entries whose weights have the same sign
+    as the weight of the entry. The interval always includes the weighted sum of the estimates. If
+    entries have few errors, bootstrap intervals are too narrow, and the posterior is biased,
+    because its prior assumes independence in each entry. With few errors, the bootstrap and
+    posterior rows are omitted unless they are named in `intervals`.
 
     Examples
     --------

@@ -70,7 +70,7 @@ def independent_observers(
         Source of randomness.
     sampler : {"auto", "exact", "nuts"}
         Sampling method: exact draws (``"auto"``, ``"exact"``), or NUTS. Accuracies are uniform a
-        priori; `alikely.models.copying` takes other priors.
+        priori; `alikely.models.copying` accepts other priors.
     n_resamples : int
         Number of bootstrap replicates for independent observers. 0 disables them.
 
@@ -182,13 +182,13 @@ def _compared(result: Result, tree: xr.DataTree) -> xr.Dataset:
 
 
 def test_copy_model(result: Result) -> pd.DataFrame:
-    """Test whether the copy model predicts better than a model of independent observers.
+    """Test whether the copy model predicts responses better than a model of independent observers.
 
     The statistic is the difference in expected log predictive density (ELPD) by cross-validation
     that leaves out one trial at a time [VGG17]_. The p-value is the probability of a difference at
     least this large for independent observers with the same numbers of correct responses. The
-    p-value is exact, because the difference in ELPD depends only on the overlap of correct
-    responses. Do not use the two-standard-error rule instead (see Notes).
+    p-value is exact, because the difference in ELPD depends only on the number of trials that both
+    observers got correct. Do not use the two-standard-error rule instead (see Notes).
 
     Parameters
     ----------
@@ -210,15 +210,16 @@ def test_copy_model(result: Result) -> pd.DataFrame:
           ``mid_p`` is at most 0.05; otherwise ``"undecided"``. ``"anti-copy"`` means that there are
           fewer joint errors than expected by chance
         - ``log_bf10``: log Bayes factor of association against independence
-        - ``note``: why values are undefined. If an observer is always correct or always incorrect,
+        - ``note``: explanation of undefined values. If an observer is always correct or always
+          incorrect,
           ``elpd_difference`` and ``mid_p`` are NaN and ``preferred_model`` is empty.
 
     Notes
     -----
     The two-standard-error rule for ELPD differences has false-positive rates of up to 0.45 (see
-    ``docs/validation/pairs.md``). If accuracies are near 1, there are often no joint errors. The
-    copy model then predicts every trial well, so individual trials add little to the difference and
-    nothing to its standard error.
+    ``docs/validation/pairs.md``). If accuracies are near 1, there are often no joint errors.
+    Without joint errors, the copy model predicts every trial well, so individual trials add little
+    to the ELPD difference and nothing to its standard error.
 
     Examples
     --------

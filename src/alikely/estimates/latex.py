@@ -62,7 +62,7 @@ def latex_table(
     digits : int
         Number of decimals, from 0 to 10.
     caption, label : str, optional
-        Caption and label, in LaTeX. A caption or a label turns the table into a float.
+        Caption and label, in LaTeX. With a caption or a label, the table becomes a LaTeX float.
     headings : mapping of str to str, optional
         Column headings that replace column names.
 

@@ -199,9 +199,9 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
 
         - ``dataset, condition, observer_a, observer_b, n_trials, accuracy_a, accuracy_b``
         - ``n_models``: number of systems with margins, 0 to 2
-        - ``group`` and ``model``: names of the group and of the model. For two models, ``model`` is
-          the second model and ``group`` is empty. For two groups, ``group`` is the first group and
-          ``model`` is empty.
+        - ``group`` and ``model``: names of the group and of the model. For a pair of models,
+          ``model`` is the second model and ``group`` is empty. For a pair of groups, ``group`` is
+          the first group and ``model`` is empty.
         - ``accuracy_model``: accuracy of the model, or of the second of two groups
         - ``margin_consistency`` with its analytic interval (``_lb, _ub``)
         - ``noise_corrected``: posterior median of the noise-corrected correlation, with its
@@ -209,18 +209,20 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
         - ``error_consistency``: mean over pairs of observers, one from each system, with an
           analytic interval that generalizes to new trials
 
-        For each group, with intervals (NaN for two models):
+        Columns for each group, with intervals (NaN for pairs of two models):
 
         - ``group_error_consistency``: mean over pairs of group members, which is not a ceiling for
           a model without response noise
         - ``group_margin_consistency``: expected correlation with a similar group (split-half
           reliability; its interval generalizes to new observers and items)
-        - ``margin_ceiling``: square root of the product of the reliabilities of both systems (1 for
-          a model; negative values count as 0). The ceiling is the expected correlation if the
+        - ``margin_ceiling``: square root of the product of the reliabilities of both systems (a
+          model's reliability is 1; negative reliabilities count as 0). The ceiling is the expected
+          correlation if the
           noise-corrected correlation is 1.
 
-        Means over all rows with the same data set, condition and ``n_models``. The analytic
-        intervals of the mean consistencies generalize to new items with these models and observers:
+        Further columns are means over all rows with the same data set, condition and ``n_models``.
+        The analytic intervals of the mean consistencies generalize to new items with these models
+        and observers:
 
         - ``mean_error_consistency`` and ``mean_margin_consistency``
 

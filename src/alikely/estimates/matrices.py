@@ -103,7 +103,8 @@ def pairwise_matrix(
         ``"misclassification_agreement"`` or ``"kappa_p"``. For metrics other than correctness
         metrics, there is no test, and only ``"kappa_p_discrete"`` has posterior limits.
     by : {"condition", "dataset"} or None
-        Grouping of trials; groups are analyzed separately. None pools all trials. All trials of a
+        Grouping of trials; groups are analyzed separately. With None, all trials are pooled. All
+        trials of a
         chunked array are always pooled.
     intervals : sequence of {"analytic", "posterior"}, optional
         Methods whose limits are stored. ``"posterior"`` stores posterior limits if they can be
@@ -136,8 +137,8 @@ def pairwise_matrix(
     TypeError
         If `trials` has the wrong type.
     MemoryError
-        If the matrix does not fit into memory. The size of the matrix is checked before pairs are
-        counted.
+        If the matrix does not fit into memory. The function checks the size of the matrix before it
+        compares any pair.
     ValueError
         If there are fewer than two observers, if items are repeated, if the metric has no
         implementation for matrices, or if an option is invalid.

@@ -101,8 +101,8 @@ def compare(
         Number of bootstrap replicates. 0 disables them. Default: 10,000, or 0 if the bootstrap is
         known to be invalid for the metric (error similarity).
     sampler : {"auto", "exact", "nuts"}
-        Sampling method, as in the function for the kind of metric. For margins, only ``"auto"`` is
-        available.
+        Sampling method, as in the function for the kind of metric. For metrics computed from
+        margins, only ``"auto"`` is available.
     prior : mapping or sequence of four numbers, optional
         As in `error_consistency` for correctness and option metrics; as in `agreement` for rating
         metrics.
@@ -184,7 +184,7 @@ def error_consistency(
     n_draws : int
         Number of posterior draws. With 0 draws, equal-tailed posterior limits are computed from the
         counts (`posterior_limits`) if the prior is a Dirichlet distribution and no item is
-        repeated. Posteriors of means and differences require draws.
+        repeated. Posterior intervals of means and differences require posterior draws.
     sampler : {"auto", "exact", "nuts"}
         Sampling method for the posterior, as in `alikely.inference.posterior`.
     prior : mapping or sequence of four numbers, optional
@@ -192,20 +192,21 @@ def error_consistency(
         only `a`, only `b`, neither), or Beta parameters by name (see `alikely.models.copying`).
         Default: 1/2 for each cell. Differences and means require a Dirichlet prior with ``n10 =
         n01`` and ``n11 n00 >= n10 n01``. The Bayes factor uses the same prior as the posterior,
-        except that the default prior of the Bayes factor is 1 for each cell. The Bayes factor is
+        except that the default Dirichlet parameters for the Bayes factor are 1. The Bayes factor is
         omitted if the prior is not a Dirichlet distribution or has margins of at most 1.
     model : "copying" or pymc.Model
         Generative model: `alikely.models.copying` or, for MCMC, a custom model of the pairs with
-        the variable ``error_consistency`` (pair). A custom model must contain the data: the cells
+        a variable ``error_consistency`` of dimension ``pair``. A custom model must contain the
+        data: the cells
         of each pair, or the correctness of both observers by trial.
     cluster : str, optional
         Trial coordinate that defines clusters, for example ``"item"``. Clusters, not trials, are
-        the sampling units of standard errors, bootstrap, posterior and null test. Default: items,
-        if any item is repeated. The responses of two observers to a repeated item are crossed by
-        default, and a label denotes the same item in all conditions of a data set. ``"trial"``
-        treats all responses as independent, and pairs the first responses of both observers, then
-        the second responses, and so on. With ``cluster="trial"``, every row of the summary has a
-        note.
+        the sampling units of standard errors, bootstrap, posterior and null test. Default: items if
+        any item is repeated, otherwise trials. The responses of two observers to a repeated item
+        are crossed by default, and a label denotes the same item in all conditions of a data set.
+        ``"trial"`` treats all responses as independent, and pairs the first responses of both
+        observers, then the second responses, and so on. With ``cluster="trial"``, every row of the
+        summary has a note.
     ci_prob : float
         Probability level of the intervals that `Result.summary` shows by default, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -215,8 +216,9 @@ def error_consistency(
     -------
     Result
         One entry per pair and group of trials. With ``sampler="nuts"``,
-        ``result.chains["all pairs"]`` is the complete fit, for ArviZ. `alikely.inference.posterior`
-        adds the log likelihood of every trial, for `arviz.loo`.
+        ``result.chains["all pairs"]`` is the complete fit, which ArviZ can read.
+        `alikely.inference.posterior` adds the log likelihood of every trial, which `arviz.loo`
+        needs.
 
     Raises
     ------
@@ -295,8 +297,8 @@ def misclassification_agreement(
     Intervals describe the agreement in the population of joint errors from which the trials are
     sampled. The published estimate computes chance agreement from products of marginal proportions,
     in which every joint error is also paired with itself. The estimate of agreement is therefore
-    too low if joint errors are few and agreement is high. In posterior draws, chance agreement is
-    computed over pairs of different joint errors, so the posterior median is above the estimate.
+    too low if joint errors are few and agreement is high. In posterior draws, chance agreement
+    never pairs a joint error with itself, so the posterior median is above the estimate.
     Analytic and bootstrap intervals are centered on the estimate.
 
     If all joint errors have one and the same label, the estimate is undefined and the posterior is
@@ -351,7 +353,8 @@ def error_similarity(
         Selection of pairs and groups, as in `error_consistency`. ``by=None`` also compares
         observers from different data sets.
     metric : str or Metric
-        A metric computed from error rows. To change ``alpha``, ``mixture`` or ``base`` of
+        A metric computed from the distributions of incorrect responses. To change ``alpha``,
+        ``mixture`` or ``base`` of
         `alikely.metrics.errors.error_divergence`, pass
         ``alikely.metrics.get_metric("error_similarity", mixture="pooled")``.
     no_response : {"error", "drop"}
@@ -382,8 +385,8 @@ def error_similarity(
         - ``log_bayes_factor``, in nats; positive values favor the hypothesis of equal error
           distributions
         - ``p_equal``, the p-value of a permutation test of equal error rows; ``p_equal_adjusted``,
-          adjusted over all pairs (Benjamini-Hochberg). Both p-values account for the items on which
-          both observers erred.
+          adjusted over all pairs (Benjamini-Hochberg). Both p-values account for the dependence due
+          to items on which both observers erred.
         - ``model_low`` and ``model_high``, limits from the posterior alone with probability level
           `ci_prob`
         - ``copy_probability``, the proportion of joint errors in which one observer copied the
@@ -405,15 +408,15 @@ def error_similarity(
     correct this bias, and are shown only on request, as is ``log_bayes_factor``. For similar
     systems, the posterior interval may correctly lie below the estimated divergence (above the
     estimated similarity). The upper limit of similarity is exactly 1 if the data are compatible
-    with equal rows.
+    with equal error distributions.
 
-    The posterior interval uses, in each tail, the more extreme of two limits. The first limit comes
-    from the posterior of paired error rows (`alikely.errors.pairs`). The second limit is the
+    In each tail, the posterior interval uses the more extreme of two limits. The first limit comes
+    from the posterior of the paired-errors model (`alikely.errors.pairs`). The second limit is the
     divergence at which the observed estimate would be improbably small or large in data sets
     simulated from similar populations (`alikely.errors.draws`). The quantiles of
-    ``result.draws("posterior")`` are these limits; draws of the posterior alone are in the group
-    ``rows``. The quantiles of averaged draws are not the limits of means, which `alikely.mean` and
-    `alikely.difference` compute from the group ``populations``.
+    ``result.draws("posterior")`` equal the limits of the posterior interval; draws of the
+    unadjusted posterior are in the group ``rows``. The quantiles of averaged draws are not limits
+    for means; `alikely.mean` and `alikely.difference` compute these from the group ``populations``.
 
     References
     ----------
@@ -508,7 +511,8 @@ def decision_margin_consistency(
     Returns
     -------
     Result
-        One entry per pair of systems and group of trials; ``n_trials`` counts common items.
+        One entry per pair of systems and group of trials; ``n_trials`` is the number of common
+        items.
 
         - ``reliability``, the split-half reliability of the groups' proportions correct;
           ``ceiling``, the square root of ``reliability``; and ``disattenuated``, the estimate
@@ -536,8 +540,8 @@ def decision_margin_consistency(
 
     Notes
     -----
-    Analytic (Fisher's z) and bootstrap intervals are intervals for the attenuated correlation, and
-    generalize to new items, or classes of items, with these observers. The interval of
+    Analytic (Fisher's z) and bootstrap intervals describe the attenuated correlation, and
+    generalize to new items, or new classes of items, with the same observers. The interval of
     ``"moments"`` generalizes to new items and new observers. Classes are treated as clusters if
     they are known and there are at least 5. The quantiles of the ``"moments"`` draws equal the
     limits of the ``"moments"`` interval. With ``"moments"`` and ``"strengths"``, draws for

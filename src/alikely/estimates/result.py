@@ -128,7 +128,7 @@ class Result:
 
     @property
     def prior(self) -> CellPrior:
-        """The prior on the cells of a pair."""
+        """The prior on the four correctness cells of a pair of observers."""
         text = self.data.attrs.get("prior", "")
         return cell_prior(json.loads(text) if text else None)
 
@@ -160,7 +160,7 @@ class Result:
 
     @property
     def undefined(self) -> pd.Series:
-        """Reasons why estimates are undefined, by label of the entry."""
+        """Reasons for undefined estimates, indexed by the labels of the entries."""
         estimates = of_kind(self, "pair", "group").estimates
         reasons = pd.Series(
             estimates["undefined"].values, index=estimates["pair"].values, dtype=object
@@ -171,8 +171,8 @@ class Result:
     def chains(self) -> dict[str, xr.DataTree]:
         """The MCMC fits of the posterior, each as returned by `alikely.inference.nuts`.
 
-        The key is ``"all pairs"``, and the value is input for ArviZ functions. The mapping is empty
-        if MCMC was not used.
+        The mapping has the key ``"all pairs"``; ArviZ functions accept its value. The mapping is
+        empty if MCMC was not used.
         """
         if CHAINS not in self.data.children:
             return {}
@@ -180,7 +180,7 @@ class Result:
 
     @property
     def without_draws(self) -> bool:
-        """Whether posterior limits were computed from the counts of each pair (equal-tailed)."""
+        """Whether equal-tailed posterior limits were computed from the counts of each pair."""
         return self.data.attrs.get("posterior_limits") == WITHOUT_DRAWS
 
     def interval_options(
@@ -250,8 +250,8 @@ class Result:
             - None: the recommended interval, and the posterior interval if the posterior describes
               another quantity
             - ``"all"``: every method that is valid for the metric (except BCa), and every column
-            - a sequence: the methods named, even if they are invalid for the metric; the note then
-              gives the reason. Scores have no bootstrap intervals, because these would be too
+            - a sequence of methods: only these, even if they are invalid for the metric; the note
+              then gives the reason. Scores have no bootstrap intervals, because these would be too
               narrow.
         columns : "all" or sequence of str, optional
             Additional columns, or ``"all"``. Columns that are invalid for the metric are shown only
@@ -268,7 +268,8 @@ class Result:
             Columns by which to sort the rows, starting with the most important; ``"-estimate"``
             sorts in descending order. Rows with missing values come last.
         as_ : {"pandas", "polars", "pyarrow"}
-            Library of the returned table. To use ``"polars"`` or ``"pyarrow"``, install that
+            Library whose type of table is returned. To use ``"polars"`` or ``"pyarrow"``, install
+            that
             library.
 
         Returns
@@ -289,9 +290,9 @@ class Result:
             - ``note``: the reason if a value is undefined or an interval is not reliable; on
               request ``note_codes``, the codes of these notes
 
-            The summary of a matrix has these columns, sorted by descending estimate, and on request
-            ``log10_p`` (Fisher's exact test) and ``p_adjusted`` (adjusted over all entries).
-            Columns for scores:
+            The summary of a matrix has these columns, and on request ``log10_p`` (Fisher's exact
+            test) and ``p_adjusted`` (adjusted over all entries); rows are sorted by descending
+            estimate. Columns for scores:
 
             - ``level, system, estimate, se`` and bounds within the range of the metric
             - for models, ``ceiling_normalized`` (score divided by ceiling) with its Fieller
@@ -493,7 +494,7 @@ class Result:
         method : {"bootstrap", "posterior"}
             Method of inference.
         level
-            As in `summary`, for scores, whose draws generalize to new images.
+            As in `summary`, for scores only. Draws of scores generalize to new images.
 
         Returns
         -------
@@ -551,8 +552,8 @@ class Result:
     def load(cls, path: str | Path, trials: Trials | None = None) -> Result:
         """Load a result from a file written by `save`, optionally with the trials of a matrix.
 
-        Means, differences, families and block means of a matrix need its trials, unless the metric
-        is a correctness metric.
+        Means, differences, families and block means of a matrix require its trials, unless the
+        metric is a correctness metric.
         """
         tree = read_tree(path)
         kind = str(tree.attrs.get("kind", ""))

@@ -90,7 +90,7 @@ def nuts(
         - ``"log_likelihood"`` of each observed value, for `arviz.loo` [VGG17]_
         - ``"log_prior"`` of each free variable, for `arviz.psense_summary` [KR24]_
 
-        Each added group takes a few more seconds, because PyMC compiles a function for it.
+        Each additional group takes a few seconds, because PyMC compiles a function for it.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def nuts(
     -----
     SamplingWarning
         If there are divergences, an r_hat above 1.01 or an effective sample size below 400 [V21]_.
-        A single warning states the number of divergences and the worst values, and names the
+        A single warning states the number of divergences and the worst diagnostics, and names the
         parameters and a plot that shows them.
 
     Examples

@@ -76,8 +76,8 @@ def sign_flip_p(
     """Two-sided p-values of independence, by flipping signs of cluster covariances.
 
     Each cluster adds the products of both observers' deviations from their accuracies, which for
-    independent observers are as likely below 0 as above [CRS17]_. Clusters may have any size.
-    With G clusters no p-value is below 2 / 2**G; it is NaN for fewer than 6.
+    independent observers are as likely to be below 0 as above it [CRS17]_. Clusters may have any
+    size. With G clusters, no p-value is below 2 / 2**G; with fewer than six, it is NaN.
     """
     numbers, out = cluster_numbers(table, cluster), np.full(table.sizes["pair"], np.nan)
     groups = list(blocks(table))

@@ -160,9 +160,10 @@ def null_percentiles(
 ) -> pd.DataFrame:
     """Compute limits of agreement and error consistency for independent observers.
 
-    Limits for independent observers depend on expected agreement, as in the supplement of [G20]_.
-    The limits are computed rather than simulated, because the overlap has a hypergeometric
-    distribution given the two numbers of correct responses.
+    Limits of agreement and error consistency depend on expected agreement, as in the supplement of
+    [G20]_.
+    The limits are computed rather than simulated, because the number of trials that both observers
+    got correct has a hypergeometric distribution given their numbers of correct responses.
 
     Parameters
     ----------
@@ -172,13 +173,13 @@ def null_percentiles(
     ci_prob : float
         Probability level of the central interval, in (0, 1).
     n_grid : int
-        Number of accuracies, a multiple of 3. One third of the accuracies is spread over each of
+        Number of accuracies, a multiple of 3. A third of the accuracies lies in each of the ranges
         [0, 0.15], [0.15, 0.85] and [0.85, 1]; all pairs of accuracies have equal weight.
 
     Returns
     -------
     pandas.DataFrame
-        One row per bin of expected agreement, of width 0.01: ``expected_lb, expected_ub``,
+        One row for each bin of expected agreement (bin width 0.01): ``expected_lb, expected_ub``,
         ``share`` (fraction of tables in the bin), ``agreement_lb, agreement_ub``,
         ``error_consistency_lb, error_consistency_ub``. Limits are the smallest values at which the
         cumulative probability reaches the two tail probabilities; NaN for an empty bin. Tables with

@@ -128,7 +128,7 @@ REACH = (-15.0, 4.0)
 
 
 class PairRegression:
-    """Regression of pair values by normal equations, given the standard deviations of effects.
+    """Regression of values of pairs via the normal equations, given the effects' SDs.
 
     ``columns`` are predictors, the first constant; ``first, second`` the members of each pair;
     ``groups`` the group of each pair, -1 of none. Spreads are those of members, residuals and

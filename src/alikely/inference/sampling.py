@@ -90,9 +90,9 @@ def posterior(
         for `arviz.loo`, or of the observed values of a custom model. Other groups require MCMC, as
         in `alikely.inference.nuts`.
     cluster : str, optional
-        Trial coordinate that defines clusters, such as ``"item"``. In the joint posterior, all
-        trials in a cluster have the same weight in a draw. Other posteriors treat trials as
-        independent.
+        Trial coordinate that defines clusters, such as ``"item"``. In each draw from the
+        joint posterior, all trials in a cluster have the same weight. Posteriors that are not joint
+        treat trials as independent.
 
     Returns
     -------

@@ -65,23 +65,25 @@ def decision_margins(
     Parameters
     ----------
     *tables : pandas, polars or pyarrow table, or path; or Trials
-        Long tables, or paths of ``.csv``, ``.csv.gz`` or ``.parquet`` files. Several tables are
-        concatenated.
+        Long tables, or paths of ``.csv``, ``.csv.gz`` or ``.parquet`` files. If you pass several
+        tables, they are concatenated.
 
         - Margins: one row per observer and item.
         - Logits or probabilities: one row per observer, item and class.
-        - A `Trials` object with option probabilities (`Trials.with_probabilities`), without tables.
+        - Instead of tables, a `Trials` object with option probabilities
+          (`Trials.with_probabilities`).
     columns : mapping of str to str, optional
         Mapping from roles to column names, for columns whose names differ from their roles. The
         roles are ``observer, item`` (or ``image``), ``truth, class, condition, dataset``, and
         exactly one of ``logit, probability, margin``. True classes are not needed with margins or
         with `trials`; conditions and data sets are optional. Example: ``{"logit": "score"}``.
     trials : Trials, optional
-        Trials that provide true classes, by data set, condition and item, for tables without true
-        classes.
+        Trials that provide the true classes for tables without them, matched by data set, condition
+        and item.
     coarse : mapping of str to str, optional
-        Coarse category of each fine class. True classes may then be coarse categories or fine
-        classes; a name that is both denotes the coarse category. To map the 1,000 ImageNet classes
+        Coarse category of each fine class. With `coarse`, true classes can be coarse categories or
+        fine classes; a name used for both denotes the coarse category. To map the 1,000 ImageNet
+        classes
         to 16 categories, use `alikely.datasets.sixteen_categories`.
     how : {"mean", "mean_probability"}
         Score of a coarse category: the mean of its classes' logits [AK24]_, or the log of the mean
@@ -94,7 +96,7 @@ def decision_margins(
     Returns
     -------
     pandas.DataFrame
-        One row per observer and item of a condition, in order of first appearance:
+        One row per condition, observer and item, in order of first appearance:
 
         - ``observer, dataset, condition, item``: labels, as text
         - ``margin``: positive if the observer is correct

@@ -114,16 +114,18 @@ def split_half_reliability(
 
     Notes
     -----
-    A participant who is drawn twice could be in both halves, which would inflate the agreement
+    A participant who is resampled twice could be in both halves, which would inflate the agreement
     between halves. The bootstrap therefore uses coefficient alpha [C51]_, a mean over all splits
-    that depends only on covariances between different participants. The deviations of the
-    replicates, on Fisher's z scale [F21]_, are added to the reliability.
+    that depends only on covariances between different participants. For the interval, the
+    deviations of replicates from the observed alpha, on Fisher's z scale [F21]_, are added to the
+    reliability.
 
     Tables are incomplete if participants saw different lists of items, responses are missing, or
     only some items are repeated. In incomplete tables, responses have equal weights, differences
-    between the means of observers are removed by least squares, and items are compared within
-    lists. For incomplete tables, the result is the reliability of deviations from list means.
-    Halves are formed, and participants and items are resampled, within each list.
+    between the means of observers are removed by least squares, and items are compared only within
+    the same list. For incomplete tables, the result is the reliability of deviations from list
+    means.
+    Halves are formed, and participants and items are resampled, within each list of items.
 
     Examples
     --------
@@ -487,7 +489,8 @@ def fit_observers(
     xarray.DataTree
         As returned by `alikely.inference.nuts`, with the names of the observers. ``constant_data``
         also contains ``correct`` (observer, item, repeat; 1 correct, 0 incorrect, -1 no response)
-        and ``dataset, condition`` (item). Attributes are ``components`` and ``n_alternatives``.
+        and ``dataset, condition`` (item). The tree has the attributes ``components`` and
+        ``n_alternatives``.
 
     Raises
     ------
@@ -552,7 +555,7 @@ def fit_observers(
 def variance_fractions(
     tree: xr.DataTree, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
-    """Compute the fraction of the evidence's variance that is due to each source, with intervals.
+    """Compute the fraction of variance in the evidence due to each source, with intervals.
 
     Parameters
     ----------
@@ -607,7 +610,7 @@ def explained_consistency(
     tree : xarray.DataTree
         Fit as returned by `fit_observers`.
     n_replicates : int
-        Number of replicated experiments, each from a posterior draw; at least 2.
+        Number of replicated experiments, each simulated from a posterior draw; at least 2.
     ci_prob : float
         Probability level of the predictive interval, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

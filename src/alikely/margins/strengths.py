@@ -391,10 +391,9 @@ def _bounds(found: ItemLikelihoods) -> Floats:
 def placed(
     law: Floats, eta: Floats, scores: Floats, found: ItemLikelihoods, n_nodes: int = NODES
 ) -> tuple[Floats, Floats, Floats]:
-    """Compute log likelihoods of items given normal scores, with scores and weights of nodes.
+    """Compute log likelihoods of items given normal scores [NS82]_; return scores and node weights.
 
-    The returned arrays have the shapes (draw, item), (draw, item, node) and (draw, item, node)
-    [NS82]_.
+    The returned arrays have the shapes (draw, item), (draw, item, node) and (draw, item, node).
     """
     x, weights = normal_nodes(n_nodes)
     log_weights = np.log(weights) + x**2 / 2

@@ -73,7 +73,7 @@ class _Rows:
         self.totals = _sums(self.a, self.starts), _sums(self.b, self.starts)
 
     def divergence(self, **options: Any) -> Floats:
-        """Compute the divergence of each row, (..., row)."""
+        """Compute the divergence between each row of two tables."""
         n_a, n_b = self.totals
         of_cells = n_a[..., self.row], n_b[..., self.row]
         found = _sums(label_divergence(self.a, self.b, *of_cells, self.k, **options), self.starts)

@@ -24,7 +24,7 @@ Value = Callable[[Any], Floats]
 
 
 def complex_step(value: Value, sums: Floats) -> Floats:
-    """Compute the gradient of an analytic function to rounding precision [ST98]_."""
+    """Compute the gradient of an analytic function, accurate to rounding error [ST98]_."""
     out = np.empty(np.shape(sums))
     with np.errstate(divide="ignore", invalid="ignore"):
         for k in range(out.shape[-1]):

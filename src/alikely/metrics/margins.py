@@ -194,7 +194,7 @@ def margin_consistency(moments: ArrayLike) -> Floats:
 
 
 def spearman_brown(r: ArrayLike, factor: ArrayLike = 2) -> Floats:
-    """Compute the reliability of a group that is `factor` times as large [S10]_.
+    """Compute the reliability that a group would have at `factor` times its size [S10]_.
 
     Parameters
     ----------

@@ -194,10 +194,10 @@ class Metric:
     name : str
         Name in results, on the command line and in files.
     value : callable
-        Function of sums ``(..., K)`` that returns values ``(...)``, with NaN for undefined values.
+        Function of sums of shape ``(..., K)`` that returns values of shape ``(...)``, with NaN for
+        undefined values.
         The value must not depend on the scale of the sums: counts, weights and probabilities give
-        the same value. For the following values of `features`, the arguments of the function are
-        different:
+        the same value. For some `features`, the function takes other arguments instead of sums:
 
         - ``"readings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
@@ -218,18 +218,19 @@ class Metric:
     gradient : callable, optional
         Function of sums that returns the derivative of the value with respect to each sum. Default:
         complex-step differentiation, or central differences if `value` does not accept complex
-        numbers. Required if the function has a kink, and with the features ``"rows"``.
+        numbers. Required if the function has a kink, or if `features` is ``"rows"``.
     reason : callable, optional
         Function of sums that returns strings ``(...)``: the reason if the value is undefined,
         otherwise an empty string.
     label : str
-        Label in plots and sentences. Default: the name of the metric, with spaces.
+        Label of the metric in plots and sentences. Default: the name of the metric, with spaces.
     short : str
         Label in narrow tables, and alternative name of the metric. Default: the label.
     bounds : (float, float)
         Smallest and largest possible values of the metric.
     independent : float or None
-        Value for observers that err independently; None if this value depends on the observers.
+        Value of the metric for observers that err independently; None if this value depends on the
+        observers.
     symmetric : bool
         Whether the metric is the same for both orders of a pair. If False, the first observer is
         the reference, and means over pairs of observers of one kind include both orders.
@@ -242,8 +243,8 @@ class Metric:
         Variables of a result that tables show next to the estimate, if available.
     derived : mapping of str to callable
         Mapping from column names to functions of the correctness cells ``(..., 4)``. Tables show
-        these columns next to the estimate. For benchmark scores, tables show the means of the
-        derived columns.
+        derived columns next to the estimate. For benchmark scores, tables show the means of the
+        derived columns over the pairs of each score.
     draws : str
         Source of posterior draws: ``"cells"`` (of correctness), ``"labels"`` (of joint errors),
         ``"readings"``, ``"options"``, ``"rows"`` (divergences of error rows), ``"margins"``, or
@@ -253,28 +254,30 @@ class Metric:
         kappa, from the correctness cells; ``"options"`` for discrete `kappa_p` in matrices, from
         `all_pairs`; ``""`` for none.
     posterior_label : str
-        Heading of the posterior interval in tables, if it describes another quantity.
+        Heading of the posterior interval in tables, if this interval describes a quantity other
+        than the estimate.
     unreliable : mapping of str to str
-        Mapping from invalid methods, and invalid columns of `alongside`, to the reason. Tables show
-        invalid methods and columns only on request, with the reason as a note.
+        Mapping from invalid methods, and invalid columns of `alongside`, to the reason why they are
+        invalid. Tables show invalid methods and columns only on request, with the reason as a note.
     requested : tuple of str
         Columns of `alongside` and `derived` that tables show only on request.
     rests_on : (str, str)
-        Variable and column heading of the count that tables show. Default: determined by `counts`.
+        Variable with the count that tables show, and its column heading. Default: determined by
+        `counts`.
     trust : alikely.metrics.metric.Trust
         Conditions under which intervals are unreliable. Default: determined by `counts`.
     caution : callable, optional
         For ``"correctness"``: function of counts ``(pair, K)`` that returns strings ``(pair,)``:
-        another reason if the analytic interval is unreliable, otherwise an empty string.
+        a further reason why the analytic interval is unreliable, or an empty string.
     distinct : callable, optional
-        For ``"labels"``: function of label statistics of weighted joint errors and their sums of
-        squared weights ``(..., 2)``. The function returns the value of the metric over pairs of
-        different joint errors (`errors.distinct_agreement`). In products of marginal proportions,
-        each joint error is also paired with itself.
+        For ``"labels"``: function of two arguments, the label statistics of weighted joint errors
+        and the sums of squared weights ``(..., 2)``. The function returns the metric computed over
+        pairs of two distinct joint errors (`errors.distinct_agreement`). Products of marginal
+        proportions would also pair each joint error with itself.
     all_pairs : callable, optional
         For metrics other than correctness metrics: function that `alikely.pairwise_matrix` applies
         to the responses of many observers, as returned by `alikely.data.tables.answers`. The
-        function returns matrices (observer, observer):
+        function returns matrices of shape (observer, observer):
 
         - ``estimate``, ``se`` and further variables
         - ``n_used``, if estimates are based on fewer trials than both observers responded to
@@ -283,9 +286,9 @@ class Metric:
         - if `limits` is ``"options"``, also ``chosen`` (pair, 5), the counts for
           posterior limits without draws, and ``n_options`` (pair)
     all_influences : callable, optional
-        With `all_pairs`: function of the responses and of weights (sum, observer, observer) that
-        define weighted sums of entries. The function returns the influence of each trial on each
-        sum (sum, trial).
+        With `all_pairs`: function of the responses and of an array of weights (sum, observer,
+        observer), which defines weighted sums of entries. The function returns the influence of
+        each trial on each sum as an array (sum, trial).
     whys : tuple of str
         With `all_pairs`: possible reasons for an undefined estimate.
     options : mapping
@@ -389,7 +392,7 @@ class Metric:
         return self.counts not in ONE_ANSWER
 
     def derivative(self, sums: Any) -> Any:
-        """Compute the derivative of the value with respect to each sum, with shape (..., K)."""
+        """Compute the derivatives of the value with respect to the K sums, shape (..., K)."""
         if self.gradient is not None:
             return self.gradient(sums)
         if isinstance(sums, tuple):
@@ -399,7 +402,7 @@ class Metric:
         return way(self.value, array)
 
     def influence(self, sums: Any) -> Floats:
-        """Compute the influence of each kind of trial: derivative times number of trials."""
+        """Compute the influence of each kind of trial: the derivative times the trial count."""
         array = np.asarray(sums, dtype=np.float64)
         return np.asarray(array.sum(axis=-1, keepdims=True) * self.derivative(array))
 

@@ -471,15 +471,16 @@ def cohort(
 
         - False: humans are exchangeable
         - ``"drawn"``: humans are a sample from a population whose members differ in accuracy and in
-          which images they find difficult. The responses of models depend on the same easiness of
-          images, with a slope ``following`` for each model. Error consistency is given for a new
-          member of the population and for the observed humans. Counts must include
-          ``who_was_right``.
+          which images they find difficult. The responses of models and humans depend on the same
+          image easiness, with a slope ``following`` for each model. Error consistency is given for
+          a new
+          member of the population and for the observed humans. The counts must record which humans
+          were correct (``who_was_right=True``).
     covariates : mapping of str to table, optional
         Covariates of each ``"model"`` or ``"condition"``, such as family or year. Covariates affect
         ``level`` (the logit accuracy of models) and ``log_odds_ratio``. A pandas, polars or pyarrow
-        table has one row per model or condition, identified by a column of that name or by the
-        index.
+        table has one row per model or condition, identified by the column ``model`` or
+        ``condition``, or by the index.
 
         - Numeric columns such as ``year`` are centered and have a coefficient per unit, such as
           ``log_odds_ratio_year``.
@@ -531,7 +532,8 @@ def cohort(
     Notes
     -----
     The number of humans who are correct is beta-binomial [S48]_, and human-human error consistency
-    is the intraclass correlation of ``P``. If ``s`` of ``H`` humans are correct, ``P`` has the mean
+    is the intraclass correlation of the beta distribution of ``P``. If ``s`` of ``H`` humans are
+    correct, ``P`` has the mean
     ``(mu phi + s)/(phi + H)`` with ``phi = 1/EC - 1``, so a model's probability of a correct
     response is linear in ``s``. The parameters are a model's accuracy and the log odds ratio
     between its response and that of the human it might copy. The accuracies and the odds ratio
@@ -542,10 +544,12 @@ def cohort(
     ``z ~ Normal(0, 1)`` with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``,
     ``w = spread loading[h]`` [B68]_. For a model, the formula for the log odds is the same, with a
     separate ``level`` and ``w = spread following``. If ``following`` is 0, the model responds
-    independently; if it is 1, the model has the same slope as humans. Models can be more consistent
+    independently of humans; if it is 1, easiness affects the model as much as humans. Models can be
+    more consistent
     with humans than humans are with one another, which is impossible if models copy humans.
-    ``copy_probability`` is the slope of the closest linear function of ``P`` and may exceed 1.
-    Abilities are normal and loadings log-normal.
+    ``copy_probability`` is the slope of the best linear approximation, in ``P``, of the model's
+    probability of a correct response, and may exceed 1.
+    Abilities are normally distributed, and loadings log-normally.
 
     Examples
     --------
@@ -556,7 +560,7 @@ def cohort(
     6
     >>> model = al.models.cohort(counts, priors={"level_mean": pm.Normal.dist(1, 1)})
 
-    Families of models, whose effects are named after the column:
+    Add model families as a covariate, with effects named after the column:
 
     >>> table = pd.DataFrame({"family": list("ababcc")}, index=counts["model"].values)
     >>> model = al.models.cohort(counts, covariates={"model": table})

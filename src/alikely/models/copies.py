@@ -49,19 +49,20 @@ def copying(
     priors : mapping, optional
         Mapping from the names of free variables to priors with constant parameters. A prior is a
         PyMC distribution without a name, such as ``pm.Beta.dist(2, 2)``, or the parameters of the
-        default family. Parameters are a tuple in PyMC's order, or a number or list if there is one
-        parameter. A scalar distribution applies to all elements; a distribution of the variable's
+        default family. Give parameters as a tuple in PyMC's order, or as a number or list if there
+        is only one. A scalar distribution applies to all elements; a distribution of the variable's
         shape applies elementwise. Default: ``{"p_a": (1, 1), "u": (0.5, 0.5), "v": (0.5, 0.5)}``,
-        equivalent to a Dirichlet(1/2) on the four cells. For independent observers, ``p_a`` and
-        ``p_b`` are uniform by default.
+        equivalent to a Dirichlet(1/2) on the four cells. For independent observers, the default
+        priors of ``p_a`` and ``p_b`` are uniform.
 
     Returns
     -------
     pymc.Model
-        Dims ``pair, cell``, data ``cells`` and likelihood ``observed_cells``. Variables are
+        Model with dims ``pair, cell``, data ``cells`` and likelihood ``observed_cells``. Variables
+        are
         ``p_a, u, v``. Deterministics are ``copy_probability``, ``own_accuracy``, ``accuracy`` (of
         ``b``) and ``error_consistency``. The model of independent observers has the variables
-        ``p_a, p_b`` and the same likelihood, so the two models can be compared.
+        ``p_a, p_b`` and the same likelihood as the copy model, so the two models can be compared.
 
     Raises
     ------

@@ -180,7 +180,8 @@ def observer_margins(
     """Build a model of item strengths and of the variance components of observers' responses.
 
     Item ``i`` has a latent strength that all observers share. Each observer ``o`` scales and shifts
-    this strength, and has a stable deviation that is the same in all repeats of the item. The
+    the latent strength, and has a stable deviation for each item that is the same in all repeats.
+    The
     probability of a correct response follows from signal detection theory for m alternatives
     [GS66]_, with strength::
 
@@ -196,7 +197,7 @@ def observer_margins(
         Numbers of correct responses and of all responses of each observer to each item; both are 0
         if the item was not shown. Numbers of repeats may differ between observers and items.
     margins : array_like, shape (item,), optional
-        Decision margins of a model, to be correlated with the shared strengths.
+        Decision margins of a model, to be correlated with the item strengths.
     n_alternatives : int
         Number of alternatives, at least 2.
     priors : mapping, optional
@@ -232,7 +233,7 @@ def observer_margins(
 
     Notes
     -----
-    Stable deviations, one for each observer and item, are integrated out. The number of remaining
+    Stable deviations, one for each observer and item, are integrated out. The number of sampled
     parameters is approximately the number of items plus the number of observers, and MCMC chains
     mix well. For up to 6 responses of an observer to an item, the integrals are interpolated from a
     table, with an accuracy of 1e-5. For more responses, the integrals are computed by Gauss-Hermite

@@ -58,7 +58,8 @@ def spectrum(
 
     Responses are binomial. The logit of a person's accuracy in a condition is the sum of the
     condition's ``logit_accuracy`` for an average person, the person's ability, and the person's
-    deviation in the condition. The spread of abilities may differ between the reference and the
+    deviation in the condition. The standard deviation of abilities may differ between the reference
+    and the
     other conditions. Conditions follow a normal mixture of ``k`` regimes with increasing means. The
     likelihood is summed over the possible regimes of each condition.
 
@@ -73,7 +74,7 @@ def spectrum(
     k : int
         Number of regimes, at least 1.
     covariates : mapping of str to table, optional
-        Covariates of each ``"condition"`` or ``"human"``, in tables whose rows are named by the
+        Covariates of each ``"condition"`` or ``"human"``, in tables whose row index contains the
         indices of conditions or humans. Columns and names of variables are as in
         `alikely.models.cohort`. Condition covariates affect ``logit_accuracy``
         (``logit_accuracy_contrast``); regimes then describe the residual difficulty. Human
@@ -111,8 +112,8 @@ def spectrum(
 
     Notes
     -----
-    The prior for the gaps between regime means avoids 0, and the prior for the widths of regimes
-    avoids 0 and infinity. With priors that allow gaps of 0, or widths of 0 or infinity, a regime
+    The prior density of gaps between regime means vanishes at 0, and that of regime widths vanishes
+    at 0 and infinity. With priors that allow gaps of 0, or widths of 0 or infinity, a regime
     could collapse onto a single condition, or two regimes could coincide [RG97]_. No correction is
     needed for accuracies of 0 and 1.
 

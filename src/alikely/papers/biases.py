@@ -56,8 +56,8 @@ def cue_bias(
     Parameters
     ----------
     trials : Trials
-        Responses with classes. Names of items state shape and texture, as in ``cat3-dog12``. Items
-        with other names are excluded.
+        Responses with classes. Item names consist of shape and texture, as in ``cat3-dog12``. Items
+        whose names do not have this form are excluded.
     dataset : str, optional
         Data set to use. Default: all.
     n_resamples : int
@@ -94,10 +94,10 @@ def cue_bias(
 
     Notes
     -----
-    Missing responses and responses with a third class do not count as decisions. Items that an
+    Missing responses and responses that match neither cue do not count as decisions. Items that an
     observer was not shown are excluded for that observer.
 
-    In 400 simulated experiments with 80 conflicting items, coverage for one observer was 0.955
+    In 400 simulated experiments with 80 cue-conflict items, coverage for one observer was 0.955
     (analytic), 0.938 (bootstrap) and 0.955 (posterior; nominal 0.95, SE 0.011).
 
     Examples
@@ -187,8 +187,8 @@ def item_contrast(
 
     Items that are easy for humans and hard for models are not by themselves evidence of a
     difference between the groups. If difficulties are unrelated between the two groups, many items
-    are easy for one group and hard for the other by chance. The function compares the observed
-    number of items with the number expected by chance.
+    are easy for one group and hard for the other by chance. The function compares the number of
+    items that are easy for only one group with the number expected by chance.
 
     Parameters
     ----------
@@ -229,10 +229,11 @@ def item_contrast(
 
     Notes
     -----
-    Chance is defined by random permutations of the items of one group within each condition. Under
+    The number expected by chance is computed from random permutations of the items of one group
+    within each condition. Under
     random permutations, the number of items is a sum of hypergeometric variables, whose range and
-    probabilities are computed exactly. Fewer items than expected indicate that both groups find the
-    same items easy.
+    probabilities are computed exactly. If fewer items than expected are easy for one group and hard
+    for the other, both groups find the same items easy.
 
     Examples
     --------

@@ -105,8 +105,9 @@ def family_tests(
 
     Notes
     -----
-    A small p-value for ``H1`` may be due to homogeneous super-families alone, and a small p-value
-    for ``H2`` to homogeneous families alone. The test within super-families removes differences
+    Homogeneous super-families alone can produce a small p-value for ``H1``, and homogeneous
+    families alone can produce a small p-value for ``H2``. The test within super-families removes
+    differences
     between super-families.
 
     Examples
@@ -397,7 +398,7 @@ def compare_groupings(
 ) -> pd.DataFrame:
     """Compute Cohen's d for several groupings of systems, from the same distances [C88]_.
 
-    The larger d is, the better a grouping explains the distances.
+    The larger Cohen's d is, the better a grouping explains the distances.
 
     Parameters
     ----------
@@ -437,8 +438,9 @@ def compare_groupings(
 
     Notes
     -----
-    Distances that share a system are dependent, so d cannot be tested with a t distribution. Six
-    systems can be split into two groups of three in only 10 ways, so p is rarely below 0.1.
+    Distances that share a system are dependent, so Cohen's d cannot be tested with a t
+    distribution. Six systems can be split into two groups of three in only 10 ways, so p is rarely
+    below 0.1.
 
     Examples
     --------

@@ -118,13 +118,14 @@ def reconstruct_leaderboard(
 
     If trials are simulated separately for each human, the noise in the model's responses is wrongly
     averaged over humans. We compared the simulation schemes for 22 models on 6 data sets of the
-    model-vs-human benchmark. Intervals computed from the real trials had a half-width of 0.0191 for
-    new images. The simulation schemes gave half-widths of 0.0119 (pairs), 0.0081 (optimistic) and
+    model-vs-human benchmark. Score intervals for new images had a half-width of 0.0191 when
+    computed from the real trials. The simulation schemes gave half-widths of 0.0119 (pairs), 0.0081
+    (optimistic) and
     0.0203 (shared), with coverage of 0.78, 0.59 and 0.96 (nominal 0.95).
 
-    No scheme takes into account that all models saw the same images, so rank sets treat the
-    sampling errors of models as independent. If accuracies are near 1, replicates are biased, so
-    intervals are centered on the published score rather than on the mean of the replicates.
+    No simulation scheme takes into account that all models saw the same images, so rank sets treat
+    the sampling errors of models as independent. If accuracies are near 1, replicates are biased,
+    so intervals are centered on the published score rather than on the mean of the replicates.
 
     Examples
     --------
@@ -274,8 +275,8 @@ def reconstruct_score(
     Parameters
     ----------
     ceiling_normalized : array_like, shape (condition,)
-        Error consistency divided by the ceiling. Leaderboards report the absolute value, so the
-        sign of a score near 0 is unknown.
+        Error consistency divided by the ceiling. Leaderboards report the absolute value of this
+        ratio, so the sign of a score near 0 is unknown.
     ceiling : array_like, shape (condition,)
         Human-human error consistency, in (0, 1).
     human_accuracy : array_like, shape (condition, human)

@@ -70,8 +70,8 @@ def plot_radar(
         Axes with one spoke per data set, one polygon per family, and one polygon for human-human
         values. Polygons show means over the models of a family and the conditions of a data set.
         Conditions in which any system lacks a value are excluded; the legend states their number.
-        Data sets without remaining conditions have no spoke. Negative values are inside the gray
-        circle.
+        Data sets without any remaining condition are omitted from the plot. Negative values are
+        inside the gray circle.
 
     Raises
     ------
@@ -209,8 +209,8 @@ def plot_condition_map(
     Returns
     -------
     matplotlib.axes.Axes
-        Axes with one point per condition. Points are labeled where there is space. If groups are
-        data sets, labels show only the level.
+        Axes with one point per condition. Points are labeled where there is space. If conditions
+        are grouped by data set, point labels omit the data set.
 
     Raises
     ------

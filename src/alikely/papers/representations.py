@@ -89,7 +89,8 @@ def representation_similarity(
         - ``n_items``
         - ``note``: the reason if a value is undefined
 
-        `alikely.metric_correlations` accepts ``table[[..., metric]]``.
+        `alikely.metric_correlations` accepts the label columns and one metric column of this table:
+        ``table[[..., metric]]``.
 
     Raises
     ------
@@ -105,9 +106,9 @@ def representation_similarity(
     Notes
     -----
     For debiased CKA, copies of an item in a bootstrap sample are not paired with each other. Plain
-    CKA has an upward bias of approximately the number of units divided by the number of items. The
-    bootstrap replicates of plain CKA are biased further, because they contain fewer different
-    items.
+    CKA has an upward bias of approximately the number of units divided by the number of items.
+    Bootstrap replicates of plain CKA have a larger bias than the estimate, because they contain
+    fewer distinct items.
 
     We simulated 100 items and 50 units; CKA for infinitely many items was 0.34. For plain CKA
     (mean 0.55), the coverage of the bootstrap interval and of the interval from `se` was 0

@@ -166,7 +166,7 @@ class Target(NamedTuple):
         return np.asarray(eye[first] - eye[second])
 
     def of_strata(self, n_models: int) -> NDArray[np.intp]:
-        """Models whose responses define strata (one or two), otherwise none."""
+        """Models whose responses define strata: those with a weight, if there are at most two."""
         used = np.flatnonzero(self.each(n_models).any(axis=0))
         return used if len(used) <= MOST_OF_STRATA else used[:0]
 
@@ -707,11 +707,12 @@ def choose_images(
         - ``"A"``: error consistency of one model
 
         With one or two models, images are sampled from strata defined by the models' responses
-        [N34]_, and a posterior is available for the estimates. With more models, images are sampled
-        with probability proportional to size, and weighted [SSW92]_.
+        [N34]_, and a posterior is available for the estimates. With three or more models, images
+        are sampled with probability proportional to the size of their influence on the target, and
+        weighted [SSW92]_.
     models : str or sequence of str
         Observer kind of the models, or their names. The difficulty of images is estimated from all
-        models that are given.
+        models that you pass.
     n_humans : int, optional
         Number of participants, each of whom sees a separate list of images. Separate lists make the
         mean over participants more precise, but participants then have few images in common.
@@ -733,7 +734,7 @@ def choose_images(
         Plan with the attributes ``table`` (images to show), ``expected`` (standard errors of random
         images, the chosen images and all images), ``target`` and ``notes``. Pass the plan to
         `alikely.Trials.with_inclusion` after the experiment, so that estimates account for the
-        sampling design. Methods of the plan:
+        sampling design. The plan has these methods:
 
         - ``simulate()``: precision, coverage and power with artificial humans
         - ``precision(numbers)``: expected standard errors with other numbers of images
@@ -756,9 +757,10 @@ def choose_images(
 
     Notes
     -----
-    A design for differences estimates each model's consistency less precisely than a design for
-    that model. A design for two models may contain too few informative images for other models.
-    Results flag estimates that are based on few images.
+    A design optimized for differences estimates each model's consistency less precisely than a
+    design optimized for that model. A design for two models may contain too few informative images
+    for other models.
+    A note flags estimates that are based on few images.
 
     Examples
     --------
@@ -1151,8 +1153,8 @@ def choose_conditions(
     -----
     The separation in a set of conditions is the variance of the models' mean scores, divided by
     half the mean variance of their differences for new images. The separation is a squared
-    signal-to-noise ratio, whose expected value is 1 if there is only noise. In the separation of
-    models, the noise includes the variance due to sampling images, but not the variance due to
+    signal-to-noise ratio, whose expected value is 1 if there is only noise. The noise in the
+    separation of models includes the variance due to sampling images, but not the variance due to
     sampling humans. A model without errors in a condition has an error consistency of 0 with all
     humans, without sampling variance. Conditions with accuracies near 1 therefore appear more
     informative than they are.

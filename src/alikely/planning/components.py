@@ -116,7 +116,7 @@ def variance_components(
           reduce (NaN without repeats)
         - ``note``: names of components that are negative, or the reason why components are missing
 
-        For models, the variance components of pairs are 0.
+        For models, the variance components for pairs of humans are 0.
 
     Raises
     ------
@@ -174,8 +174,9 @@ def expected_errors(
     """Compute the expected standard error and interval width of a mean over humans for each design.
 
     The interval is the analytic interval of `alikely.benchmark_scores` for new humans and new
-    images. If few humans are planned and they differ, Student's *t* quantiles have few degrees of
-    freedom. The design with the smallest standard error therefore need not have the narrowest
+    images. If few humans are planned and they differ from one another, Student's *t* quantiles have
+    few degrees of freedom. The design with the smallest standard error therefore need not have the
+    narrowest
     interval. With accuracies near 1, intervals are wider than planned, because the plan ignores
     pseudocounts.
 
@@ -328,8 +329,8 @@ def best_design(
     ValueError
         If a cost is out of range.
     ValueError
-        If the budget is too small for 2 humans with 10 images in each condition. The message states
-        the cost of this design.
+        If the budget is too small for 2 humans with 10 images in each condition. The error message
+        states the cost of this minimum design.
 
     Examples
     --------
@@ -523,7 +524,7 @@ def plan_reader_study(
     The variance is ``V_readers / R + V_cases / N + V_both / (R N)`` [HOB11]_. Width and power are
     means over the distribution of variance estimates in a study of the planned size. For each
     variance estimate, the interval is computed as in `alikely.benchmark.reader_study` [H07]_. With
-    few readers, variance estimates and widths vary strongly from study to study, so the pilot's
+    few readers, variance estimates and widths vary considerably from study to study, so the pilot's
     interval may be much narrower or wider than average. If the pilot is small, it provides little
     information about the variance between readers; ``power_lb`` and ``power_ub`` then differ
     widely.
@@ -610,7 +611,7 @@ def plan_repeats(
     n_repeats_b: ArrayLike | None = None,
     n_items: int | None = None,
 ) -> pd.DataFrame:
-    """Predict standard errors for new numbers of items and of responses per item.
+    """Predict standard errors of estimates for other numbers of items and responses per item.
 
     The variance of an estimate has two components: differences between items, and trial-by-trial
     variability of each observer. The variance components are those of a design with responses

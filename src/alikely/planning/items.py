@@ -65,7 +65,7 @@ def items_for_agreement(
     against: float | None = None,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Compute the number of items needed for an agreement interval of given width, or vice versa.
+    """Compute the number of items for an agreement interval of a given width, or vice versa.
 
     The plan assumes exchangeable readers who rate all items, except for ratings that are missing at
     random. If readers are a random sample, use `alikely.planning.plan_reader_study`. If you have
@@ -359,7 +359,7 @@ def items_for_margins(
     alpha : float
         Significance level of the two-sided test, in (0, 1).
     against : array_like
-        Consistency under the null hypothesis, in (-1, 1). Like `dmc`, `against` excludes response
+        Consistency under the null hypothesis, in (-1, 1). Both `dmc` and `against` exclude response
         noise.
     n_items : array_like of int, optional
         Numbers of items for which to compute power, at least 5.
@@ -381,7 +381,7 @@ def items_for_margins(
     Raises
     ------
     ValueError
-        If a number is out of range, or the group is only partly specified.
+        If a number is out of range, or only some of the parameters of the group are given.
     ValueError
         If `dmc` equals `against`, and `n_items` is not given.
 
@@ -391,7 +391,8 @@ def items_for_margins(
     individual responses. The Spearman-Brown formula [S10]_ then gives the reliability of the means
     over participants (`alikely.margins.spearman_brown`), whose square root is the correlation
     between these means and the true accuracies [S04]_. With 20 to 40 participants, [AK24]_ find
-    correlations with the true accuracies above 0.9. The formula gives a correlation of 0.9 if
+    correlations above 0.9 between mean and true accuracies. The formula gives a correlation of 0.9
+    if
     `item_sd` is 0.134 (40 participants) or 0.185 (20 participants) at an `item_mean` of 0.75. To
     treat repeats of one observer as participants, set `item_sd` to ``sqrt(kappa * item_mean * (1 -
     item_mean))``, where ``kappa`` is the observer's self-consistency.

@@ -442,8 +442,8 @@ def trials_for_width(
     """Find the number of trials for an interval of a given width, or vice versa [K25]_.
 
     Without `assurance`, the width refers to the central range of estimates, and about half of all
-    experiments have a wider interval. With `assurance`, the reported interval does not exceed the
-    width in the given proportion of experiments [KM03]_.
+    experiments have a wider interval. With `assurance`, the interval is at most as wide as
+    requested in the given proportion of experiments [KM03]_.
 
     Parameters
     ----------
@@ -455,11 +455,12 @@ def trials_for_width(
         Target width, in (0, 2]. Array arguments are broadcast. To compute all combinations of two
         arguments, pass one of them with shape (n, 1).
     n_trials : array_like of int, optional
-        Numbers of trials, at least 2, whose interval width is computed. An alternative to `width`.
+        Numbers of trials, at least 2, for which the interval width is computed. An alternative to
+        `width`.
     assurance : float, optional
         Proportion of experiments in which the interval should not be wider than `width`, in (0, 1).
     interval : {"posterior", "bootstrap", "analytic"}
-        Method used to compute the interval whose width is assured.
+        Method of the intervals to which `assurance` applies.
     ci_prob : float
         Probability level of the interval, in (0, 1).
     metric : str or Metric
@@ -587,8 +588,8 @@ def trials_for_power(
 
     If `against` is 0, the test is Fisher's exact test [F22]_, reported as ``p_fisher`` in
     summaries. For other values of `against`, the test is a score test, whose standard error is
-    computed under the null hypothesis and given the observed accuracies. Results of analyses do not
-    contain the score test, but their intervals show whether a value is excluded.
+    computed under the null hypothesis and given the observed accuracies. Analyses do not report
+    this score test, but their intervals show whether the value of `against` is excluded.
 
     Parameters
     ----------
@@ -675,7 +676,8 @@ def trials_for_difference(
         Error consistency of each model with the human.
     ec_models : array_like, optional
         Error consistency between the two models. Higher consistency between the models reduces the
-        number of trials. By default, the models are conditionally independent given the human.
+        required number of trials. By default, the models are conditionally independent given the
+        human.
     power : array_like
         Target power, in (0, 1). Array arguments are broadcast.
     alpha : float
@@ -987,9 +989,9 @@ def plan_from(
     n_datasets : int
         Number of simulated studies for each number of trials, at least 100.
     prior : mapping or sequence of four numbers, optional
-        With assumed values, Dirichlet prior for the cells in the planned analysis, as in
-        `alikely.error_consistency`. The prior of the analysis is separate from the assumed
-        distributions.
+        If you pass assumed values: Dirichlet prior for the cells in the planned analysis, as in
+        `alikely.error_consistency`. The prior of the analysis is separate from the distributions of
+        the assumed values.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness. The same true values are used for all numbers of trials.
 
@@ -1027,7 +1029,8 @@ def plan_from(
     ValueError
         If posterior draws are needed, but the pilot has none.
     ValueError
-        If assumed values are missing, or almost all draws are impossible combinations.
+        If assumed values are missing, or almost all draws are impossible combinations of accuracies
+        and error consistency.
 
     Examples
     --------

@@ -377,7 +377,8 @@ def plot_cohort(
     kind : {"fit", "groups"}
         Kind of plot.
     covariate : str, optional
-        As in `alikely.benchmark.cohorts.cohort_effects`; required for ``"groups"``.
+        Covariate, as in `alikely.benchmark.cohorts.cohort_effects`. Required if `kind` is
+        ``"groups"``.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness for the replicated data.
     ax : matplotlib.axes.Axes, optional

@@ -44,7 +44,7 @@ def plot_calibration(
     Kinds of plot, with their arguments in parentheses (the first two have a panel per quantity):
 
     - ``"ranks"``: distribution of the ranks minus the uniform distribution, with its simultaneous
-      band [SBV22]_. A curve with a maximum on the left and a minimum on the right indicates
+      band [SBV22]_. A rank curve with a maximum on the left and a minimum on the right indicates
       intervals that are too narrow; the opposite indicates intervals that are too wide. A curve
       with a single maximum or minimum indicates bias
     - ``"recovery"``: posterior means against true values, with normal 90% intervals

@@ -48,11 +48,12 @@ def plot_margins(
 
     - ``"checks"``: proportions correct against margins, residuals by class, and margins against
       normal quantiles, from a result of `alikely.decision_margin_consistency` (`pair`).
-      If means of items with similar margins lie outside the band, the relation
-      is not linear. Residuals far from 0 indicate differences between classes. Quantiles outside
+      If the mean proportion correct of items with similar margins lies outside the band, margins
+      are not linearly related to item strength. Residuals far from 0 indicate differences between
+      classes. Quantiles outside
       the band indicate heavy tails.
     - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_,
-      from a table of `alikely.estimates.consistency_table`. Open points show noise-corrected
+      from a table of `alikely.estimates.consistency_table`. Open markers show noise-corrected
       medians. For one condition, lines with bands show the group, the mean over models, and
       (dashed) the ceiling for a model. For several conditions, lines have no bands
 
@@ -70,8 +71,8 @@ def plot_margins(
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        Two axes for ``"consistency"``, three for ``"checks"``. The legend states the number of
-        undefined values.
+        Two axes if `kind` is ``"consistency"``, and three if it is ``"checks"``. The legend states
+        the number of undefined values.
 
     Raises
     ------

@@ -84,7 +84,7 @@ def plot_matrix(
     Raises
     ------
     ValueError
-        If entries describe all readers together, or an observer has no kind.
+        If entries describe all readers together rather than pairs, or an observer has no kind.
     TypeError
         If `observer_kinds` is neither a mapping nor trials.
 
@@ -92,9 +92,9 @@ def plot_matrix(
     -----
     For asymmetric metrics, such as the copy probability, the row is the reference and the column is
     the other observer. Means include only the defined entries of each pair, so pairs from different
-    data sets have means over different data sets. Metrics that can be positive or negative have a
-    diverging color scale, with white at 0. Class-level error similarity has a sequential color
-    scale.
+    data sets have means over different data sets. Metrics that can be positive or negative are
+    shown on a diverging color scale, with white at 0, and class-level error similarity on a
+    sequential color scale.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def plot_metrics(
     Parameters
     ----------
     results : sequence of Result, or mapping of str to Result
-        Results for the same trials, pairs and groups. Use a mapping for custom names.
+        Results for the same trials, pairs and groups. To name the results, pass a mapping.
     x, y : str
         Name of the metric, or of the result in the mapping, for each axis.
     observer_kinds : mapping or Trials, optional
@@ -420,12 +420,12 @@ def plot_intervals(
         Result to plot.
     intervals : sequence of {"analytic", "bootstrap", "posterior"}
         Methods to plot. Methods that the result does not have, or that are invalid for its metric,
-        are skipped. If no method remains, the first method of the result is shown.
+        are skipped. If all methods are skipped, the first valid method of the result is shown.
     which : sequence of str, optional
         Labels of the entries to plot, from top to bottom. Default: all.
     sort : {"estimate", "label"}, optional
         Whether to sort entries by decreasing estimate (undefined estimates last) or by label.
-        Default: the order of the result.
+        Default: the order of entries in the result.
     top : int, optional
         Number of entries to plot after sorting; the title states the total number. Default: all.
     ax : matplotlib.axes.Axes, optional
@@ -444,7 +444,8 @@ def plot_intervals(
 
     Notes
     -----
-    The dot shows the posterior median for the posterior and the estimate for other methods. A cross
+    The dot shows the posterior median for posterior intervals, and the estimate for other
+    intervals. A cross
     at the left edge marks an undefined estimate; the posterior is defined even then.
 
     Examples

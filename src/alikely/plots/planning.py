@@ -63,7 +63,7 @@ def plot_plan(
     Parameters
     ----------
     data : pandas.DataFrame or StimulusPlan
-        Table or plan to plot. Simulated widths and powers have open markers.
+        Table or plan to plot. Open markers show simulated widths and powers.
     kind : {"width", "power", "design", "images"}
         Kind of plot.
     x, hue : str, optional
@@ -73,15 +73,16 @@ def plot_plan(
         Mapping from labels to values of `x` that are marked with dashed lines, such as ``{"one
         condition": 160}``.
     designs : pandas.DataFrame, optional
-        Table from `alikely.planning.best_design`. Designs within the budget are drawn; a star marks
-        the best design.
+        Table from `alikely.planning.best_design`. The plot shows designs within the budget; a star
+        marks the best design.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure. ``"images"`` always needs a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        Two axes for ``"images"``, otherwise one. The first panel shows all images in the pool, with
+        Two axes if `kind` is ``"images"``, otherwise one. The first panel shows all images in the
+        pool, with
         filled markers for images in the plan. The second panel shows the expected standard error
         for one observer, with random images and with chosen images.
 

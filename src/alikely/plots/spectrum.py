@@ -63,16 +63,16 @@ def plot_spectrum(
     -------
     matplotlib.axes.Axes
         Axes with one row per data set, one dot per condition, and diamonds for the reference.
-        Levels are labeled where there is space. The legend states the number of conditions without
-        a delta.
+        Levels are labeled where there is space. The legend states the number of conditions whose
+        delta is undefined.
 
     Raises
     ------
     TypeError
         If `spectrum` is not a Dataset.
     ValueError
-        If `spectrum` or `found` lacks a variable, if their conditions differ, or if no condition
-        has a delta.
+        If `spectrum` or `found` lacks a variable, if their conditions differ, or if delta is
+        undefined in all conditions.
 
     Examples
     --------
@@ -345,7 +345,7 @@ def plot_regimes(
     families: Groups | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot the ranks of models in each regime, with rank 1 at the top, and their confidence sets.
+    """Plot models' ranks and their confidence sets in each regime, with rank 1 at the top.
 
     Lines connect the ranks of a model, and light bars show simultaneous confidence sets. If there
     are more than 12 models and no families, only the 8 models whose ranks change most have a color

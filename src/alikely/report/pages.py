@@ -104,7 +104,7 @@ def make_report(*results: Result, title: str | None = None, notes: Sequence[str]
     Parameters
     ----------
     *results : Result
-        Results of one analysis, such as the pairs and the scores of the same trials. If a report
+        Results of one analysis, such as pairs and scores computed from the same trials. If a report
         contains scores, differences between pairs are omitted.
     title : str, optional
     notes : sequence of str

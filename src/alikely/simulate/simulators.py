@@ -74,8 +74,8 @@ def cell_probabilities(
     Raises
     ------
     ValueError
-        If the combination is impossible. The error message states the feasible range of error
-        consistency.
+        If the accuracies and the error consistency are incompatible. The error message states the
+        feasible range of error consistency.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def cohort(
     ----------
     copy_probability : array_like, shape (model,) or (model, condition)
         Probability that a model copies a random human, in [-1, 1]. The absolute value of a negative
-        number is the probability that the model inverts the human's response.
+        copy probability is the probability that the model inverts the human's response.
     own_accuracy : array_like, as `copy_probability`
         Probability of a correct response without copying, in [0, 1].
     human_accuracy : array_like, scalar or shape (condition,)
@@ -346,7 +346,7 @@ def detection_experiment(
 
     The defaults give an accuracy of about 0.49 and match the self-consistency (kappa 0.54) and
     error consistency (0.31) of 45 participants in a 16-alternative experiment with 160 images
-    [AK24]_. The following call also matches the accuracy (0.80) of that experiment::
+    [AK24]_. The following call also matches the participants' accuracy (0.80)::
 
         detection_experiment(strength_mean=3.85, strength_sd=1.9, stable_sd=1.25)
 
@@ -358,16 +358,16 @@ def detection_experiment(
         Number of alternatives, at least 2.
     rho : mapping of str to float, optional
         Mapping from the name of each model to the correlation between its margins and the shared
-        strengths.
+        item strengths.
     strength_mean, strength_sd : float
-        Mean and standard deviation of the shared strengths of items, in units of the noise of one
-        alternative.
+        Mean and standard deviation of the shared strengths of items, in units of the standard
+        deviation of the noise in one alternative.
     ability_sd, log_gain_sd : float
-        Standard deviations, over observers, of the ability and of the log gain that scales the
+        Standard deviations, across observers, of ability and of the log gain that scales item
         strengths.
     stable_sd : float
-        Standard deviation of the stable deviations of observers, which are the same in all repeats
-        of an item.
+        Standard deviation of an observer's stable deviations from item strengths, which are the
+        same in all repeats of an item.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -538,8 +538,8 @@ def leaderboard(
     n_options : int
         Number of options, from 2 to 10.
     shared : float
-        Fraction of the variance of the random parts that is due to the part shared by the family,
-        in [0, 1].
+        Fraction of the random variance in ability that is due to the part shared by the family, in
+        [0, 1].
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -621,8 +621,9 @@ def reader_study(
     """Simulate a fully crossed reader study with two modalities.
 
     All readers and an AI read every case in both modalities. Readers differ in accuracy and in how
-    strongly their evidence correlates with the AI's evidence. The average reader and the AI have an
-    accuracy of 0.75. The correlation of their evidence is 0.6 in modality A and 0.4 in modality B.
+    strongly their evidence correlates with the AI's evidence. The average reader and the AI each
+    have an accuracy of 0.75. The correlation of their evidence is 0.6 in modality A and 0.4 in
+    modality B.
 
     Parameters
     ----------
@@ -630,8 +631,8 @@ def reader_study(
         Number of readers and number of cases, each at least 1.
     spread : float
         Standard deviation, over readers, of Fisher's z of the correlation and of the response
-        criterion (in standard deviations of the evidence). Half of the variance of z is common to
-        both modalities. If the spread is 0, readers have identical parameters.
+        criterion (in standard deviations of the evidence). Half of the variance of Fisher's z is
+        common to both modalities. If `spread` is 0, readers have identical parameters.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -746,7 +747,7 @@ def repeated_answers(
     -------
     trials : Trials
         Responses of observers ``a`` and ``b``. If one observer responded more often than the other,
-        the additional responses are trials that the other observer was not shown.
+        the additional responses are treated as trials that the other observer was not shown.
     error_consistency : float
         Error consistency between individual responses of the two observers, in the population of
         items.

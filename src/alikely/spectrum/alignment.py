@@ -120,19 +120,19 @@ def condition_alignment(
     Each replicate resamples the images of each condition, in the same way for all pairs and
     metrics. The humans of each data set are also resampled, in the same way for all conditions of
     the data set. Pairs of a human with a duplicate of the same human are excluded. A sample that
-    contains only one human has no human-human value. Samples with only one human occur with
-    probability 1/64 for 4 humans, and with probability 1/2 for 2 humans.
+    contains only one human has no human-human value. Bootstrap samples that contain only one human
+    occur with probability 1/64 for 4 humans, and with probability 1/2 for 2 humans.
 
     If both images and humans are resampled, trial-level noise is counted more than once [O07]_. In
     contrast, resampling n humans reproduces only ``(n - 1) / n`` of the variance between humans. In
-    individual conditions, the multiple counting of noise outweighs the lower variance between
-    humans. For error consistency in the model-vs-human data (4 to 7 humans), the standard deviation
-    of replicates is 1.1 times `se` for models, and 1.3 times `se` for human-human values. In means
-    over 8 conditions, the standard deviation of replicates is 1.1 times `se` for models and their
-    differences, and 0.9 to 1.5 times `se` for human-human values. `se` is computed as in
-    `alikely.benchmark_scores`, with a condition in place of a data set, and is NaN with fewer than
-    3 humans. Replicates are corrected neither for the multiple counting of noise nor for the
-    missing variance between humans.
+    individual conditions, the multiple counting of trial-level noise has a larger effect than the
+    reduced variance between humans. For error consistency in the model-vs-human data (4 to 7
+    humans), the standard deviation across replicates is 1.1 times `se` for models, and 1.3 times
+    `se` for human-human values. For means over 8 conditions, the standard deviation across
+    replicates is 1.1 times `se` for models and their differences, and 0.9 to 1.5 times `se` for
+    human-human values. `se` is computed as in `alikely.benchmark_scores`, with a condition in place
+    of a data set, and is NaN with fewer than 3 humans. Replicates are corrected neither for the
+    multiple counting of noise nor for the missing variance between humans.
 
     Examples
     --------

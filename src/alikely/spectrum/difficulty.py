@@ -77,7 +77,7 @@ def difficulty_spectrum(
     -------
     xarray.Dataset
         Dimensions are ``condition`` (``dataset:condition``, in the order of the data) and
-        ``observer``. Variables by condition and observer:
+        ``observer``. Variables for each condition and observer:
 
         - ``right``, ``shown``: numbers of correct responses and of trials; for repeated items, sums
           of proportions and numbers of items
@@ -121,8 +121,9 @@ def difficulty_spectrum(
     The binomial test assumes independent responses, but responses of several humans to one image
     are correlated. For repeated items, sums of proportions are rounded down in the binomial test.
 
-    The standard deviation of the reference includes binomial noise. Therefore, delta depends on the
-    number of trials, even for the same humans. `alikely.fit_spectrum` separates difficulty from
+    The standard deviation of the reference includes binomial noise. Because of binomial noise,
+    delta depends on the number of trials, even for the same humans. `alikely.fit_spectrum`
+    separates difficulty from
     binomial noise, but requires a single response per item.
 
     Examples

@@ -83,13 +83,13 @@ def regimes(
     ----------
     spectrum : xarray.Dataset or xarray.DataTree
         Difficulty spectrum, as returned by `alikely.difficulty_spectrum`, with all deltas defined,
-        or a posterior distribution, as returned by `alikely.fit_spectrum`. All other arguments
-        apply only to a difficulty spectrum.
+        or a posterior distribution, as returned by `alikely.fit_spectrum`. The arguments other than
+        `spectrum` apply only to a difficulty spectrum.
     k : int or "auto"
         Number of regimes. ``"auto"`` selects the number between 1 and 6 with the lowest BIC [S78]_.
     n_starts : int
-        Number of k-means runs, each started from randomly selected conditions. EM starts from the
-        grouping of each k-means run (at most the 100 best), and the best mixture is kept.
+        Number of k-means runs, each started from randomly selected conditions. EM starts from each
+        of the k-means groupings (at most the 100 best), and the best mixture is kept.
     n_resamples : int
         Number of bootstrap replicates, in which the humans of each data set are resampled. 0
         disables them.
@@ -108,12 +108,12 @@ def regimes(
         - ``resampled``: proportion of replicates with each label (condition, regime)
         - ``stability``: proportion of replicates with the same label as in the data
 
-        Variables by ``regime``, starting with the hardest:
+        Variables by ``regime``, starting with the hardest regime:
 
         - ``weight``, ``mean``, ``sd``, ``size``
         - ``position``: boundary between neighboring regimes (dimension ``boundary``)
 
-        Variables by ``n_regimes``, 1 to 6:
+        Variables for each number of regimes from 1 to 6 (dimension ``n_regimes``):
 
         - ``bic``, ``aicc`` [HT89]_
         - ``converged_bic``: BIC of the best solution if EM is run to convergence
@@ -393,7 +393,7 @@ def fit_spectrum(
     rng: RandomState = None,
     include: Sequence[str] = (),
 ) -> xr.DataTree:
-    """Fit a joint model of the difficulty of conditions, the reference and the regimes.
+    """Fit a joint model of reference accuracy, condition difficulty, and difficulty regimes.
 
     Parameters
     ----------
