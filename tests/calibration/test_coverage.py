@@ -206,7 +206,7 @@ def test_a_wrong_truth_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # Settings of so many items that the estimate is nearly the truth.
 MANY = {
-    "readings": (3, 4_000, 0.8, 0.7, 0.1, 4), "options": (4_000, 0.7, 5, 0.3, 0.4),
+    "ratings": (3, 4_000, 0.8, 0.7, 0.1, 4), "options": (4_000, 0.7, 5, 0.3, 0.4),
     "probabilities": (4_000, 4, 0.4, 1.5),
 }  # fmt: skip
 

@@ -17,7 +17,7 @@ from alikely.inference.evaluation import evaluator, reading_features
 from alikely.metrics import Metric
 from alikely.metrics.ratings import Readings
 
-ALL = [m for m in al.metrics.metric.metrics().values() if m.counts == "readings"]
+ALL = [m for m in al.metrics.metric.metrics().values() if m.counts == "ratings"]
 NONE = -1
 # Gwet (2014): four readers, twelve items, five classes; 0 where there is no reading. Krippendorff
 # (2011, "Computing Krippendorff's alpha-reliability") prints alpha of the same readings.

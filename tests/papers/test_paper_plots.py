@@ -27,7 +27,7 @@ def legend(ax: plt.Axes) -> list[str]:
 
 def test_radar_is_of_means_over_families(alignment: xr.Dataset) -> None:
     table = al.spectrum.alignment_table(alignment)
-    table["dataset"] = table["level"]
+    table["dataset"] = table["condition_name"]
     models = [name for name in table["system"].unique() if name != HUMANS]
     families = dict.fromkeys(models[:3], "one") | dict.fromkeys(models[3:], "other")
     ax = al.papers.plot_radar(table, families)

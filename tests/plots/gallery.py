@@ -97,7 +97,7 @@ def alignment(n: int, n_levels: int = 8, n_datasets: int = 1) -> pd.DataFrame:
                 level = "reference" if k == 0 else f"{k / n_levels:.2f}"
                 rows.append(
                     {"metric": "error_consistency", "dataset": f"phase-scrambling-{d}",
-                     "level": level, "condition": f"phase-scrambling-{d}:{level}",
+                     "condition_name": level, "condition": f"phase-scrambling-{d}:{level}",
                      "regime": regime, "system": system, "estimate": value,
                      "bootstrap_eti95_lb": value - 0.1, "bootstrap_eti95_ub": value + 0.1}
                 )  # fmt: skip

@@ -138,7 +138,7 @@ def test_agreement_of_readings(rng: np.random.Generator) -> None:
     weights = tables(rng, 25) + 1e-12
     weights *= 25 / weights.sum(axis=1, keepdims=True)
     sums = reading_features(block).sums(weights)
-    for metric in of("readings"):
+    for metric in of("ratings"):
         assert_within(metric.value(sums), *metric.bounds)
 
 

@@ -83,7 +83,7 @@ def made(
             "condition": np.array(names, object),
             "system": np.array([f"m{s}" for s in range(k - 1)] + [HUMANS], object),
             "dataset": ("condition", np.array([name[:2] for name in names], object)),
-            "level": ("condition", np.full(n, "x", object)),
+            "condition_name": ("condition", np.full(n, "x", object)),
             "n_humans": ("condition", np.full(n, 4)),
         },
     )

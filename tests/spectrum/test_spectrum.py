@@ -95,7 +95,7 @@ def test_delta_by_its_formula(correction: float) -> None:
         known = [count / SHOWN for count in RIGHT[name] if count is not None]
         assert here["accuracy"].item() == pytest.approx(np.mean(known))
         assert here["n_humans"].item() == 3
-        assert f"{here['dataset'].item()}:{here['level'].item()}" == name
+        assert f"{here['dataset'].item()}:{here['condition_name'].item()}" == name
     # Humans who took no part have counts of nothing and no logit.
     assert spectrum["shown"].values.tolist()[0] == [SHOWN, SHOWN, 0, SHOWN]
     assert np.isnan(spectrum["logit_accuracy"].values[0, 2])

@@ -249,7 +249,7 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
     if metric.distinct is not None:
         over = agreement_of_distinct(block, metric)
         value = np.where(np.isfinite(value) & np.isfinite(over), over, value)
-    decisive = {"labels": shares[:, 3:], "readings": shares}.get(metric.counts, shares[:, 1:])
+    decisive = {"labels": shares[:, 3:], "ratings": shares}.get(metric.counts, shares[:, 1:])
     n = decisive.any(axis=1).sum(axis=1)
     scale = np.sqrt(n / np.maximum(n - 1, 1))
     slopes = np.where(np.isfinite(value), scale, 0.0)[:, None] * np.nan_to_num(ready.slopes())

@@ -75,7 +75,7 @@ from alikely.metrics.consistency import ACCURACY_COLUMNS, Prior, accuracies, cel
 
 N_CHAINS = 4
 # Kinds of draws of pairs from which joint draws of scores are made.
-DRAWN = ("cells", "labels", "readings", "options", "trials", "rows")
+DRAWN = ("cells", "labels", "ratings", "options", "trials", "rows")
 
 
 def benchmark_scores(
@@ -252,7 +252,7 @@ def _check_prior(trials: Trials, metric: Metric, prior: Prior | None, n_draws: i
     if prior is None:
         return
     require_cells(metric, prior)
-    if metric.draws != "readings":
+    if metric.draws != "ratings":
         cell_prior(prior).patterns("the joint posterior of all pairs")
     if not n_draws or INCLUSION in trials.data:
         given = "images chosen by a plan" if n_draws else "n_draws=0"

@@ -629,7 +629,7 @@ SCENARIOS: dict[str, Scenario] = {
         _agreement,
     ),
     # Two and four readers; balanced and rare classes; with and without missing ratings.
-    "readings": Scenario(
+    "ratings": Scenario(
         {"n_readers": (2, 1_000), "n_items": ITEMS, "accuracy": SHARE, "prevalence": SHARE,
          "missing": PEAKED, "m": OPTIONS},
         [(2, 60, 0.85, 0.5, 0, 2), (2, 60, 0.85, 0.9, 0, 2), (2, 60, 0.85, 0.9, 0.2, 2),

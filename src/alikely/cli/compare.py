@@ -33,7 +33,7 @@ ALL = ("EC", "MA", "CLES")
 # The metric of confusion matrices, and its options.
 CLES, OF_CLES = "error_similarity", ("mixture", "alpha", "base")
 # Options that only metrics of such counts have.
-OF_COUNTS = {"readings": ("readers",), "rows": (*OF_CLES, "cache_dir")}
+OF_COUNTS = {"ratings": ("readers",), "rows": (*OF_CLES, "cache_dir")}
 
 
 @subcommand(
@@ -100,7 +100,7 @@ def compare(
         results.append(_compared(o, trials, one, len(found) > 1))
         print(end="\n" * (len(results) > 1))
         show_result(o, results[-1], trials)
-        if one.counts == "readings":
+        if one.counts == "ratings":
             say(said("agreement"))
         if null:
             _show_null(o, results[-1])
@@ -120,7 +120,7 @@ def _compared(o: Options, trials: Any, metric: Metric, several: bool) -> Result:
             return al.error_similarity(trials, metric=metric, **given, **o.pick("cache_dir"))
     if not several or metric.draws in OF_CELLS:
         given |= o.pick("prior")
-    if metric.counts == "readings" and "readers" in o.given:
+    if metric.counts == "ratings" and "readers" in o.given:
         return al.agreement(trials, metric, **{"no_response": "error"} | given, **o.pick("readers"))
     if not several or metric.counts not in ("labels", "rows"):
         given |= o.pick("sampler")

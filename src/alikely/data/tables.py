@@ -53,7 +53,7 @@ def joint_correctness(
     by: By = "condition",
     no_response: Literal["error", "drop"] = "error",
     *,
-    labels: bool | Literal["options", "any", "readings"] = False,
+    labels: bool | Literal["options", "any", "ratings"] = False,
     disjoint: bool = False,
     directed: bool = False,
     repeats: Repeats = "paired",
@@ -74,12 +74,12 @@ def joint_correctness(
     no_response : {"error", "drop"}
         Whether to count a missing response as an error (the convention of the model-vs-human
         benchmark), or to drop the trial from that observer's pairs.
-    labels : bool, "options", "any" or "readings"
+    labels : bool, "options", "any" or "ratings"
         Whether to keep the responses, which label metrics require. If responses are kept, missing
         responses that count as errors form an additional class, ``(no response)``.
 
         - ``"any"``: keep responses if the trials have any
-        - ``"readings"``: keep responses even where the truth is unknown
+        - ``"ratings"``: keep responses even where the truth is unknown
         - ``"options"``: also keep options and their probabilities (`alikely.Trials.with_options`,
           `alikely.Trials.with_probabilities`)
     disjoint : bool
@@ -127,7 +127,7 @@ def joint_correctness(
     one_of("repeats", repeats, ("paired", "crossed"))
     data, pairs = of_type(trials, Trials, MAKE).data, listed_pairs(pairs)
     raw = data["correct"].values
-    without_truth = labels == "readings" and "truth" not in data
+    without_truth = labels == "ratings" and "truth" not in data
     if without_truth:
         raw = np.where(raw == NO_TRUTH, 1, raw)
     correct: NDArray[Any] = correctness(raw, no_response)

@@ -41,7 +41,7 @@ MATRIX = "{:,} pairs may take minutes; al.pairwise_matrix(trials) estimates all 
 BYTES_OF_ENTRY = 600
 NULL_COPIES = 2
 # Draws whose posterior uses the prior on the cells of a pair.
-OF_CELLS = ("cells", "options", "readings", "trials")
+OF_CELLS = ("cells", "options", "ratings", "trials")
 # Value of cluster: every response is a separate trial, even to a repeated item.
 AS_TRIALS = "trial"
 # Name of a custom generative model without a name.
@@ -149,7 +149,7 @@ def analyze(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
         # Missing responses of the compared observers, or of all if rows are groups.
         compared = np.unique([table[f"observer_{side}"].values.astype(str) for side in "ab"])
         named = compared.tolist() if np.isin(compared, trials.observers).all() else None
-        as_class = design.no_response == "error" and metric.counts == "readings"
+        as_class = design.no_response == "error" and metric.counts == "ratings"
         treated = "class" if as_class else design.no_response
         attrs["missing_note"] = missing_note_of(trials.data, treated, observers=named)
     notes = [
@@ -236,7 +236,7 @@ def counted(
             f"items are repeated, and {metric.label} needs one response to an item; select one "
             "with trials.select(repeat=...), or give cluster='trial' to treat all as independent"
         )
-    if how.get("labels") in (True, "readings") and "response" not in table:
+    if how.get("labels") in (True, "ratings") and "response" not in table:
         raise ValueError(
             f"this table has correctness only, and {metric.label} compares classes; make it "
             "with joint_correctness(..., labels=True), or use error_consistency"

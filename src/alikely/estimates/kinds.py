@@ -372,7 +372,7 @@ def _draw_rows(
 
 def _count_readings(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
     """Count ratings of pairs, or of all readers of these pairs."""
-    table = count_exact(trials, metric, design, once=True, labels="readings")
+    table = count_exact(trials, metric, design, once=True, labels="ratings")
     _require_common_codes(table)
     return _of_all(table) if design.options.get("readers") == "all" else table
 
@@ -549,7 +549,7 @@ ROWS = Kind(
     {"cache_dir", "paired"},
 )
 READINGS = Kind(
-    _count_readings, _alongside_readings, draw_process, lambda _: "readings", {"readers"}
+    _count_readings, _alongside_readings, draw_process, lambda _: "ratings", {"readers"}
 )
 OPTIONS = Kind(
     functools.partial(count_exact, once=True, labels="options"),

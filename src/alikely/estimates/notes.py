@@ -44,7 +44,7 @@ FEWEST = 5
 VALUES, SIZE = 10, 1.2
 N_PERMUTATIONS, LEVEL = 199, 0.01
 # What observers give, if it is not correct or incorrect responses.
-GIVEN = {"margins": "margins", "readings": "ratings"}
+GIVEN = {"margins": "margins", "ratings": "ratings"}
 # Most numbers permuted at a time; with more, a part of the pairs is examined.
 MOST = 20_000_000
 # Measured (`docs/validation`): coverage of means over four humans, for similar models.
@@ -124,7 +124,7 @@ def cluster_notes(
 def unmatched_notes(table: xr.Dataset, metric: Metric) -> NDArray[np.object_]:
     """Return a note for each pair with trials to which only one of its observers responded."""
     notes = np.full(table.sizes["pair"], "", dtype=object)
-    if metric.counts in ("readings", "rows", "margins") or "inclusion" in table:
+    if metric.counts in ("ratings", "rows", "margins") or "inclusion" in table:
         return notes
     for block in blocks(table):
         known = (block.correct != LEFT_OUT).astype(np.float32)
@@ -221,7 +221,7 @@ def _residuals(block: Block, metric: Metric) -> Floats:
     """
     if metric.counts == "margins":
         values, known = block.margins, np.isfinite(block.margins)
-    elif metric.counts == "readings":
+    elif metric.counts == "ratings":
         known = np.repeat(block.response >= 0, block.n_classes, axis=0)
         one_hot = block.response[:, None] == np.arange(block.n_classes)[:, None]
         values = one_hot.reshape(known.shape).astype(np.float64)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 KINDS: dict[str, Kind] = {
     "correctness": CORRECTNESS,
     "labels": LABELS,
-    "readings": READINGS,
+    "ratings": READINGS,
     "rows": ROWS,
     "margins": MARGINS,
     "options": OPTIONS,

@@ -48,7 +48,7 @@ def features(block: Block, metric: Metric, weight: Floats | None = None) -> Feat
         )
     if metric.counts == "labels":
         return label_features(block, weight)
-    return reading_features(block) if metric.counts == "readings" else _Rows(block)
+    return reading_features(block) if metric.counts == "ratings" else _Rows(block)
 
 
 def weighted_cells(

@@ -213,7 +213,7 @@ class _Base(NamedTuple):
 def _base(metric: Metric, prior: Prior | None) -> _Base:
     """The prior of these features, from a prior on the four cells of a pair."""
     own = cell_prior(prior)
-    if metric.counts != "readings":
+    if metric.counts != "ratings":
         patterns = own.patterns(f"the posterior of {metric.label}")
         return _Base(patterns.mass, patterns)
     # For ratings: a table of two raters by two classes.
@@ -233,7 +233,7 @@ def _with_prior(block: Block, metric: Metric, base: _Base, rng: np.random.Genera
     """The block, with patterns of answers of the prior as further trials."""
     shape = len(block.correct), PATTERNS
     n_options = rng.choice(block.n_options, PATTERNS) if block.n_options.size else None
-    if metric.counts == "readings":
+    if metric.counts == "ratings":
         correct, truth = np.zeros(shape, np.int8), np.full(PATTERNS, -1)
         response = _said(block, base.equal, rng)
     else:

@@ -45,7 +45,7 @@ ORDINAL = re.compile("weighted|quadratic|linear|ordinal|ac2|icc", re.IGNORECASE)
 WEIGHTED = "; classes have no order here: none is weighted"
 
 Counts = Literal[
-    "correctness", "labels", "readings", "rows", "margins", "options", "probabilities", "trials"
+    "correctness", "labels", "ratings", "rows", "margins", "options", "probabilities", "trials"
 ]
 Scale = Literal["identity", "fisher", "logit"]
 # Posteriors whose limits `inference` has without draws.
@@ -54,7 +54,7 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 # Counts of metrics that take one response of an observer to an item.
-ONE_ANSWER = ("readings", "options", "probabilities", "trials")
+ONE_ANSWER = ("ratings", "options", "probabilities", "trials")
 # Default of an attribute: derived from what the metric counts.
 BY_COUNTS: Any = None
 # Count that short tables show with an estimate: variable and heading.
@@ -64,14 +64,14 @@ RESTS_ON: Mapping[str, tuple[str, str]] = {
     "rows": ("n_errors", "errors"),
     "margins": ("n_trials", "items"),
     "trials": ("n_trials", "trials"),
-    "readings": ("n_trials", "items"),
+    "ratings": ("n_trials", "items"),
     "options": ("n_trials", "questions"),
     "probabilities": ("n_trials", "questions"),
 }
 # Methods of intervals, the best first: the posterior has nominal coverage with few errors.
 RECOMMENDED = ("posterior", "bootstrap", "analytic")
 DRAWS: Mapping[str, str] = {
-    "correctness": "cells", "labels": "labels", "readings": "readings", "options": "options",
+    "correctness": "cells", "labels": "labels", "ratings": "ratings", "options": "options",
     "probabilities": "options", "trials": "trials",
 }  # fmt: skip
 # Dimensions and labels of tables that have metrics as variables or columns.
@@ -179,7 +179,7 @@ TRUST: Mapping[str, Trust] = {
     ),
     "margins": Trust(_trials, 20, MARGINS, MARGINS),
     "trials": Trust(_trials, 20, note("few-trials", least=20), SPREADLESS),
-    "readings": Trust(_trials, 20, note("few-items", least=20), items_without_spread),
+    "ratings": Trust(_trials, 20, note("few-items", least=20), items_without_spread),
     "options": Trust(_rarest_answers, 10, FEW, SPREADLESS),
     "probabilities": Trust(_trials, 40, note("few-questions", least=40), SPREADLESS),
 }
@@ -199,7 +199,7 @@ class Metric:
         The value must not depend on the scale of the sums: counts, weights and probabilities give
         the same value. For some `features`, the function takes other arguments instead of sums:
 
-        - ``"readings"``: a `readings.Readings`
+        - ``"ratings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
         - ``"rows"``: the errors of both observers, the true classes and the number of classes
     features : str or callable
@@ -208,7 +208,7 @@ class Metric:
         - ``"correctness"`` (default): the four cells of a pair, ``n11, n10, n01, n00`` (both
           correct, only the first, only the second, neither)
         - ``"labels"``: label statistics of joint errors (`errors.label_statistics`)
-        - ``"readings"``: ratings of readers
+        - ``"ratings"``: ratings of readers
         - ``"rows"``: error rows of both observers
         - ``"margins"``: moments of the two margins ``a`` and ``b``: ``1, a, b, a^2, b^2, a b``
         - ``"options"``, ``"probabilities"``: responses among options
@@ -247,7 +247,7 @@ class Metric:
         derived columns over the pairs of each score.
     draws : str
         Source of posterior draws: ``"cells"`` (of correctness), ``"labels"`` (of joint errors),
-        ``"readings"``, ``"options"``, ``"rows"`` (divergences of error rows), ``"margins"``, or
+        ``"ratings"``, ``"options"``, ``"rows"`` (divergences of error rows), ``"margins"``, or
         ``""`` for no posterior. Default: determined by `counts`.
     limits : {"kappa", "options", ""}
         Posterior limits that are computed from counts, without draws: ``"kappa"`` for Cohen's

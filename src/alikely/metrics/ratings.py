@@ -114,7 +114,7 @@ def _metric(name: str, short: str, label: str, value: Any, one_class: str, **mor
         Metric(
             name,
             value,
-            "readings",
+            "ratings",
             reason=reason_of(value, "no item with two ratings", one_class),
             label=label,
             short=short,

@@ -87,7 +87,7 @@ def plot_radar(
     >>> import alikely as al
     >>> trials = al.load_example()
     >>> table = al.spectrum.alignment_table(al.condition_alignment(trials, n_resamples=0))
-    >>> table["dataset"] = table["level"]  # three data sets of one condition each
+    >>> table["dataset"] = table["condition_name"]  # three data sets of one condition each
     >>> ax = plot_radar(table, trials.data["family"].dropna("observer"))
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['clean', 'blur', 'noise']

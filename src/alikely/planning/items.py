@@ -196,7 +196,7 @@ def items_for_agreement(
 
 def _metric(coefficient: str) -> Metric:
     metric = get_metric(coefficient)
-    if metric.counts != "readings":
+    if metric.counts != "ratings":
         raise ValueError(
             f"coefficient must be a measure of agreement of ratings, got {metric.name} (for "
             f"{metric.counts}); to plan error consistency use trials_for_width"

@@ -83,7 +83,7 @@ def plot_spectrum(
     ['all']
     """
     check_table(
-        spectrum, ("condition", "dataset", "level", "delta", "is_reference"),
+        spectrum, ("condition", "dataset", "condition_name", "delta", "is_reference"),
         "use the data set of alikely.difficulty_spectrum()", "spectrum",
     )  # fmt: skip
     names = spectrum["condition"].values.tolist()
@@ -128,7 +128,7 @@ def plot_spectrum(
     legend(ax, handles, at="below", side="center", ncols=3)
     lift_names(ax, texts)
     points = np.column_stack([delta, row])[defined]
-    levels = spectrum["level"].values[defined].astype(str)
+    levels = spectrum["condition_name"].values[defined].astype(str)
     # Row by row, so that neighbors share the available space.
     place = np.lexsort([-points[:, 0], points[:, 1]])
     place_labels(ax, points[place], levels[place].tolist(), ABOVE_OR_BELOW, points)
@@ -274,7 +274,7 @@ def _levels(
     ax: Axes | None = None,
 ) -> Axes:
     """Alignment of every model across the conditions of one data set."""
-    needed = ("metric", "dataset", "level", "condition", "regime", "system", "estimate")
+    needed = ("metric", "dataset", "condition_name", "condition", "regime", "system", "estimate")
     check_table(table, needed, TABLE)
     bounds = bounds_of(table, TABLE)
     own = only(only(table, "metric", metric), "dataset", dataset)
@@ -307,8 +307,8 @@ def _levels(
     handles += [key(group, color=color, **thin) for group, (color, _) in styles.items()]
     handles += not_drawn(int(values.isna().sum().sum()), values.size)
     turn: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
-    crowded = max(at["level"].astype(str).str.len()) > 5
-    ax.set_xticks(x, at["level"].tolist(), fontsize=8, **turn if crowded else {})
+    crowded = max(at["condition_name"].astype(str).str.len()) > 5
+    ax.set_xticks(x, at["condition_name"].tolist(), fontsize=8, **turn if crowded else {})
     ax.set(xlabel=dataset, ylabel=get_metric(metric).label)
     legend(ax, handles)
     lift_names(ax, names)

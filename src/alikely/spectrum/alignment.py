@@ -103,9 +103,9 @@ def condition_alignment(
         - ``replicates``: bootstrap replicates with the dimension ``resample``, as float32
 
         Coordinates are ``metric_min`` and ``metric_max`` (range of each metric); ``dataset``,
-        ``level``, ``n_humans`` and ``n_images`` (of each condition); and labels of observers (of
-        each system). Attributes are ``models``, ``humans``, ``no_response``, ``missing_note`` and
-        ``seed``.
+        ``condition_name``, ``n_humans`` and ``n_images`` (of each condition); and labels of
+        observers (of each system). Attributes are ``models``, ``humans``, ``no_response``,
+        ``missing_note`` and ``seed``.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def condition_alignment(
         "condition": np.array(names, dtype=object),
         "system": np.array([*layout.models, HUMANS], dtype=object),
         "dataset": ("condition", places[0]),
-        "level": ("condition", places[1]),
+        "condition_name": ("condition", places[1]),
         "n_humans": ("condition", [known[name].n_humans for name in names]),
         "n_images": ("condition", np.bincount(number if items is None else number[items.first])),
     }
@@ -300,7 +300,8 @@ def alignment_table(
     pandas.DataFrame
         One row per metric, condition and system with responses, with columns
 
-        - ``metric``, ``condition``, ``dataset``, ``level``, ``regime`` (with `labels`), ``system``
+        - ``metric``, ``condition``, ``dataset``, ``condition_name``, ``regime`` (with `labels`),
+        ``system``
         - ``estimate``
         - ``interval_center``, ``se``, ``df`` and bounds of the analytic interval, such as
           ``analytic_ci95_lb``
@@ -337,7 +338,7 @@ def alignment_table(
     regime = None if labels is None else condition_groups(names, labels)
     human, there = systems.index(HUMANS), took_part(alignment)
     labeled: dict[str, Any] = {"condition": np.array(names, dtype=object)}
-    labeled |= {name: alignment[name].values.astype(str) for name in ("dataset", "level")}
+    labeled |= {name: alignment[name].values.astype(str) for name in ("dataset", "condition_name")}
     if regime is not None:
         labeled["regime"] = np.array([regime[name] for name in names], dtype=object)
     place = {name: np.repeat(values, len(systems)) for name, values in labeled.items()}

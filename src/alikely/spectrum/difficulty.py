@@ -85,7 +85,7 @@ def difficulty_spectrum(
 
         Variables by condition:
 
-        - ``dataset``, ``level``, ``is_reference``, ``n_humans``
+        - ``dataset``, ``condition_name``, ``is_reference``, ``n_humans``
         - ``accuracy``, ``logit_mean``: means over humans
         - ``delta``: Glass's delta [G76]_, the difference from the mean of the reference in units of
           the reference's standard deviation (ddof 1); negative values indicate more difficult
@@ -188,7 +188,7 @@ def difficulty_spectrum(
         coords={
             "condition": np.array(names, dtype=object),
             "dataset": ("condition", places[0]),
-            "level": ("condition", places[1]),
+            "condition_name": ("condition", places[1]),
             "observer": trials.data["observer"].values[trials.data["kind"].values == kind],
         },
     )

@@ -424,7 +424,7 @@ def fit_spectrum(
     -------
     xarray.DataTree
         As returned by `alikely.inference.nuts`, with names of conditions and persons
-        (``dataset:observer``). ``constant_data`` also contains ``dataset, level`` (condition). With
+        (``dataset:observer``). ``constant_data`` also contains ``dataset, condition_name``. With
         covariates, the group ``covariates`` has one variable per covariate (over conditions or
         persons). The attribute ``k`` is the number of regimes.
 
@@ -493,7 +493,7 @@ def fit_spectrum(
         "condition_of_entry": ("entry", at),
         "person_of_entry": ("entry", person),
         "is_reference": ("condition", reference),
-        **{name: ("condition", spectrum[name].values) for name in ("dataset", "level")},
+        **{name: ("condition", spectrum[name].values) for name in ("dataset", "condition_name")},
     }
     with_constants(tree, xr.Dataset(entries))
     tree = labeled(tree, condition=conditions, person=persons)
@@ -524,7 +524,7 @@ def fitted_regimes(tree: xr.DataTree) -> xr.Dataset:
     probability = neighbour_probabilities(ease, *mixture).mean(axis=0)
     limits = bound_columns("posterior", ci_kind, ci_prob, interval(delta, ci_prob, ci_kind))
     # Trees of custom models may lack labels of conditions.
-    kept = [name for name in ("dataset", "level", "is_reference") if name in entries]
+    kept = [name for name in ("dataset", "condition_name", "is_reference") if name in entries]
     return xr.Dataset(
         {
             **{name: ("condition", entries[name].values) for name in kept},
