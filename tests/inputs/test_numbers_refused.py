@@ -119,7 +119,6 @@ is no Metric, but of type => find('alikely.metrics:Metric')
 features of a metric must be one of 'correctness', 'labels', 'rows', 'margins',  =>
     metric('x', first, 'pairs')
 must be 'identity', 'fisher' or 'logit', got 'log' => metric('x', first, 'labels', scale='log')
-a metric of error rows needs gradient= => metric('x', first, 'rows')
 n00 on the last axis, got shape \(3,\) => fisher([1, 2, 3])
 must not be negative, got -4 => fisher([1, 2, 3, -4])
 sampler must be 'auto', 'exact' => independent(EC3, sampler='gibbs')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,11 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial import distance
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from alikely.metrics import errors
+import alikely as al
+from alikely.data.blocks import blocks
+from alikely.data.tables import joint_correctness
+from alikely.inference.evaluation import evaluator
+from alikely.metrics import errors, get_metric
 from alikely.metrics.errors import Mixture, row_divergence, row_gradient
 
 TABLES = arrays(np.int64, (4, 4), elements=st.integers(0, 30))
@@ -215,3 +220,20 @@ def test_range_and_what_is_undefined() -> None:
     ):
         assert np.isnan(errors.distinct_agreement(statistics, own))
     assert errors.MISCLASSIFICATION_AGREEMENT.distinct is errors.distinct_agreement
+
+
+def test_divergences_of_error_rows_need_no_gradient() -> None:
+    """Central differences of the value give the influence of each trial."""
+    truth = np.repeat(np.arange(4), 30)
+    rng = np.random.default_rng(3)
+    response = np.where(rng.random((3, 120)) < 0.5, truth, rng.integers(0, 4, (3, 120)))
+    trials = al.Trials.from_arrays(response, truth, classes=range(4))
+    (block,) = blocks(joint_correctness(trials, labels="any"))
+    known = get_metric("error_similarity")
+    own = dataclasses.replace(known, gradient=None)
+    slopes = evaluator(block, known).slopes()
+    assert slopes.any()
+    # The error of central differences of a smooth function, relative to its largest derivative.
+    np.testing.assert_allclose(
+        evaluator(block, own).slopes(), slopes, rtol=0, atol=1e-7 * np.abs(slopes).max()
+    )

@@ -27,6 +27,7 @@ from alikely.inference.weighting import (
 )
 from alikely.metrics import Metric
 from alikely.metrics.answers import Names, pair_features
+from alikely.metrics.gradients import central_differences
 from alikely.metrics.margins import margin_moments
 from alikely.metrics.options import FEATURES, OptionSums, given_answers, given_probabilities
 from alikely.metrics.ratings import Readings
@@ -351,7 +352,6 @@ class _Rows:
         return np.stack(each, axis=1)
 
     def of_trials(self, metric: Metric) -> Floats:
-        assert metric.gradient is not None
         counts = [observer.design.sum(axis=1)[None] for observer in self.errors]
         out = np.zeros((len(self.pairs), len(self.block.truth)))
         for pair, ends in enumerate(self.pairs):
@@ -359,12 +359,27 @@ class _Rows:
             if not rows[0].size:
                 out[pair] = np.nan
                 continue
-            for observer, slope in zip(ends, metric.gradient(*rows), strict=True):
+            for observer, slope in zip(ends, _by_errors(metric, rows), strict=True):
                 own = self.errors[observer]
                 at = np.searchsorted(self._kinds(pair), own.kinds)
                 np.add.at(out[pair], own.trials, own.shares * slope[0, at][own.kind_of_error])
         # The smoothing keeps these from summing to zero; a resampled set has as many trials.
         return out - out.mean(axis=1, keepdims=True)
+
+
+def _by_errors(metric: Metric, rows: tuple[Any, ...]) -> tuple[Floats, Floats]:
+    """Derivatives of a metric by the errors of both observers, kind by kind."""
+    if metric.gradient is not None:
+        by_a, by_b = metric.gradient(*rows)
+        return by_a, by_b
+    first, second, true, n_classes = rows
+    k = first.shape[-1]
+
+    def value(both: Floats) -> Floats:
+        return np.asarray(metric.value(both[..., :k], both[..., k:], true, n_classes))
+
+    by_both = central_differences(value, np.concatenate([first, second], axis=-1))
+    return by_both[..., :k], by_both[..., k:]
 
 
 Features = _Summed | _Rows

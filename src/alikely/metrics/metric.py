@@ -218,7 +218,7 @@ class Metric:
     gradient : callable, optional
         Function of sums that returns the derivative of the value with respect to each sum. Default:
         complex-step differentiation, or central differences if `value` does not accept complex
-        numbers. Required if the function has a kink, or if `features` is ``"rows"``.
+        numbers. Required if the function has a kink.
     reason : callable, optional
         Function of sums that returns strings ``(...)``: the reason if the value is undefined,
         otherwise an empty string.
@@ -346,10 +346,6 @@ class Metric:
         if self.scale not in ("identity", "fisher", "logit"):
             raise ValueError(
                 f"scale of a metric must be 'identity', 'fisher' or 'logit', got {self.scale!r}"
-            )
-        if self.counts == "rows" and self.gradient is None:
-            raise ValueError(
-                "a metric of error rows needs gradient=, the derivatives of its value by each error"
             )
         _check_metric(self)
         label, module = self.label or self.name.replace("_", " "), self.module or _maker()
