@@ -58,7 +58,7 @@ NOTES = {
     "all-joint-errors": Note(
         "Fewer than {least} trials, all of them joint errors: the coverage of 95% intervals "
         "may be only 0.87. Collect more trials",
-        "a pair has fewer than 40 trials, and all of them are joint errors",
+        "a pair has fewer than 40 trials, all of which are joint errors",
         "Report the interval as approximate, or collect more trials",
     ),
     "joint-errors-of-means": Note(
@@ -66,7 +66,7 @@ NOTES = {
         "such pairs",
         "a mean includes pairs with fewer than 10 joint errors, or a difference includes "
         "pairs with fewer than 40",
-        "Exclude such pairs, or report the interval as approximate",
+        "Exclude pairs with few joint errors, or report the interval as approximate",
     ),
     "few-items": Note(
         "Fewer than {least} items: analytic and bootstrap intervals are too narrow. Report "
@@ -143,17 +143,18 @@ NOTES = {
     "clusters-pairs": Note(
         "The posterior of each pair ignores clusters and may be too narrow. Report the "
         "analytic interval",
-        "items are clustered or repeated, and the posterior of error similarity accounts "
+        "items are clustered or repeated, but the posterior of error similarity accounts "
         "for clusters only in the correlation between pairs",
     ),
     "repeats-as-trials": Note(
         "Repeated responses to an item are treated as independent trials. Omit "
         "cluster='trial' to resample items",
-        "items are repeated, and `cluster='trial'` was passed",
+        "`cluster='trial'` was passed although items are repeated",
     ),
     "repeats-no-tests": Note(
         "Items are repeated: p_fisher and log_bf10 are not available. Use p_null",
-        "items are repeated, but `p_fisher` and `log_bf10` assume independent trials",
+        "items are repeated, which violates the assumption of `p_fisher` and `log_bf10` that "
+        "trials are independent",
     ),
     "item-labels": Note(
         "An item label with several true classes denotes a different item in each "
@@ -168,7 +169,7 @@ NOTES = {
     "prior-biases": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the prior "
         "biases the posterior. Report the analytic interval",
-        "a mean or difference includes comparisons with few disagreements expected by chance",
+        "in some comparisons of a mean or difference, few disagreements are expected by chance",
     ),
     "bootstrap-sums": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the "
@@ -237,7 +238,7 @@ NOTES = {
     ),
     "unreliable": Note(
         "{why}",
-        "an interval was requested by name, but did not have nominal coverage in simulations",
+        "an interval whose coverage was not nominal in simulations was requested by name",
         "Report the interval that the table shows by default",
     ),
     "few-humans": Note(
@@ -293,7 +294,7 @@ NOTES = {
     "posterior-images": Note(
         "The posterior treats an image shown in several conditions as different images. "
         "Report the analytic interval",
-        "images are repeated, and the posterior is drawn separately for each condition",
+        "images are shown in several conditions, whose posteriors are drawn separately",
     ),
     "no-posterior": Note(
         "No posterior: {why}",
@@ -337,7 +338,7 @@ NOTES = {
     "prior-dominated": Note(
         "No difference is significant after adjustment, so prob_positive depends mainly on "
         "the prior",
-        "`prob_positive` is above 0.8 or below 0.2, and no difference is significant after "
+        "`prob_positive` is above 0.8 or below 0.2, although no difference is significant after "
         "adjustment",
         "Report the simultaneous interval",
     ),
@@ -390,7 +391,7 @@ NOTES = {
     ),
     "strata-images": Note(
         "Images were selected from strata: the posterior generalizes to {generalize_to}",
-        "images were selected from strata, and a posterior was requested",
+        "a posterior was requested for images selected from strata",
     ),
     "few-effective-images": Note(
         "The effective number of images is only {n}: the interval may be too narrow",
@@ -399,13 +400,13 @@ NOTES = {
         "Report the interval as approximate, or select images for this comparison",
     ),
     "strata-several-humans": Note(
-        "With several humans, the posterior may be too narrow (coverage 0.89 for similar "
-        "models near the ceiling). Report the analytic interval",
+        "With several humans, the posterior may be too narrow (coverage 0.89 for models "
+        "with similar responses near the ceiling). Report the analytic interval",
         "a posterior for images selected from strata includes more than one human",
     ),
     "weighted-center": Note(
         "The interval is centered on {center}, the bias-corrected weighted estimate",
-        "the weighted estimate is biased, and the interval corrects for this bias",
+        "the interval corrects for the bias of the weighted estimate",
         "Report the center of the interval together with the interval",
     ),
     "few-readers": Note(
@@ -427,7 +428,7 @@ NOTES = {
     "no-common-trials": Note(
         "No common trials",
         "the observers of a pair did not respond to any common trials",
-        action="Exclude these pairs, or collect responses of both observers to the same trials",
+        action="Exclude pairs without common trials, or collect responses to the same trials",
     ),
     "undefined-pair": Note(
         "The estimate for a pair is undefined, so the mean is also undefined",
@@ -435,7 +436,7 @@ NOTES = {
         "Exclude the observer or the condition without an estimate",
     ),
     "few-means": Note(
-        "Fewer than two observers have a mean: no ranks are available",
+        "Fewer than two observers have a defined mean: no ranks are available",
         action="Collect more trials",
     ),
     "one-cluster-mean": Note(

@@ -126,8 +126,8 @@ def agreement_regression(
     Notes
     -----
     Priors are scaled by the standard deviation s of the estimates: ``b ~ N(0, 2.5 s / sd(x))``, and
-    ``tau`` and ``sigma`` are half-normal with scale s. The scale of ``omega`` is the larger of s
-    and the standard deviation of the estimates for pairs within families.
+    ``tau`` and ``sigma`` are half-normal with scale s. The scale of ``omega`` is the standard
+    deviation of all estimates or of the estimates for pairs within families, whichever is larger.
 
     Before logits are computed, 0.5 is added to the numbers of correct and incorrect responses. If
     two accuracies differ greatly, error consistency is close to 0, and so is its standard error.
@@ -136,7 +136,8 @@ def agreement_regression(
 
     Error consistency depends on the two accuracies, especially on their difference. We simulated
     families that differ in accuracy but have no excess agreement (`docs/validation`). A regression
-    without accuracies overestimated the family effect by 0.03 to 0.05. The bias of the family
+    without accuracies as predictors overestimated the family effect by 0.03 to 0.05. The bias of
+    the family
     effect was 0.007 to 0.02 with the mean accuracy and its square as predictors, and below 0.0005
     when the accuracy gap was added.
 
@@ -144,7 +145,8 @@ def agreement_regression(
     are correlated. The variance of the coefficients that is due to the questions is estimated from
     the influence of each question [H74]_ and added to the variance of the draws.
 
-    The standard deviations are estimated by importance sampling. If the importance weights are too
+    The standard deviations ``tau``, ``sigma`` and ``omega`` are estimated by importance sampling.
+    If the importance weights are too
     uneven
     [V24]_, the result has a note.
 
@@ -334,8 +336,8 @@ def judge_agreement(
         Matrix of judges and candidates, as returned by `alikely.pairwise_matrix`.
     scores : mapping of str to (mapping of str to float)
         Each judge's scores for the candidates, on any scale. Scores must come from questions other
-        than those in the matrix. Scores for the same questions would share noise with the
-        agreements, which would bias the noise correction. Scores that judges give themselves are
+        than those in the matrix. Scores and agreements computed from the same questions would share
+        noise, which would bias the noise correction. Scores that judges give themselves are
         excluded, and a
         note is added.
     ci_prob : float, optional

@@ -281,10 +281,11 @@ def differences(
         Groups of models whose mean scores are compared: a label of the observers, such as
         ``"family"``, or a mapping from the name of each model to its group.
     intervals : None, "all" or sequence of {"pointwise", "simultaneous"}
-        Intervals to show. None shows simultaneous intervals, adjusted for all differences, and
-        their p-values. ``"all"`` shows both kinds and every column.
+        Intervals to show. The default shows simultaneous intervals, which are adjusted for all
+        differences, and their p-values. ``"all"`` shows pointwise and simultaneous intervals and
+        every column.
     columns : "all" or sequence of str, optional
-        Further columns to show: ``interval_center, df, p_value_bh``.
+        Additional columns to show: ``interval_center, df, p_value_bh``.
     ci_prob : float, optional
         Probability level of the intervals, in (0, 1). Default: as in the analysis.
     ci_kind : {"eti", "hdi"}, optional

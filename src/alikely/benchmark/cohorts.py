@@ -98,8 +98,8 @@ def fit_cohort(
     no_response : {"error", "drop"}
         How to treat missing responses, as in `alikely.data.joint_correctness`.
     human_effects : {"drawn", False}, default "drawn"
-        How humans differ from one another, as in `alikely.models.cohort`. The default is
-        ``"drawn"`` regardless of the data, priors and covariates.
+        How humans differ from one another, as in `alikely.models.cohort`. This default does not
+        depend on the data, priors or covariates.
 
         - ``"drawn"``: a sample from a population whose members differ in accuracy and in the images
           that they find difficult. Scores are given for a new human and for the observed humans.
@@ -124,7 +124,8 @@ def fit_cohort(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Groups to add, as in `alikely.inference.nuts`. The log likelihood ``model_right`` of the
+        Groups to add to the result, as in `alikely.inference.nuts`. The log likelihood
+        ``model_right`` of the
         evaluated models has one row per combination of condition and number of correct humans.
 
     Returns
@@ -258,7 +259,7 @@ def cohort_scores(
     tree : xarray.DataTree
         Result of `fit_cohort`.
     level : str or None
-        A data set or ``"overall"``. None returns all data sets and ``"overall"``.
+        A data set or ``"overall"``. If ``None``, all data sets and ``"overall"`` are returned.
     ci_prob, ci_kind : float and {"eti", "hdi"}
         Probability level and kind of the intervals.
 
@@ -276,7 +277,7 @@ def cohort_scores(
     Raises
     ------
     ValueError
-        If the level or an option is unknown.
+        If `level` or an option is unknown.
     ValueError
         If the tree was not returned by `fit_cohort`.
 

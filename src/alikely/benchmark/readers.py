@@ -68,7 +68,7 @@ def reader_study(
     Parameters
     ----------
     trials : Trials
-        Responses of one data set.
+        Responses from a single data set.
     ai : str, optional
         Name of the observer with which readers are compared. By default, readers are compared with
         one another.
@@ -120,9 +120,10 @@ def reader_study(
     Notes
     -----
     The variance accounts for clustering by readers and by cases [CGM11]_:
-    ``V_readers + V_cases - V_both``, where ``V_both`` is the variance of individual ratings. The
-    variance is at least ``V_cases``, the variance for fixed readers. ``V_readers`` is the jackknife
-    variance over readers [ES81]_. For a mean over pairs, each jackknife step leaves out all pairs
+    ``V_readers + V_cases - V_both``, where ``V_both`` is the variance of individual ratings. If
+    ``V_readers + V_cases - V_both`` is below ``V_cases``, the variance for fixed readers, then
+    ``V_cases`` is used. ``V_readers`` is the jackknife variance over readers [ES81]_. For a mean
+    over pairs, each jackknife step leaves out all pairs
     with a given reader. Satterthwaite degrees of freedom [H07]_ combine ``R - 1`` for R readers
     with the degrees of freedom for cases.
 

@@ -97,7 +97,8 @@ def benchmark_scores(
 
     A score is the mean error consistency of a model with all humans. Unweighted means are computed
     over conditions, then over humans, and then over data sets (or levels of conditions; see
-    `alikely.Trials.with_levels`). The row ``human-human`` is the mean over all pairs of humans.
+    `alikely.Trials.with_levels`). The row ``human-human`` is the mean error consistency over all
+    pairs of humans.
 
     Parameters
     ----------
@@ -113,8 +114,8 @@ def benchmark_scores(
         Kind of observer to score, and kind of observer to compare it with.
     human_ids : {"shared", "per_dataset"}, optional
         Whether a human label identifies the same person in all data sets, or a different person in
-        each data set. Required if a label occurs in several data sets, unless the loader has set
-        `human_ids`.
+        each data set. Required if a human label occurs in several data sets, unless the loading
+        function has set `human_ids`.
     item_scope : {"dataset", "label", "condition"}
         Whether an item label identifies one image within a data set, in all data sets, or within a
         condition.
@@ -164,7 +165,7 @@ def benchmark_scores(
     and conditions in which the image occurs. The variance for new humans is a jackknife variance
     [ES81]_: each step leaves out one human in all data sets. For new images and new humans, only
     the part of the human variance that exceeds trial-level noise is added, because both components
-    include this noise [CGM11]_. Variances are computed for each contrast of scores separately.
+    include this noise [CGM11]_. Variances are computed separately for each contrast of scores.
 
     Quantiles are from Student's t distribution, with degrees of freedom computed from both variance
     components (`alikely.benchmark.decomposition.crossed_degrees`).
@@ -172,11 +173,11 @@ def benchmark_scores(
     For correctness metrics, intervals are centered on ``interval_center``, the score after adding a
     pseudocount to the four cells of each pair. The pseudocount
     (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block of images and four humans,
-    and 0.1 for a mean over many blocks. The mean of the interval centers of the levels therefore
-    differs from the interval center for ``overall``. For label metrics, chance agreement in
-    the interval center never pairs a joint error with itself. For metrics that use neither
-    correctness nor labels, intervals are centered on the
-    estimate, and the influence of each trial is scaled up if errors are few.
+    and 0.1 for a mean over many blocks. The mean of the interval centers of the data sets (or
+    levels) therefore differs from the interval center for ``overall``. For label metrics, chance
+    agreement in the interval center is computed over pairs of two distinct joint errors. For
+    metrics that use neither correctness nor labels, intervals are centered on the estimate, and the
+    influence of each trial is scaled up if errors are few.
 
     The bootstrap and the posterior resample each image, as identified by `item_scope`, once for all
     its occurrences. The posterior for class-level errors treats repeated images as different
@@ -520,14 +521,16 @@ def scores_from_result(result: Result) -> Result:
     Raises
     ------
     TypeError
-        If `result` is not a result of pairs. To score trials, use `alikely.benchmark_scores`.
+        If `result` does not come from an analysis of pairs.
+        To score trials, use `alikely.benchmark_scores`.
     ValueError
         If the result has no posterior, or is not a result of decision margins. If a model lacks a
         pair that other models have.
 
     Notes
     -----
-    Means are unweighted and computed for each draw. Pairs that share items have joint draws. Draws
+    Means are unweighted and computed for each draw. For pairs that share items, posterior draws
+    come from a joint distribution. Draws
     for pairs without common items, such as those of different data sets, are independent. Because
     no correlation exceeds 1, a mean of correlations is below 1 in nearly all draws, even if all
     true correlations are 1. If a correlation of 1 has positive posterior probability for every

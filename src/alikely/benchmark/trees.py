@@ -90,8 +90,8 @@ def families(
           family with one member
         - ``note``
 
-        ``sentence()`` reports how well the groups replicate. ``estimates`` has one entry per
-        ``branch``:
+        ``sentence()`` reports how well the groups replicate. The data set ``estimates`` has the dim
+        ``branch`` and the following variables:
 
         - ``linkage``: as returned by `scipy.cluster.hierarchy.linkage`; the height of a
           branch is the maximum possible value minus ``estimate``
@@ -112,8 +112,8 @@ def families(
     ValueError
         If more than 5% of replicates have undefined pairs.
     ValueError
-        If a matrix of labels or probabilities was read from a file and lacks its trials
-        (`alikely.Result.load`).
+        If a matrix computed from labels or probabilities was loaded without its trials (see
+        `alikely.Result.load`).
 
     Notes
     -----
@@ -121,8 +121,9 @@ def families(
     probability. In
     simulated trees of 10 to 30 observers (`docs/validation`), branches with support above 0.95 were
     correct in nearly all cases. If all pairs of observers agree equally well, branches are
-    arbitrary and have little support. Support requires identical members, so large families have
-    low support even if most of their members stay together. Observers that resemble no others form
+    arbitrary and have little support. Support counts only replicates with a branch of exactly the
+    same members, so large families have low support even if most of their members stay together.
+    Observers that resemble no others form
     groups of one, so there are usually more groups than families.
 
     Examples

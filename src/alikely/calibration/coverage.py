@@ -195,7 +195,8 @@ def coverage_study(
         correctness metrics, the column ``ec`` is the error consistency of the observers.
     n_datasets, n_draws : int
         Number of data sets in each setting, and number of draws or replicates for each data set; at
-        least 100. For metrics not based on correctness, the minimum is 10 data sets. Default: 2,000
+        least 100. For metrics not based on correctness, the minimum number of data sets is 10.
+        Default: 2,000
         data sets for correctness metrics, otherwise 200.
     ci_probs : sequence of float
         Probability levels of the intervals, in (0, 1).
@@ -219,7 +220,8 @@ def coverage_study(
           methods of metrics that are not for correctness, the bias of the posterior median
         - ``frac_undefined``: fraction of undefined estimates
 
-        The table's method ``summary(ci_prob)`` returns one row per method, over all settings.
+        The method ``summary(ci_prob)`` of this table summarizes all settings in one row per
+        interval method.
 
     Raises
     ------
@@ -231,8 +233,8 @@ def coverage_study(
     -----
     For metrics not based on correctness, all data sets of a setting are analyzed in a single call
     of the public function, as separate conditions. Incorrect responses are ordered, and each is
-    ``1 - peakedness`` times as likely as the previous one. The true classes of incorrect responses
-    are equally frequent. The true values are:
+    ``1 - peakedness`` times as likely as the previous one. All true classes are equally frequent
+    among incorrect responses. The true values are:
 
     - Labels [X25]_: kappa of the joint distribution of the two incorrect labels; the second label
       is either a copy of the first or independent of it. All data sets have the same
@@ -241,8 +243,9 @@ def coverage_study(
       the number of joint errors.
     - Ratings: readers are exchangeable and err independently given the true class. The true value
       is the limit for infinitely many items.
-    - Options: one of two equally accurate systems copies the other, and ``peakedness`` is the
-      proportion of errors in which the most popular incorrect option is chosen.
+    - Multiple-choice options: one of two equally accurate systems copies the other, and
+      ``peakedness`` is the proportion of errors in which the most popular incorrect option is
+      chosen.
     - Probabilities: softmax of normally distributed logits, whose mean is one standard deviation
       higher for the correct option. The true value is computed from 500,000 questions.
 

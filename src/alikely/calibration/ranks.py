@@ -141,8 +141,8 @@ def sbc(
         the model. The model must be passed as a function if the study runs in several processes or
         on a computing cluster.
     n : int
-        Number of simulations, at least 2. With fewer than 100 simulations, the test has little
-        power.
+        Number of simulations, at least 2. With fewer than 100 simulations, the test of uniform
+        ranks has little power.
     simulate : callable, optional
         Function of two arguments: a mapping from the names of free and deterministic variables to
         their true values, and a `numpy.random.Generator`. The function returns a mapping from names
@@ -185,7 +185,8 @@ def sbc(
         The quantity ``log_likelihood`` is the log likelihood of the data under `source`. Without
         ``log_likelihood``, a sampler that ignores the data would pass the test [M23]_.
 
-        ``summary(ci_prob)`` of the table tests whether the ranks of each quantity are uniform.
+        The table's method ``summary(ci_prob)`` tests whether the ranks of each quantity are
+        uniform.
 
     Raises
     ------

@@ -99,13 +99,14 @@ def joint_correctness(
         ``cells`` (pair, cell) int64 with coords ``observer_a, observer_b, dataset,
         condition``; ``first, second`` (pair) positions of the observers; ``pair_group`` (pair);
         ``correct`` (observer, trial) int8 (1, 0, or -1 if excluded); ``trial_group`` (trial). A
-        pair has an entry in each group in which both observers were shown at least one trial.
+        pair is included once for each group of trials in which both observers were shown at least
+        one trial.
 
         - With `labels`, also ``response`` (observer, trial) and ``truth`` (trial): positions on the
           dim ``class``, with -1 for excluded responses.
-        - With crossed repeats, each ``trial`` is an item, ``correct`` is the proportion correct of
-          ``answers`` (observer, trial), ``cells`` are sums of proportions (float64), and
-          ``response`` has the dim ``repeat``.
+        - With crossed repeats (all responses of two observers paired), each ``trial`` is an item,
+          and ``cells`` are sums of proportions (float64). ``correct`` is the proportion correct of
+          ``answers`` (observer, trial); ``response`` has the dim ``repeat``.
         - For images chosen by a plan (`alikely.Trials.with_inclusion`), also ``inclusion`` (trial)
           and the strata of the plan; ``cells`` are then weighted (float64) and sum to the number of
           trials.
@@ -244,7 +245,7 @@ def _n_classes(table: xr.Dataset, elsewhere: Sequence[str]) -> NDArray[np.int64]
 
 
 def from_counts(cells: ArrayLike) -> xr.Dataset:
-    """Create a correctness table from counts, with one entry per row.
+    """Create a correctness table from counts, with one pair of observers per row.
 
     Parameters
     ----------
@@ -254,12 +255,12 @@ def from_counts(cells: ArrayLike) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        As returned by `joint_correctness`. Different pairs have no trials in common.
+        As returned by `joint_correctness`. Pairs are treated as having no trials in common.
 
     Raises
     ------
     ValueError
-        If an entry does not have four counts that are non-negative whole numbers.
+        If a row does not consist of four non-negative whole numbers.
 
     Examples
     --------

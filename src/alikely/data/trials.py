@@ -117,9 +117,10 @@ class Trials:
             the kind of each observer, such as human or model. Other functions use the kind of
             observer to select pairs.
         labels : sequence of str
-            Further columns that describe observers, such as a model family.
+            Names of columns that describe observers, such as a model family.
         item_columns : sequence of str
-            Further columns that describe items, such as a patient, a template or a video. Each item
+            Columns that describe items, in addition to the item label, such as a patient, a
+            template or a video. Each item
             column can define the clusters of an analysis, for example ``cluster="patient"``.
         classes : sequence or "seen", optional
             All admissible responses; ``"seen"`` admits every response that occurs. Default: the
@@ -196,7 +197,8 @@ class Trials:
             detected and reported in a note.
         wide : bool, "rows" or sequence of str
             True: one row for each trial, and one column of responses for each observer (all columns
-            that have no other role, or those in a sequence). Without a column of true classes,
+            that have no other role). With a sequence, only the columns named in it are observers.
+            Without a column of true classes,
             responses of 0 and 1 are read as correctness. ``"rows"``: one row for each observer and
             one column for each item, as in surveys.
         score, filter : str, optional
@@ -274,7 +276,8 @@ class Trials:
         observers : sequence of str, optional
             Columns that contain responses. Default: all columns that have no other role.
         item : str
-            Column of items. If the default column (or ``image``) is absent, each row is an item.
+            Column of items. Default: ``item`` or ``image``; without these columns, each row is an
+            item.
         truth : str
             Column of true classes. If the default column is absent, responses are read as
             correctness (0 or 1).
@@ -340,9 +343,9 @@ class Trials:
         condition, item, dataset, repeat : sequence, optional
             One value per trial.
         labels : mapping of str to sequence, optional
-            Further descriptions of the observers.
+            Additional labels of the observers, such as their families.
         item_columns : mapping of str to sequence, optional
-            Further descriptions of the items, one entry per trial, as in `from_table`.
+            Further descriptions of the items, with one value per trial, as in `from_table`.
 
         Returns
         -------
@@ -458,8 +461,8 @@ class Trials:
         Parameters
         ----------
         levels : mapping, pandas.Series or xarray.DataArray
-            Level of each condition (named ``dataset:condition``), such as
-            ``alikely.regimes(spectrum)["label"]``.
+            Group in which each condition (named ``dataset:condition``) is scored, such as its
+            regime, ``alikely.regimes(spectrum)["label"]``.
 
         Returns
         -------
@@ -468,7 +471,7 @@ class Trials:
         Raises
         ------
         ValueError
-            If a condition has no level.
+            If a condition is missing from `levels`.
 
         Examples
         --------
@@ -494,10 +497,10 @@ class Trials:
         Parameters
         ----------
         values : array_like or table
-            An array of shape (observer, trial, class), in the order of `data` and `classes`. For
-            trials without probabilities, all classes are NaN; classes that are not options are 0.
-            The
-            number of options is that set by `with_options`, or by default the number of classes.
+            An array of shape (observer, trial, class), in the order of `data` and `classes`. Values
+            are NaN for trials without probabilities, and 0 for classes that are not options.
+            The number of options is the number set by `with_options`, or by default the number of
+            classes.
             Memory-mapped
             and dask arrays are not loaded. Alternatively, a long table with the columns ``observer,
             item, option, probability`` (or ``logit``) and, if needed to identify a trial,
@@ -619,10 +622,11 @@ class Trials:
         Parameters
         ----------
         condition, dataset, kind, observer : label or sequence of labels, optional
-            Labels to keep. Default: all. A condition is kept in every data set in which it occurs.
+            Labels to keep. Default: all. The label of a condition selects this condition in all
+            data sets.
         repeat : int or sequence of int, optional
-            Repeats to keep, as numbered by the coordinate ``repeat``. Default: all. A single number
-            keeps one response of each observer to each item.
+            Repeats to keep, as numbered by the coordinate ``repeat``. Default: all. If you select a
+            single repeat, one response of each observer to each item is kept.
 
         Returns
         -------

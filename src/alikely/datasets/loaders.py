@@ -76,7 +76,8 @@ def model_vs_human(
     cache_dir : str or path, optional
         Path of a local copy of the public toolbox, or of its ``raw-data`` folder, which has one
         folder of csv files per data set. You can also pass a table of trials, or a folder that
-        contains a file ``trials.parquet``. By default, the public release is downloaded once.
+        contains a file ``trials.parquet``. By default, the public release of the model-vs-human
+        data is downloaded once.
     datasets : str or sequence of str, optional
         Data sets to load, such as ``"sketch"``. Default: all.
     cache : str or path, optional

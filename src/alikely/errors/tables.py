@@ -133,7 +133,8 @@ def condition_divergences(
     Returns
     -------
     xarray.Dataset
-        Conditions are named ``dataset:condition``, with the coordinate ``dataset``.
+        Conditions are named ``dataset:condition``; the coordinate ``dataset`` gives the data set of
+        each.
 
         - ``divergence`` (condition, condition_other): divergence in bits, 0 to 1
         - ``expected``: expected divergence between two samples from the same distribution, with the

@@ -29,9 +29,9 @@ def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer")
     Returns
     -------
     xarray.DataArray, dims (group, truth, response)
-        Counts of trials shown. The last response is ``"no response"``.
-        ``counts / counts.sum("response")`` gives the proportions by true class, with NaN for a
-        class that is never the truth.
+        Counts of trials shown. The last label of ``response`` is ``"no response"``.
+        ``counts / counts.sum("response")`` gives the proportions for each true class, or NaN if no
+        trial has this class.
 
     Raises
     ------

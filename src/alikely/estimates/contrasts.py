@@ -97,7 +97,7 @@ def difference(
     ci_prob: float | None = None,
     intervals: Intervals = None,
 ) -> pd.DataFrame:
-    """Compute the difference between two entries of a result, or between two means of entries.
+    """Compute the difference between two estimates of a result, or between two means of estimates.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ def difference(
 
         - Labels of entries.
         - A mapping from ``dataset, condition, observer_a, observer_b`` or ``observer`` (either of
-          the two) to labels, such as ``{"observer_b": "resnet50"}``, which selects all entries that
-          match.
+          the two) to labels, such as ``{"observer_b": "resnet50"}``, which selects all comparisons
+          with these labels.
         - For a matrix: a mapping, a tuple of two observers, or a list of observers, which selects
           all pairs of these observers.
         - For scores: names of systems.
@@ -126,13 +126,14 @@ def difference(
     ci_prob : float, optional
         Probability level of the intervals. Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to show, one per row. None shows the method recommended for the metric; ``"all"``
-        shows all valid methods.
+        Methods to show, one per row. The default shows the method recommended for the metric;
+        ``"all"`` shows all valid methods.
 
     Returns
     -------
     pandas.DataFrame
-        As returned by `contrast`, for ``first - second``. For a matrix, there is only the analytic
+        Table as returned by `contrast`, for the contrast ``first - second``. For a matrix, there is
+        only the analytic
         row, and the estimate is the unweighted mean over the ``n_places`` conditions or data sets
         in which all entries are defined.
 
@@ -141,7 +142,7 @@ def difference(
     TypeError
         If `result` has the wrong type.
     ValueError
-        If a selection does not match any entry, or both selections match the same entries.
+        If a selection does not match any comparison, or both selections match the same comparisons.
 
     Examples
     --------
@@ -167,14 +168,14 @@ def mean(
     ci_prob: float | None = None,
     intervals: Intervals = None,
 ) -> pd.DataFrame:
-    """Compute the unweighted mean of entries of a result, accounting for shared trials.
+    """Compute the unweighted mean of estimates in a result, accounting for shared trials.
 
     Parameters
     ----------
     result : Result
         An analysis of pairs, a matrix, or scores of models.
     which : str, sequence of str, or mapping, optional
-        As in `difference`. Default: all entries, or all models.
+        As in `difference`. Default: all pairs or, for scores, all models.
     generalize_to, level, rope, ci_prob, intervals
         As in `difference`.
 
@@ -271,9 +272,11 @@ def nearest_observers(matrix: Result, observer: str, k: int = 10) -> pd.DataFram
     Returns
     -------
     pandas.DataFrame
-        One row per other observer (the index), in descending order of similarity. Columns:
+        One row for each of the `k` most similar observers (the index), in descending order of
+        similarity. Columns:
         ``estimate``, ``se``, limits of the analytic interval as returned by `mean`, and
-        ``n_places``, the number of conditions or data sets in which the pair is defined.
+        ``n_places``, the number of conditions or data sets in which the estimate for the pair is
+        defined.
 
     Raises
     ------
@@ -369,14 +372,14 @@ def contrast(
     ci_prob: float | None = None,
     intervals: Intervals = None,
 ) -> pd.DataFrame:
-    """Compute a weighted sum of the entries of a result, with its interval.
+    """Compute a weighted sum of a result's estimates, and an interval for this sum.
 
     Parameters
     ----------
     result : Result
         Result of an analysis of pairs.
     weights : array_like, shape (pair,)
-        Weight of each entry. Entries with weight 0 are excluded.
+        Weight of each entry. Comparisons with weight 0 are excluded.
     rope, ci_prob, intervals
         As in `difference`.
 
@@ -384,7 +387,7 @@ def contrast(
     -------
     pandas.DataFrame
         One row per method: ``analytic`` (influence functions, with the covariance over shared
-        trials), ``bootstrap`` (the same resampled trials for all entries), ``posterior`` (joint
+        trials), ``bootstrap`` (the same resampled trials for all comparisons), ``posterior`` (joint
         draws). If several correctness tables are combined, the analytic method is recommended;
         otherwise, the method that `alikely.Result.summary` reports is recommended. If `rope` is
         passed, a row for the posterior is added. Columns:
@@ -402,17 +405,19 @@ def contrast(
     TypeError
         If `result` is not a result of pairs.
     ValueError
-        If the weights are not one finite number per entry, or are all 0.
+        If the weights are not one finite number per comparison, or are all 0.
     ValueError
         If the region, the interval or a method is invalid.
 
     Notes
     -----
     If accuracies are near 1, estimates are biased and their standard errors are too small. If
-    several correctness tables are combined, the analytic interval is therefore centered on the sum
-    that results when pseudo-trials are added to each entry. The pseudo-trials of an entry have its
+    several correctness tables are combined, the analytic interval is therefore centered on the
+    weighted sum that results when pseudo-trials are added to each table.
+    The pseudo-trials of an entry have its
     two accuracies, and the pooled error consistency of all entries whose weights have the same sign
-    as the weight of the entry. The interval always includes the weighted sum of the estimates. If
+    as the weight of the entry. The analytic interval always includes the weighted sum of the
+    estimates without pseudo-trials. If
     entries have few errors, bootstrap intervals are too narrow, and the posterior is biased,
     because its prior assumes independence in each entry. With few errors, the bootstrap and
     posterior rows are omitted unless they are named in `intervals`.

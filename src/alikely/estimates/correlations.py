@@ -53,7 +53,7 @@ def metric_correlations(
     Parameters
     ----------
     results : sequence of Result or pandas.DataFrame
-        At least two results for different metrics and the same trials. Entries are matched by
+        At least two results for different metrics and the same trials. Estimates are matched by
         ``dataset, condition, observer_a, observer_b``. Tables of other pairwise measures are also
         accepted, for example from `alikely.papers.representation_similarity`. The columns of a
         table are ``observer_a, observer_b`` (in either order), optionally ``dataset`` and
@@ -77,8 +77,8 @@ def metric_correlations(
     Raises
     ------
     ValueError
-        If fewer than two results are given, if two results have the same metric, or if entries
-        differ.
+        If fewer than two results are given, if two results have the same metric, or if the results
+        contain different comparisons.
     ValueError
         If a table lacks a column or repeats a pair, or if a number is out of range.
 

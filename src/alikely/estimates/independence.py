@@ -64,15 +64,15 @@ def independent_observers(
     result : Result
         Result of an analysis of correctness.
     n_draws : int
-        Number of posterior draws from 4 chains, rounded up to a multiple of 4. Each draw has one
-        replicated table for each entry of the result.
+        Number of posterior draws from 4 chains, rounded up to a multiple of 4. For each draw, one
+        correctness table is simulated for each comparison in the result.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     sampler : {"auto", "exact", "nuts"}
         Sampling method: exact draws (``"auto"``, ``"exact"``), or NUTS. Accuracies are uniform a
         priori; `alikely.models.copying` accepts other priors.
     n_resamples : int
-        Number of bootstrap replicates for independent observers. 0 disables them.
+        Number of bootstrap replicates under the model of independent observers. 0 disables them.
 
     Returns
     -------
@@ -185,21 +185,23 @@ def test_copy_model(result: Result) -> pd.DataFrame:
     """Test whether the copy model predicts responses better than a model of independent observers.
 
     The statistic is the difference in expected log predictive density (ELPD) by cross-validation
-    that leaves out one trial at a time [VGG17]_. The p-value is the probability of a difference at
-    least this large for independent observers with the same numbers of correct responses. The
+    that leaves out one trial at a time [VGG17]_. The p-value is the probability that independent
+    observers with the same numbers of correct responses yield an ELPD difference at least as large
+    as the observed one. The
     p-value is exact, because the difference in ELPD depends only on the number of trials that both
     observers got correct. Do not use the two-standard-error rule instead (see Notes).
 
     Parameters
     ----------
     result : Result
-        Result whose count tables and prior are used. The prior must be a Dirichlet distribution;
+        Result that provides the count tables and the prior. The prior must be a Dirichlet
+        distribution;
         its marginal distributions are the priors of the independent observers.
 
     Returns
     -------
     pandas.DataFrame
-        One row per entry, with its labels and these columns:
+        One row per comparison, with its labels and these columns:
 
         - ``elpd_copying``, ``elpd_independence``: sums of log predictive densities over trials, in
           nats

@@ -188,14 +188,14 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
     Parameters
     ----------
     trials : Trials
-        The trials of `result`.
+        Trials from which `result` was computed.
     result : Result
         Result of `alikely.decision_margin_consistency`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per entry of the result:
+        One row per pair of systems and group of trials:
 
         - ``dataset, condition, observer_a, observer_b, n_trials, accuracy_a, accuracy_b``
         - ``n_models``: number of systems with margins, 0 to 2
@@ -209,7 +209,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
         - ``error_consistency``: mean over pairs of observers, one from each system, with an
           analytic interval that generalizes to new trials
 
-        Columns for each group, with intervals (NaN for pairs of two models):
+        Columns for each group of observers, with intervals; values are NaN for pairs of models:
 
         - ``group_error_consistency``: mean over pairs of group members, which is not a ceiling for
           a model without response noise
@@ -220,7 +220,8 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
           correlation if the
           noise-corrected correlation is 1.
 
-        Further columns are means over all rows with the same data set, condition and ``n_models``.
+        Columns whose names begin with ``mean_`` are means over all rows with the same data set,
+        condition and ``n_models``.
         The analytic intervals of the mean consistencies generalize to new items with these models
         and observers:
 
@@ -235,7 +236,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
 
     Notes
     -----
-    A model without responses in the trials counts as correct if its margin is above 0.
+    A model that has margins but no responses counts as correct on each item with a margin above 0.
 
     Examples
     --------

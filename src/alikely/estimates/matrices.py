@@ -91,7 +91,8 @@ def pairwise_matrix(
 
     Trials are counted with bit operations, and standard errors are computed from influence
     functions. Posterior limits and exact tests do not require draws. Ten million pairs take about a
-    minute. If there are few pairs, `alikely.compare` provides more results.
+    minute. If there are few pairs, use `alikely.compare`, which provides more results than
+    `pairwise_matrix`.
 
     Parameters
     ----------
@@ -109,13 +110,13 @@ def pairwise_matrix(
     intervals : sequence of {"analytic", "posterior"}, optional
         Methods whose limits are stored. ``"posterior"`` stores posterior limits if they can be
         computed without draws for this metric. Analytic limits are computed from the standard
-        errors and are always available. Default: both methods, but only ``"analytic"`` if items are
-        clustered.
+        errors and are always available. Default: ``"analytic"`` and, unless items are clustered,
+        ``"posterior"``.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior on the cells of each pair, as in `alikely.error_consistency`.
     tests : bool
-        Whether to compute Fisher's exact test for every pair, with p-values adjusted over all
-        entries (Benjamini-Hochberg). Fisher's test assumes independent items, and is not computed
+        Whether to compute Fisher's exact test for every pair, with p-values adjusted over all pairs
+        (Benjamini-Hochberg). Fisher's test assumes independent items, and is not computed
         if items are clustered.
     no_response : {"error", "drop"}
         Count a missing response as an error, or drop the trial from that observer's pairs.

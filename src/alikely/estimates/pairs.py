@@ -101,7 +101,8 @@ def compare(
         Number of bootstrap replicates. 0 disables them. Default: 10,000, or 0 if the bootstrap is
         known to be invalid for the metric (error similarity).
     sampler : {"auto", "exact", "nuts"}
-        Sampling method, as in the function for the kind of metric. For metrics computed from
+        Sampling method for the posterior, as in the function for this kind of metric, such as
+        `error_consistency`. For metrics computed from
         margins, only ``"auto"`` is available.
     prior : mapping or sequence of four numbers, optional
         As in `error_consistency` for correctness and option metrics; as in `agreement` for rating
@@ -110,7 +111,7 @@ def compare(
     Returns
     -------
     Result
-        One entry per pair and group of trials.
+        A comparison of each pair in each group of trials.
 
     Raises
     ------
@@ -175,7 +176,8 @@ def error_consistency(
         One of: ``"all"``; two kinds, such as ``"human-model"`` (the first kind is the reference);
         or a list of pairs.
     by : {"condition", "dataset"} or None
-        Grouping of trials; groups are analyzed separately. None pools all trials. Pooling
+        Grouping of trials; groups are analyzed separately. If ``None``, all trials are pooled.
+        Pooling
         conditions of unequal difficulty inflates EC.
     no_response : {"error", "drop"}
         Count a missing response as an error, or drop the trial from that observer's pairs.
@@ -193,7 +195,8 @@ def error_consistency(
         Default: 1/2 for each cell. Differences and means require a Dirichlet prior with ``n10 =
         n01`` and ``n11 n00 >= n10 n01``. The Bayes factor uses the same prior as the posterior,
         except that the default Dirichlet parameters for the Bayes factor are 1. The Bayes factor is
-        omitted if the prior is not a Dirichlet distribution or has margins of at most 1.
+        omitted if the prior is not a Dirichlet distribution, or if a row or column sum of its 2 x 2
+        parameters is at most 1.
     model : "copying" or pymc.Model
         Generative model: `alikely.models.copying` or, for MCMC, a custom model of the pairs with
         a variable ``error_consistency`` of dimension ``pair``. A custom model must contain the
@@ -215,7 +218,7 @@ def error_consistency(
     Returns
     -------
     Result
-        One entry per pair and group of trials. With ``sampler="nuts"``,
+        A comparison of each pair in each group of trials. With ``sampler="nuts"``,
         ``result.chains["all pairs"]`` is the complete fit, which ArviZ can read.
         `alikely.inference.posterior` adds the log likelihood of every trial, which `arviz.loo`
         needs.
@@ -280,8 +283,9 @@ def misclassification_agreement(
     Returns
     -------
     Result
-        One entry per pair and group of trials, with two additional columns: ``n_joint_errors``, and
-        ``expected``, the agreement expected from the true classes alone. ``expected`` is above 0 if
+        Estimates for each pair and group of trials, with two additional columns:
+        ``n_joint_errors``, and ``expected``, the agreement expected from the true classes alone.
+        ``expected`` is above 0 if
         certain errors are typical of certain classes.
 
     Raises
@@ -295,14 +299,16 @@ def misclassification_agreement(
     Notes
     -----
     Intervals describe the agreement in the population of joint errors from which the trials are
-    sampled. The published estimate computes chance agreement from products of marginal proportions,
-    in which every joint error is also paired with itself. The estimate of agreement is therefore
+    sampled. In the published estimate, chance agreement is computed from products of marginal
+    proportions, which also pair every joint error with itself. The estimate of agreement is
+    therefore
     too low if joint errors are few and agreement is high. In posterior draws, chance agreement
     never pairs a joint error with itself, so the posterior median is above the estimate.
     Analytic and bootstrap intervals are centered on the estimate.
 
-    If all joint errors have one and the same label, the estimate is undefined and the posterior is
-    wide, because it allows for other labels; a note is added. Without joint errors, there is
+    If all responses on joint errors have the same label, the estimate is undefined and the
+    posterior is wide, because it allows for other labels; a note is added. Without joint errors,
+    there is
     neither an estimate nor a posterior. If a pair has too few joint errors for a method, the
     summary has a note.
 
@@ -368,7 +374,8 @@ def error_similarity(
         estimate is returned, because its uncertainty depends on the association between the
         responses of the two systems, which confusion matrices do not contain.
     cache_dir : str or path, optional
-        Directory in which the chains of pairs are saved in chunks. An interrupted analysis with the
+        Directory in which the MCMC chains of pairs are saved as they finish.
+        An interrupted analysis with the
         same data, options and seed continues from the saved chains.
     n_draws, cluster, ci_prob, rng
         As in `error_consistency`.
@@ -376,7 +383,7 @@ def error_similarity(
     Returns
     -------
     Result
-        One entry per pair and group of trials, with the similarity as the estimate and these
+        Similarity of each pair in each group of trials (``estimate``), and these additional
         columns:
 
         - ``divergence``; ``expected_divergence``, the value expected for equal error distributions
@@ -384,7 +391,8 @@ def error_similarity(
           ``excess_divergence``, observed minus expected divergence
         - ``log_bayes_factor``, in nats; positive values favor the hypothesis of equal error
           distributions
-        - ``p_equal``, the p-value of a permutation test of equal error rows; ``p_equal_adjusted``,
+        - ``p_equal``, the p-value of a permutation test that both error distributions are equal;
+          ``p_equal_adjusted``,
           adjusted over all pairs (Benjamini-Hochberg). Both p-values account for the dependence due
           to items on which both observers erred.
         - ``model_low`` and ``model_high``, limits from the posterior alone with probability level
@@ -405,18 +413,21 @@ def error_similarity(
     Notes
     -----
     Divergences estimated from samples are biased upward. Bootstrap and analytic intervals do not
-    correct this bias, and are shown only on request, as is ``log_bayes_factor``. For similar
+    correct for the upward bias and, like ``log_bayes_factor``, are shown only on request. For
+    similar
     systems, the posterior interval may correctly lie below the estimated divergence (above the
     estimated similarity). The upper limit of similarity is exactly 1 if the data are compatible
     with equal error distributions.
 
-    In each tail, the posterior interval uses the more extreme of two limits. The first limit comes
+    Each limit of the posterior interval is the more extreme of a posterior limit and a limit from
+    simulated data sets. The first limit comes
     from the posterior of the paired-errors model (`alikely.errors.pairs`). The second limit is the
     divergence at which the observed estimate would be improbably small or large in data sets
     simulated from similar populations (`alikely.errors.draws`). The quantiles of
     ``result.draws("posterior")`` equal the limits of the posterior interval; draws of the
-    unadjusted posterior are in the group ``rows``. The quantiles of averaged draws are not limits
-    for means; `alikely.mean` and `alikely.difference` compute these from the group ``populations``.
+    unadjusted posterior are in the group ``rows``. Quantiles of averaged draws are not limits for
+    means; `alikely.mean` and `alikely.difference` compute limits for means from the group
+    ``populations``.
 
     References
     ----------
@@ -457,7 +468,8 @@ def decision_margin_consistency(
 
     Decision-margin consistency measures whether two systems find the same items easy. A model's
     margin for an item is its score for the true class minus the highest score of the other classes.
-    A group's margin is its proportion correct. The estimate is the correlation between the margins
+    A group's margin for an item is its proportion correct.
+    The estimate is the correlation between the margins
     of two systems across items [AK24]_. Trial-by-trial variability attenuates the estimate; the
     posterior columns give the noise-corrected correlation.
 
@@ -471,7 +483,7 @@ def decision_margin_consistency(
         `alikely.margins.decision_margins` first. To compare only groups of observers, omit
         `margins`.
     pairs : str, sequence of str, or sequence of (str, str)
-        Pairs of systems, in the format of `error_consistency`. Every observer with margins is a
+        Pairs of systems, selected as in `error_consistency`. Every observer with margins is a
         system. Other observers with the same label `group` are pooled into one system, named by
         this label.
     by : {"condition", "dataset"} or None
@@ -490,9 +502,10 @@ def decision_margin_consistency(
           assumption about the distribution of item strength. Even a perfect model scores below 1 if
           proportion correct is a nonlinear function of the normal scores.
         - ``"strengths"`` (0.1 seconds per pair): correlation between the item strengths of a model
-          and a group. The distribution of strengths can have any skewness and tail weight, and the
-          posterior of the latent correlation, computed by quadrature, allows for deviations from
-          this distribution. If only correctness is known, `n_alternatives` is required.
+          and a group. The distribution of item strengths can have any skewness and tail weight. The
+          posterior of the latent correlation, computed by quadrature, is widened if the data
+          deviate from the fitted distribution.
+          If only correctness is known, `n_alternatives` is required.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error, or to drop it.
     n_resamples : int
@@ -511,7 +524,7 @@ def decision_margin_consistency(
     Returns
     -------
     Result
-        One entry per pair of systems and group of trials; ``n_trials`` is the number of common
+        Estimates for each pair of systems and group of trials; ``n_trials`` is the number of common
         items.
 
         - ``reliability``, the split-half reliability of the groups' proportions correct;
@@ -536,7 +549,7 @@ def decision_margin_consistency(
         If an option is invalid, or if the trials and margins do not allow the comparison.
     ValueError
         If fewer than half of a model's items match items with responses. To compare the model on
-        the matching items only, leave out the margins of other items.
+        the matching items only, leave out the margins of items that do not match.
 
     Notes
     -----
@@ -612,9 +625,9 @@ def agreement(
     pairs, by, n_resamples, ci_prob, rng
         As in `error_consistency`.
     readers : {"pairs", "all"}
-        ``"pairs"`` gives one entry per pair, computed from the items that both readers rated.
-        ``"all"`` gives one entry for all readers that occur in `pairs`, computed from all ratings
-        of these readers [G14]_.
+        ``"pairs"`` gives one coefficient per pair, computed from the items that both readers rated.
+        ``"all"`` gives one coefficient for all readers that occur in `pairs`, computed from all
+        ratings of these readers [G14]_.
     no_response : {"drop", "error"}
         Whether to exclude missing ratings or to count them as a class, ``(no response)``. The
         default is ``"drop"``, because an item that a reader did not rate provides no information
@@ -625,7 +638,8 @@ def agreement(
         readers agree with probability 2/3.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior for the 2 x 2 table of two readers' ratings, with ``n11 = n00`` greater than
-        ``n10 = n01``. For more classes, ``n11 + n00`` is the weight of equal ratings. Default:
+        ``n10 = n01``. For more than two classes, ``n11 + n00`` is the weight of equal ratings.
+        Default:
         ``(2/3, 1/3, 1/3, 2/3)``.
     cluster : str, optional
         As in `error_consistency`.
@@ -633,8 +647,8 @@ def agreement(
     Returns
     -------
     Result
-        One entry per pair and group of trials, or, with ``readers="all"``, per group of trials. In
-        addition to the estimate, entries have the following variables:
+        One estimate for each pair in each group of trials or, with ``readers="all"``, one for each
+        group of trials. In addition to the estimate, the result has the following variables:
 
         - ``error_consistency``; with ``readers="all"``, the mean over the pairs for which it is
           defined

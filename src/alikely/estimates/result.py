@@ -78,29 +78,30 @@ class Result:
     `alikely.compare`), ``"matrix"`` (`alikely.pairwise_matrix`), ``"model"`` (scores of models,
     `alikely.benchmark_scores`), ``"group"`` (`alikely.benchmark.group_scores`), ``"reader"``
     (`alikely.benchmark.reader_study`), ``"tree"`` (`alikely.benchmark.families`) or
-    ``"regression"`` (`alikely.benchmark.agreement_regression`). Results of all kinds have the
-    methods below. Other functions, such as `alikely.difference` or `alikely.benchmark.ranks`, take
-    the result as their first argument.
+    ``"regression"`` (`alikely.benchmark.agreement_regression`). All results have the methods below.
+    Functions that analyze results, such as `alikely.difference` or
+    `alikely.benchmark.ranks`, take the result as their first argument.
 
     Attributes
     ----------
     data : xarray.DataTree
         A tree that ArviZ functions accept, with ``group="bootstrap", sample_dims="resample"`` for
-        the bootstrap. Results of all kinds have ``estimates`` and ``data_summary`` (numbers of
-        trials and responses of each observer).
+        the bootstrap. All results contain ``estimates`` and ``data_summary`` (numbers of trials and
+        responses of each observer).
 
         - Pairs: ``observed_data`` (the correctness table), ``estimates`` (``estimate, se`` and
           tests of independence), ``bootstrap`` (resample, pair), ``posterior`` (chain, draw,
           pair) and ``chains`` (see `chains`).
-        - Matrix: ``estimates`` with the dimension ``pair``, the upper triangle of the matrix row by
-          row. The dimension ``pair`` is preceded by ``condition`` or ``dataset`` if trials are
-          grouped by these. ``answers`` contains the responses as bits.
+        - Matrix: ``estimates``, whose dimension ``pair`` lists the upper triangle of the matrix row
+          by row. The dimension ``pair`` is preceded by ``condition`` or ``dataset`` if trials are
+          grouped by condition or data set. ``answers`` contains the responses as bits.
         - Scores: ``estimates`` (level, system), where systems are the models, ``human-human`` and
-          ``ceiling`` (of the data sets with models). ``decomposition``: variance components of
+          ``ceiling`` (computed for the data sets with models). ``decomposition``: variance
+          components of
           analytic intervals. ``bootstrap``: ``score`` (resample, level, system). ``posterior``:
           ``score`` (chain, draw, level, system).
     trials : Trials, optional
-        The analyzed trials, if later analyses need them. Trials are not saved to files.
+        The analyzed trials, if later analyses need them. `Result.save` does not save the trials.
 
     Examples
     --------
@@ -134,7 +135,7 @@ class Result:
 
     @property
     def estimates(self) -> xr.Dataset:
-        """Point estimates and their statistics."""
+        """Point estimates with their standard errors and related variables."""
         return self.data["estimates"].to_dataset()
 
     @property
@@ -154,13 +155,13 @@ class Result:
 
     @property
     def pairs(self) -> pd.DataFrame:
-        """Labels of the entries: dataset, condition, observer_a, observer_b."""
+        """Labels of all comparisons: dataset, condition, observer_a, observer_b."""
         table = self.table
         return pd.DataFrame({name: table[name].values for name in LABELS})
 
     @property
     def undefined(self) -> pd.Series:
-        """Reasons for undefined estimates, indexed by the labels of the entries."""
+        """Reasons for undefined estimates, indexed by the labels of the comparisons."""
         estimates = of_kind(self, "pair", "group").estimates
         reasons = pd.Series(
             estimates["undefined"].values, index=estimates["pair"].values, dtype=object
@@ -228,7 +229,7 @@ class Result:
         sort: Sort = None,
         as_: As = "pandas",
     ) -> pd.DataFrame | Any:
-        """List the estimates with their intervals, one row per pair, or per level and system.
+        """List the estimates with their intervals: one row per pair, or per data set and system.
 
         By default, each row has one interval, computed by the method recommended for the metric.
         For pairs, the posterior interval is recommended if the posterior describes the same
@@ -245,7 +246,7 @@ class Result:
             Default: both. The posterior generalizes to new images with these humans (``"images"``).
         level : str or None
             For scores: a data set, ``"overall"`` (the unweighted mean of all data sets), or None
-            for every level.
+            for all data sets and ``"overall"``.
         intervals : None, "all" or sequence of {"analytic", "bootstrap", "bca", "posterior"}
             - None: the recommended interval, and the posterior interval if the posterior describes
               another quantity
@@ -262,14 +263,14 @@ class Result:
             Kind of the bootstrap and posterior intervals: equal-tailed or highest-density. Default:
             as in the analysis.
         top, lowest : int, optional, and bool
-            For a matrix: number of rows with the highest (or lowest) estimates. Default: all rows,
+            For a matrix: number of rows to show, and whether to show the lowest estimates instead
+            of the highest. Default: all rows,
             up to a million.
         sort : str or sequence of str, optional
             Columns by which to sort the rows, starting with the most important; ``"-estimate"``
             sorts in descending order. Rows with missing values come last.
         as_ : {"pandas", "polars", "pyarrow"}
-            Library whose type of table is returned. To use ``"polars"`` or ``"pyarrow"``, install
-            that
+            Library of the returned data frame. To use ``"polars"`` or ``"pyarrow"``, install that
             library.
 
         Returns
@@ -290,8 +291,8 @@ class Result:
             - ``note``: the reason if a value is undefined or an interval is not reliable; on
               request ``note_codes``, the codes of these notes
 
-            The summary of a matrix has these columns, and on request ``log10_p`` (Fisher's exact
-            test) and ``p_adjusted`` (adjusted over all entries); rows are sorted by descending
+            The summary of a matrix has the columns for pairs and, on request, ``log10_p`` (Fisher's
+            exact test) and ``p_adjusted`` (adjusted for all pairs). Rows are sorted by descending
             estimate. Columns for scores:
 
             - ``level, system, estimate, se`` and bounds within the range of the metric
@@ -354,9 +355,9 @@ class Result:
         digits : int
             Number of decimals.
         mean : str, sequence of str, or mapping, optional
-            For pairs: entries whose mean is described, selected as in `alikely.mean`.
+            For pairs: comparisons whose mean is described, selected as in `alikely.mean`.
         difference : tuple, optional
-            Describe one difference. For pairs: two selections of entries, as in
+            Describe one difference. For pairs: two selections of comparisons, as in
             `alikely.difference`. For scores: the names of two models.
 
         Returns
@@ -494,7 +495,8 @@ class Result:
         method : {"bootstrap", "posterior"}
             Method of inference.
         level
-            As in `summary`, for scores only. Draws of scores generalize to new images.
+            As in `summary`, for scores only. Intervals computed from draws of scores generalize to
+            new images.
 
         Returns
         -------
@@ -510,14 +512,14 @@ class Result:
         return found
 
     def sel(self, **labels: str | Sequence[str]) -> Result:
-        """Select a part of the result by its labels.
+        """Select comparisons, observers or systems of a result by their labels.
 
         Parameters
         ----------
         **labels : str or sequence of str
-            For pairs ``dataset, condition, observer_a, observer_b``; for a matrix ``observer`` (in
-            the given order), ``condition`` or ``dataset``; for scores ``system`` (rows of humans
-            are always kept).
+            Labels to keep: for pairs ``dataset, condition, observer_a, observer_b``, and for a
+            matrix ``observer`` (in the given order), ``condition`` or ``dataset``. For scores,
+            ``system``; rows of humans are always kept.
 
         Returns
         -------
@@ -528,7 +530,7 @@ class Result:
         Raises
         ------
         ValueError
-            If a label is unknown, or no entry matches.
+            If a label is unknown, or no comparison has all requested labels.
         """
         return Result(self._call("select", labels=labels), self.trials)
 

@@ -90,7 +90,8 @@ def nuts(
         - ``"log_likelihood"`` of each observed value, for `arviz.loo` [VGG17]_
         - ``"log_prior"`` of each free variable, for `arviz.psense_summary` [KR24]_
 
-        Each additional group takes a few seconds, because PyMC compiles a function for it.
+        Each of these groups takes a few additional seconds, because PyMC compiles a function for
+        it.
 
     Returns
     -------

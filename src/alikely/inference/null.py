@@ -162,8 +162,9 @@ def null_percentiles(
 
     Limits of agreement and error consistency depend on expected agreement, as in the supplement of
     [G20]_.
-    The limits are computed rather than simulated, because the number of trials that both observers
-    got correct has a hypergeometric distribution given their numbers of correct responses.
+    The limits for independent observers are computed rather than simulated, because the number of
+    trials that both got correct has a hypergeometric distribution given their numbers of correct
+    responses.
 
     Parameters
     ----------
@@ -173,8 +174,9 @@ def null_percentiles(
     ci_prob : float
         Probability level of the central interval, in (0, 1).
     n_grid : int
-        Number of accuracies, a multiple of 3. A third of the accuracies lies in each of the ranges
-        [0, 0.15], [0.15, 0.85] and [0.85, 1]; all pairs of accuracies have equal weight.
+        Number of accuracies in the grid, a multiple of 3. One third of the accuracies lie in each
+        of the ranges [0, 0.15], [0.15, 0.85] and [0.85, 1]; all pairs of accuracies have equal
+        weight.
 
     Returns
     -------
@@ -182,8 +184,9 @@ def null_percentiles(
         One row for each bin of expected agreement (bin width 0.01): ``expected_lb, expected_ub``,
         ``share`` (fraction of tables in the bin), ``agreement_lb, agreement_ub``,
         ``error_consistency_lb, error_consistency_ub``. Limits are the smallest values at which the
-        cumulative probability reaches the two tail probabilities; NaN for an empty bin. Tables with
-        undefined error consistency are used for agreement only.
+        cumulative probability reaches ``(1 - ci_prob) / 2`` and ``(1 + ci_prob) / 2``; they are NaN
+        for an empty bin. Tables for
+        which error consistency is undefined contribute only to the limits of agreement.
 
     Raises
     ------

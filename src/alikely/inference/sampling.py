@@ -60,7 +60,7 @@ def posterior(
     include: Sequence[str] = (),
     cluster: str | None = None,
 ) -> xr.DataTree:
-    """Draw from the posterior of the copy model for all entries of a correctness table.
+    """Draw from the posterior of the copy model for all pairs in a correctness table.
 
     Parameters
     ----------
@@ -86,21 +86,21 @@ def posterior(
         Generative model for MCMC: `alikely.models.copying`, or a custom model of the pairs that
         defines the metric as a variable (pair).
     include : "all" or sequence of str
-        Groups to add. ``["log_likelihood"]``: the log likelihood of every trial of every entry,
-        for `arviz.loo`, or of the observed values of a custom model. Other groups require MCMC, as
-        in `alikely.inference.nuts`.
+        Groups to add. ``["log_likelihood"]``: the log likelihood of every trial of every pair, for
+        `arviz.loo`, or of the observed values of a custom model. Groups other than
+        ``log_likelihood`` require MCMC, as in `alikely.inference.nuts`.
     cluster : str, optional
         Trial coordinate that defines clusters, such as ``"item"``. In each draw from the
-        joint posterior, all trials in a cluster have the same weight. Posteriors that are not joint
-        treat trials as independent.
+        joint posterior, all trials in a cluster have the same weight. If draws of different pairs
+        are not sampled jointly, trials are treated as independent.
 
     Returns
     -------
     xarray.DataTree
         Group ``posterior`` (chain, draw, pair); with NUTS, also the other groups of
         `alikely.inference.nuts`; on request, ``log_likelihood`` (chain, draw, observation).
-        Attributes of the posterior are ``joint``, whether draws for different pairs are sampled
-        jointly, and ``clustered``, whether `cluster` was used.
+        The posterior has the attributes ``joint`` (whether draws for different pairs are sampled
+        jointly) and ``clustered`` (whether `cluster` was used).
 
     Raises
     ------
@@ -109,7 +109,7 @@ def posterior(
     ValueError
         If exact draws are requested for a prior or a model for which they are not available.
     ValueError
-        If repeats are crossed, but the posterior is not joint.
+        If items are repeated, but the requested posterior requires a single response per item.
     ValueError
         If a custom model lacks the metric, or contains neither the cells nor the correctness of a
         pair.

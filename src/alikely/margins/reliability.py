@@ -110,7 +110,8 @@ def split_half_reliability(
         If there are fewer than 2 observers or 5 items (with responses from two observers), or if an
         observer or an item has no response.
     ValueError
-        If all items are equally difficult for every half, or if a number is out of range.
+        If all items are equally difficult for every half of the observers, or if a number is out of
+        range.
 
     Notes
     -----
@@ -366,7 +367,7 @@ def self_consistency(
     Raises
     ------
     ValueError
-        If the shape is invalid, or no item is repeated.
+        If the array does not have three dimensions, or no item is repeated.
 
     Examples
     --------
@@ -569,7 +570,8 @@ def variance_fractions(
     Returns
     -------
     pandas.DataFrame
-        ``source, median`` and bounds. The sources are the item (shared by all observers), the
+        One row per ``source``, with its ``median`` and bounds. The sources are the item (shared by
+        all observers), the
         interaction between observer and item (stable over repeats), and trial-by-trial noise.
         Without repeats, the observer-item interaction and the noise cannot be separated and are
         combined.
@@ -603,7 +605,7 @@ def explained_consistency(
 
     Responses are replicated from the fitted generative model, with the same items and observers,
     new stable deviations and new noise. If the observed consistency of a pair exceeds the
-    predictions, the two observers have more in common than item strengths.
+    predictions, shared item strengths do not fully explain it.
 
     Parameters
     ----------

@@ -187,17 +187,18 @@ TRUST: Mapping[str, Trust] = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Metric:
-    """An estimand that is a function of sums over trials.
+    """An estimand that is a function of features summed over trials.
 
     Attributes
     ----------
     name : str
         Name in results, on the command line and in files.
     value : callable
-        Function of sums of shape ``(..., K)`` that returns values of shape ``(...)``, with NaN for
-        undefined values.
-        The value must not depend on the scale of the sums: counts, weights and probabilities give
-        the same value. For some `features`, the function takes other arguments instead of sums:
+        Function of the summed features, an array of shape ``(..., K)``. Returns values of shape
+        ``(...)``, with NaN for undefined values.
+        The value must not change if all sums of features are multiplied by a constant: counts,
+        weights and probabilities give the same value. For some `features`, the function takes other
+        arguments instead of these sums:
 
         - ``"ratings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
@@ -216,14 +217,16 @@ class Metric:
           which have the attributes ``correct_a, correct_b, response_a, response_b, truth`` (pair,
           trial)
     gradient : callable, optional
-        Function of sums that returns the derivative of the value with respect to each sum. Default:
+        Function of the sums of features that returns the derivative of the value with respect to
+        each sum. Default:
         complex-step differentiation, or central differences if `value` does not accept complex
-        numbers. Required if the function has a kink.
+        numbers. Required if `value` is not differentiable everywhere.
     reason : callable, optional
-        Function of sums that returns strings ``(...)``: the reason if the value is undefined,
-        otherwise an empty string.
+        Function of the summed features that returns strings ``(...)``: the reason if the value is
+        undefined, otherwise an empty string.
     label : str
-        Label of the metric in plots and sentences. Default: the name of the metric, with spaces.
+        Label of the metric in plots and sentences. Default: the name of the metric, with
+        underscores replaced by spaces.
     short : str
         Label in narrow tables, and alternative name of the metric. Default: the label.
     bounds : (float, float)
@@ -243,8 +246,9 @@ class Metric:
         Variables of a result that tables show next to the estimate, if available.
     derived : mapping of str to callable
         Mapping from column names to functions of the correctness cells ``(..., 4)``. Tables show
-        derived columns next to the estimate. For benchmark scores, tables show the means of the
-        derived columns over the pairs of each score.
+        the columns of `derived` next to the estimate. For benchmark scores, tables show the means
+        of the
+        derived columns over the pairs from which each score is computed.
     draws : str
         Source of posterior draws: ``"cells"`` (of correctness), ``"labels"`` (of joint errors),
         ``"ratings"``, ``"options"``, ``"rows"`` (divergences of error rows), ``"margins"``, or
@@ -262,13 +266,14 @@ class Metric:
     requested : tuple of str
         Columns of `alongside` and `derived` that tables show only on request.
     rests_on : (str, str)
-        Variable with the count that tables show, and its column heading. Default: determined by
+        Variable that contains the count shown in tables, and the heading of the column with this
+        count. Default: determined by
         `counts`.
     trust : alikely.metrics.metric.Trust
         Conditions under which intervals are unreliable. Default: determined by `counts`.
     caution : callable, optional
-        For ``"correctness"``: function of counts ``(pair, K)`` that returns strings ``(pair,)``:
-        a further reason why the analytic interval is unreliable, or an empty string.
+        For ``"correctness"``: function of counts ``(pair, K)`` that returns strings ``(pair,)``: an
+        additional reason why the analytic interval is unreliable, or an empty string.
     distinct : callable, optional
         For ``"labels"``: function of two arguments, the label statistics of weighted joint errors
         and the sums of squared weights ``(..., 2)``. The function returns the metric computed over
@@ -287,7 +292,8 @@ class Metric:
           posterior limits without draws, and ``n_options`` (pair)
     all_influences : callable, optional
         With `all_pairs`: function of the responses and of an array of weights (sum, observer,
-        observer), which defines weighted sums of entries. The function returns the influence of
+        observer). Each sum is a weighted sum over pairs of observers. The function returns the
+        influence of
         each trial on each sum as an array (sum, trial).
     whys : tuple of str
         With `all_pairs`: possible reasons for an undefined estimate.
@@ -384,11 +390,11 @@ class Metric:
 
     @property
     def crosses_repeats(self) -> bool:
-        """Whether all pairs of responses to a repeated item are crossed."""
+        """Whether all responses of one observer to an item are paired with all of the other's."""
         return self.counts not in ONE_ANSWER
 
     def derivative(self, sums: Any) -> Any:
-        """Compute the derivatives of the value with respect to the K sums, shape (..., K)."""
+        """Compute derivatives of the metric with respect to the K feature sums, shape (..., K)."""
         if self.gradient is not None:
             return self.gradient(sums)
         if isinstance(sums, tuple):
@@ -398,7 +404,7 @@ class Metric:
         return way(self.value, array)
 
     def influence(self, sums: Any) -> Floats:
-        """Compute the influence of each kind of trial: the derivative times the trial count."""
+        """Compute the influence on the metric by kind of trial: derivative times trial count."""
         array = np.asarray(sums, dtype=np.float64)
         return np.asarray(array.sum(axis=-1, keepdims=True) * self.derivative(array))
 
@@ -412,7 +418,7 @@ class Metric:
 
     @property
     def labels(self) -> bool | Literal["options", "any"]:
-        """Contents of tables in addition to correctness: none, responses (if any), or options."""
+        """Data needed in addition to correctness: none, labels, labels if available, or options."""
         if self.counts in ("options", "probabilities"):
             return "options"
         return "any" if self.counts == "trials" else self.counts not in ("correctness", "margins")

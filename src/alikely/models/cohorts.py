@@ -457,8 +457,9 @@ def cohort(
 ) -> pm.Model:
     """Build the cohort copy model, in which models copy random members of a human population.
 
-    Within a condition, a human responds correctly to a trial with probability ``P``, where
-    ``P ~ Beta`` over trials with mean ``human_accuracy``. A model copies a random member of the
+    Within a condition, a human responds correctly to a trial with probability ``P``, which has a
+    beta distribution over trials with mean ``human_accuracy``. A model copies a random member of
+    the
     population with probability ``c``; otherwise it responds independently:
     ``P(model correct | P) = right_alone + copy_probability * P``.
 
@@ -486,7 +487,7 @@ def cohort(
           ``log_odds_ratio_year``.
         - Text, categories and booleans, such as ``family``, have group effects that sum to zero,
           such as ``log_odds_ratio_family`` (family). With three or more groups, the standard
-          deviation of the effects is estimated (``log_odds_ratio_family_sd``).
+          deviation of the group effects is estimated (``log_odds_ratio_family_sd``).
     priors : mapping, optional
         Priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
         ``{"level_mean": (1, 1)}``; see `alikely.models.copying`.
@@ -518,14 +519,14 @@ def cohort(
         If the counts contain no model, or a prior is invalid, as in `alikely.models.copying`.
     ValueError
     ValueError
-        If `human_effects` is ``"drawn"``, but the counts lack ``who_was_right``, a condition has
-        only one human, or there are covariates.
+        If `human_effects` is ``"drawn"`` and one of the following applies: the counts lack
+        ``who_was_right``, a condition has only one human, or there are covariates.
     ValueError
         If covariates of a model or condition are missing, or a row does not match any model or
         condition.
     ValueError
-        If a covariate is constant, has a separate group for each row, is a linear combination of
-        others, or has the name of a variable of the model.
+        If a covariate is constant, has a different group in each row, is a linear combination of
+        other covariates, or has the name of a variable of the model.
     ValueError
         If a prior is invalid, as in `alikely.models.copying`.
 
@@ -540,16 +541,15 @@ def cohort(
     determine the joint probability [P65]_. The parameters are nearly orthogonal, so MCMC chains mix
     well. Unlike in [K25]_, the copy probability can be negative.
 
-    If humans are treated as a sample, human ``h`` responds correctly to an image of easiness
-    ``z ~ Normal(0, 1)`` with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``,
-    ``w = spread loading[h]`` [B68]_. For a model, the formula for the log odds is the same, with a
+    If humans are treated as a sample, human ``h`` responds correctly to an image of easiness ``z ~
+    Normal(0, 1)`` with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``, ``w = spread
+    loading[h]`` [B68]_. The log odds of a model have the same form as those of a human, with a
     separate ``level`` and ``w = spread following``. If ``following`` is 0, the model responds
-    independently of humans; if it is 1, easiness affects the model as much as humans. Models can be
-    more consistent
-    with humans than humans are with one another, which is impossible if models copy humans.
-    ``copy_probability`` is the slope of the best linear approximation, in ``P``, of the model's
-    probability of a correct response, and may exceed 1.
-    Abilities are normally distributed, and loadings log-normally.
+    independently of humans; if it is 1, easiness affects the model as much as it affects humans.
+    Models can be more consistent with humans than humans are with one another, which is impossible
+    if models copy humans. ``copy_probability`` is the slope of the best linear approximation, in
+    ``P``, of the model's probability of a correct response, and may exceed 1. Abilities are
+    normally distributed, and loadings log-normally.
 
     Examples
     --------
@@ -560,7 +560,7 @@ def cohort(
     6
     >>> model = al.models.cohort(counts, priors={"level_mean": pm.Normal.dist(1, 1)})
 
-    Add model families as a covariate, with effects named after the column:
+    Add the column ``family`` as a covariate of models:
 
     >>> table = pd.DataFrame({"family": list("ababcc")}, index=counts["model"].values)
     >>> model = al.models.cohort(counts, covariates={"model": table})

@@ -42,7 +42,7 @@ def copying(
     counts : array_like of int, shape (4,) or (pair, 4)
         Cells ``n11, n10, n01, n00``, for example ``table["cells"]``.
     pairs : sequence of str, optional
-        Labels of the ``pair`` dim.
+        Labels of the dimension ``pair``.
     independent : bool
         Whether to model two independent observers with accuracies ``p_a`` and ``p_b``, which is the
         null model of error consistency. Default False.

@@ -188,8 +188,8 @@ def observer_margins(
         d[o, i] = mean + ability[o] + exp(log_gain[o]) (strength[i] - mean) + stable[o, i]
 
     Stable deviations can be separated from noise only if observers respond to items repeatedly. If
-    fewer than 5 items were repeated, stable deviations are part of the noise, whose variance sets
-    the scale.
+    fewer than 5 items were repeated, stable deviations count as noise, and the variance of this
+    noise sets the scale of the margins.
 
     Parameters
     ----------
@@ -227,13 +227,15 @@ def observer_margins(
     ValueError
         If shapes do not match, or there are fewer than 2 observers or 5 items.
         If counts are not whole numbers with ``0 <= right <= shown``, or an observer or an item has
-        no response. If, for every item, the group's responses are all correct or all incorrect. If
+        no response. If the group's responses to each item are either all correct or all incorrect.
+        If
         margins are constant. If `n_alternatives` is below 2. If a prior is invalid,
         as in `alikely.models.copying`.
 
     Notes
     -----
-    Stable deviations, one for each observer and item, are integrated out. The number of sampled
+    The stable deviations from the shared item strengths, one for each observer and item, are
+    integrated out. The number of sampled
     parameters is approximately the number of items plus the number of observers, and MCMC chains
     mix well. For up to 6 responses of an observer to an item, the integrals are interpolated from a
     table, with an accuracy of 1e-5. For more responses, the integrals are computed by Gauss-Hermite

@@ -66,7 +66,7 @@ def spectrum(
     Parameters
     ----------
     right, shown : array_like of int, shape (entry,)
-        Numbers of correct responses and of all responses, one entry per person and condition.
+        Numbers of correct responses and of all responses, one value per person and condition.
     condition, person : array_like of int, shape (entry,)
         Indices of conditions and persons, numbered from 0 without gaps.
     is_reference : array_like of bool, shape (condition,)
@@ -74,8 +74,8 @@ def spectrum(
     k : int
         Number of regimes, at least 1.
     covariates : mapping of str to table, optional
-        Covariates of each ``"condition"`` or ``"human"``, in tables whose row index contains the
-        indices of conditions or humans. Columns and names of variables are as in
+        Table of covariates for ``"condition"`` or ``"human"``. Its row index contains the indices
+        of the conditions or humans. Columns and names of variables are as in
         `alikely.models.cohort`. Condition covariates affect ``logit_accuracy``
         (``logit_accuracy_contrast``); regimes then describe the residual difficulty. Human
         covariates affect ability on the logit scale (``ability_age``).

@@ -57,7 +57,7 @@ def cue_bias(
     ----------
     trials : Trials
         Responses with classes. Item names consist of shape and texture, as in ``cat3-dog12``. Items
-        whose names do not have this form are excluded.
+        whose names do not consist of a shape and a texture are excluded.
     dataset : str, optional
         Data set to use. Default: all.
     n_resamples : int
@@ -229,10 +229,11 @@ def item_contrast(
 
     Notes
     -----
-    The number expected by chance is computed from random permutations of the items of one group
-    within each condition. Under
-    random permutations, the number of items is a sum of hypergeometric variables, whose range and
-    probabilities are computed exactly. If fewer items than expected are easy for one group and hard
+    The expected number of items that are easy for only one group is computed from random
+    permutations of the items of one group
+    within each condition. Under random permutations, the number of items that are easy for one
+    group and hard for the other is a sum of hypergeometric variables. Its range and probabilities
+    are computed exactly. If fewer items than expected are easy for one group and hard
     for the other, both groups find the same items easy.
 
     Examples

@@ -217,7 +217,8 @@ def regime_family_contrasts(
 
         - ``metric``, ``regime``, ``n_conditions``, ``family``, ``other``
         - ``difference``: difference between the families' means of `ratio_of_means`, with bounds
-          from joint replicates, such as ``difference_eti95_lb``. The bounds generalize to new
+          (such as ``difference_eti95_lb``) computed from joint bootstrap replicates. The bounds
+          generalize to new
           images and humans with these models, and are infinite if the human-human interval includes
           0
         - ``estimate_difference``: difference between the mean estimates, not divided by a ceiling,
@@ -507,7 +508,8 @@ def family_scores(
     families : mapping, pandas.Series or xarray.DataArray
         Family of each observer in the pairs.
     within_domain : bool
-        Whether to standardize within each data set and condition. [X25]_ standardize over all data
+        Whether to standardize each metric within each data set and condition. [X25]_ standardize
+        over all data
         sets and conditions together, so differences between data sets mask differences between
         families.
     n_permutations : int

@@ -119,9 +119,9 @@ def reconstruct_leaderboard(
     If trials are simulated separately for each human, the noise in the model's responses is wrongly
     averaged over humans. We compared the simulation schemes for 22 models on 6 data sets of the
     model-vs-human benchmark. Score intervals for new images had a half-width of 0.0191 when
-    computed from the real trials. The simulation schemes gave half-widths of 0.0119 (pairs), 0.0081
-    (optimistic) and
-    0.0203 (shared), with coverage of 0.78, 0.59 and 0.96 (nominal 0.95).
+    computed from the real trials. The schemes ``"pairs"``, ``"pairs, optimistic"`` and
+    ``"shared trials"`` gave half-widths of 0.0119, 0.0081 and 0.0203, with coverage of 0.78, 0.59
+    and 0.96 (nominal 0.95).
 
     No simulation scheme takes into account that all models saw the same images, so rank sets treat
     the sampling errors of models as independent. If accuracies are near 1, replicates are biased,
@@ -269,14 +269,15 @@ def reconstruct_score(
 
     Leaderboards report one score per condition, without trials. The scores and the human accuracies
     limit the possible accuracies of the model. We assume that the model's accuracy is in the middle
-    of the possible range. The model and the humans are simulated on the same images with the cohort
+    of the range that the scores allow.
+    The model and the humans are simulated on the same images with the cohort
     copy model, as in the scheme ``"shared trials"`` of `reconstruct_leaderboard`.
 
     Parameters
     ----------
     ceiling_normalized : array_like, shape (condition,)
         Error consistency divided by the ceiling. Leaderboards report the absolute value of this
-        ratio, so the sign of a score near 0 is unknown.
+        normalized score, so the sign of a score near 0 is unknown.
     ceiling : array_like, shape (condition,)
         Human-human error consistency, in (0, 1).
     human_accuracy : array_like, shape (condition, human)

@@ -101,16 +101,18 @@ def representation_similarity(
         is missing for SOCE.
     ValueError
         If `n_resamples` is below 2, if values are not finite, or if confidences are not
-        probabilities.
+        probabilities that sum to 1.
 
     Notes
     -----
-    For debiased CKA, copies of an item in a bootstrap sample are not paired with each other. Plain
-    CKA has an upward bias of approximately the number of units divided by the number of items.
-    Bootstrap replicates of plain CKA have a larger bias than the estimate, because they contain
-    fewer distinct items.
+    For debiased CKA, copies of an item in a bootstrap sample are not paired with each other.
+    Uncorrected CKA (``"cka"``) has an upward bias of approximately the number of units divided by
+    the number of items.
+    Bootstrap replicates of uncorrected CKA have a larger bias than the estimate, because they
+    contain fewer distinct items.
 
-    We simulated 100 items and 50 units; CKA for infinitely many items was 0.34. For plain CKA
+    We simulated representations of 100 items by 50 units; with infinitely many items, CKA would be
+    0.34. For uncorrected CKA
     (mean 0.55), the coverage of the bootstrap interval and of the interval from `se` was 0
     (nominal 0.95; 100 data sets). For debiased CKA (mean 0.34), coverage was 0.98 for the bootstrap
     interval and 0.90 for the interval computed from `se` (400 data sets).

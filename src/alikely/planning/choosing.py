@@ -714,11 +714,13 @@ def choose_images(
         Observer kind of the models, or their names. The difficulty of images is estimated from all
         models that you pass.
     n_humans : int, optional
-        Number of participants, each of whom sees a separate list of images. Separate lists make the
-        mean over participants more precise, but participants then have few images in common.
+        Number of participants, each of whom sees a separate list of images. Separate lists of
+        images make the mean over participants more precise, but participants then have few images
+        in common.
         Default: one list for all participants.
     by_class : bool
-        Whether to balance the true classes, as far as strata or inclusion probabilities allow.
+        Whether to balance the true classes of the chosen images, as far as strata or inclusion
+        probabilities allow.
     uniform_fraction : float, optional
         Proportion of images that are sampled regardless of how informative they are, in [0, 1], to
         include images of typical difficulty. Default: 0.15 if images are sampled with probability
@@ -1101,7 +1103,8 @@ def choose_conditions(
     """Choose the conditions in which error consistency with humans separates models best [K25]_.
 
     Conditions are added one at a time; each step adds the condition that increases the separation
-    most [NWF78]_. A choice looks better on the data used to make it than on new data. The choice of
+    most [NWF78]_. Chosen conditions separate models better in the data that were used to choose
+    them than in new data. The choice of
     conditions is therefore repeated on random halves of images and humans, and evaluated on the
     other halves.
 
@@ -1152,11 +1155,13 @@ def choose_conditions(
     Notes
     -----
     The separation in a set of conditions is the variance of the models' mean scores, divided by
-    half the mean variance of their differences for new images. The separation is a squared
-    signal-to-noise ratio, whose expected value is 1 if there is only noise. The noise in the
+    half the mean variance of their differences for new images. The separation of models is a
+    squared signal-to-noise ratio, whose expected value is 1 if there is only noise. The noise in
+    the
     separation of models includes the variance due to sampling images, but not the variance due to
     sampling humans. A model without errors in a condition has an error consistency of 0 with all
-    humans, without sampling variance. Conditions with accuracies near 1 therefore appear more
+    humans, and this value has no sampling variance. Conditions with accuracies near 1 therefore
+    appear more
     informative than they are.
 
     Examples

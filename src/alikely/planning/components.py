@@ -82,8 +82,8 @@ def variance_components(
     The mean is a model's mean error consistency with humans, or the mean over pairs of humans (the
     human-human consistency). For pairs of humans, each human is part of several pairs, so the
     design is a round robin [WK79]_ and the mean is a U-statistic [H48]_. Variance components are
-    estimated from mean squares of the influence of individual trials, minus the components of lower
-    levels. Negative estimates are not set to 0.
+    estimated from mean squares of the influence of individual trials, minus the components of finer
+    effects that these mean squares include. Negative estimates are not set to 0.
 
     Parameters
     ----------
@@ -116,7 +116,8 @@ def variance_components(
           reduce (NaN without repeats)
         - ``note``: names of components that are negative, or the reason why components are missing
 
-        For models, the variance components for pairs of humans are 0.
+        In rows for models, components between pairs of humans
+        (``observer_pairs, pair_images, pair_noise``) are 0.
 
     Raises
     ------
@@ -330,7 +331,7 @@ def best_design(
         If a cost is out of range.
     ValueError
         If the budget is too small for 2 humans with 10 images in each condition. The error message
-        states the cost of this minimum design.
+        states the minimum budget.
 
     Examples
     --------

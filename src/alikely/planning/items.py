@@ -74,8 +74,8 @@ def items_for_agreement(
     Parameters
     ----------
     value : array_like
-        True value of the coefficient, below 1. The smallest possible value of the coefficient is
-        that of readers whose ratings are independent given the class frequencies.
+        True value of the coefficient, below 1. The smallest admissible value is the coefficient of
+        readers whose ratings are independent given the class frequencies.
     width : array_like, optional
         Width of the interval, in (0, 2]. `value` and `width` are broadcast.
     n_items : array_like of int, optional
@@ -126,8 +126,8 @@ def items_for_agreement(
     influence function of the coefficient is evaluated for every rating pattern. The variance of the
     influence divided by `n_items` is the squared standard error [G08]_. Intervals are computed on
     the logit scale, as in `alikely.agreement`. In about half of all studies, the interval is wider
-    than planned. With more than two readers, standard errors also depend on the higher-order
-    dependence between readers.
+    than planned. With more than two readers, the standard errors of the coefficient also depend on
+    dependence among three or more readers.
 
     Examples
     --------
@@ -342,7 +342,8 @@ def items_for_margins(
     If `n_items` is not given, the function finds the smallest number with the given `power`. Noise
     in the group's responses attenuates `dmc` and `against` by the square root of the reliability
     [S04]_. Correlations are assumed to be normally distributed on Fisher's z scale [F21]_, with
-    variance ``1 / (n_items - 3)``. The approximation is valid for normally distributed margins, and
+    variance ``1 / (n_items - 3)``. The normal approximation on Fisher's z scale is valid for
+    normally distributed margins, and
     nearly valid for other margins without heavy tails.
 
     Parameters
@@ -381,7 +382,8 @@ def items_for_margins(
     Raises
     ------
     ValueError
-        If a number is out of range, or only some of the parameters of the group are given.
+        If a number is out of range, or only some of `n_observers`, `item_mean` and `item_sd` are
+        given.
     ValueError
         If `dmc` equals `against`, and `n_items` is not given.
 

@@ -496,7 +496,7 @@ def trials_for_width(
     ValueError
         If an argument is out of range.
     ValueError
-        If `ec` is impossible, the error message states the bounds of `ec`.
+        If `ec` is impossible for the given accuracies; the error message states the bounds of `ec`.
     ValueError
         If `width` and `n_trials` are both given or both missing.
 
@@ -587,9 +587,9 @@ def trials_for_power(
     """Find the number of trials needed to reject an error consistency of `against` [C96]_.
 
     If `against` is 0, the test is Fisher's exact test [F22]_, reported as ``p_fisher`` in
-    summaries. For other values of `against`, the test is a score test, whose standard error is
-    computed under the null hypothesis and given the observed accuracies. Analyses do not report
-    this score test, but their intervals show whether the value of `against` is excluded.
+    summaries. If `against` is not 0, the test is a score test, whose standard error is
+    computed under the null hypothesis and given the observed accuracies. Summaries do not report
+    the score test, but their intervals show whether the value of `against` is excluded.
 
     Parameters
     ----------
@@ -600,7 +600,7 @@ def trials_for_power(
     alpha : float
         Significance level of the test, in (0, 1).
     against : float
-        Error consistency under the null hypothesis, within the range that is possible given the
+        Error consistency under the null hypothesis of the test, which must be possible given the
         accuracies.
     alternative : {"two-sided", "greater", "less"}
         Alternative hypothesis.

@@ -107,7 +107,7 @@ def plot_benchmark(
     Raises
     ------
     ValueError
-        If the kind, population or level is unknown.
+        If `kind`, `generalize_to` or `level` is unknown.
     ValueError
         If the benchmark lacks the required draws.
     ValueError

@@ -54,7 +54,7 @@ def plot_calibration(
     Parameters
     ----------
     table : pandas.DataFrame
-        Result as returned by `alikely.calibration.sbc`; for ``"coverage"`` by
+        Result as returned by `alikely.calibration.sbc` or, for the kind ``"coverage"``, by
         `alikely.calibration.coverage_study`.
     kind : {"ranks", "recovery", "coverage"}
         Kind of plot.
@@ -68,7 +68,7 @@ def plot_calibration(
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        A single axes for ``"coverage"``; otherwise, an axes for each quantity.
+        A single axes for ``"coverage"``; otherwise, one axes for each quantity.
 
     Raises
     ------

@@ -54,8 +54,8 @@ def plot_margins(
       the band indicate heavy tails.
     - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_,
       from a table of `alikely.estimates.consistency_table`. Open markers show noise-corrected
-      medians. For one condition, lines with bands show the group, the mean over models, and
-      (dashed) the ceiling for a model. For several conditions, lines have no bands
+      medians. For one condition, lines with bands show the group, the mean over models, and the
+      ceiling for a model (dashed). For several conditions, lines have no bands
 
     Parameters
     ----------

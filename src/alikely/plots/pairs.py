@@ -70,8 +70,8 @@ def plot_matrix(
     Parameters
     ----------
     result : Result
-        Result for any metric. If a pair has several entries, for example one per condition, their
-        unweighted mean is shown.
+        Result for any metric. If a pair is compared several times, for example once per condition,
+        the unweighted mean of the estimates is shown.
     observer_kinds : mapping or Trials, optional
         Kind or family of each observer, or the trials of the analysis.
     ax : matplotlib.axes.Axes, optional
@@ -84,15 +84,17 @@ def plot_matrix(
     Raises
     ------
     ValueError
-        If entries describe all readers together rather than pairs, or an observer has no kind.
+        If estimates describe all readers together rather than pairs of readers, or an observer has
+        no kind.
     TypeError
         If `observer_kinds` is neither a mapping nor trials.
 
     Notes
     -----
     For asymmetric metrics, such as the copy probability, the row is the reference and the column is
-    the other observer. Means include only the defined entries of each pair, so pairs from different
-    data sets have means over different data sets. Metrics that can be positive or negative are
+    the other observer. The mean for a pair includes only the data sets or conditions in which its
+    estimate is defined, so different pairs may have means over different data sets. Metrics that
+    can be positive or negative are
     shown on a diverging color scale, with white at 0, and class-level error similarity on a
     sequential color scale.
 
@@ -197,7 +199,7 @@ def plot_metrics(
     results : sequence of Result, or mapping of str to Result
         Results for the same trials, pairs and groups. To name the results, pass a mapping.
     x, y : str
-        Name of the metric, or of the result in the mapping, for each axis.
+        Name of a metric, or of a result in the mapping `results`, for each axis.
     observer_kinds : mapping or Trials, optional
         Kind of each observer, or the trials of the analysis. Colors show kinds.
     ax : matplotlib.axes.Axes, optional
@@ -207,15 +209,16 @@ def plot_metrics(
     -------
     matplotlib.axes.Axes
         The size of a point shows the mean accuracy of the two observers on their common trials. The
-        title states Spearman's rank correlation over the entries shown. Points are not independent,
+        title states Spearman's rank correlation over the comparisons shown.
+        Points are not independent,
         because pairs share observers.
 
     Raises
     ------
     ValueError
-        If a name is unknown, or the results have different entries.
+        If a name is unknown, or the results contain different comparisons.
     ValueError
-        If fewer than two entries are defined for both metrics.
+        If fewer than two comparisons are defined for both metrics.
     ValueError
         If an observer has no kind, or there are more kinds than distinguishable colors.
     TypeError
@@ -420,14 +423,16 @@ def plot_intervals(
         Result to plot.
     intervals : sequence of {"analytic", "bootstrap", "posterior"}
         Methods to plot. Methods that the result does not have, or that are invalid for its metric,
-        are skipped. If all methods are skipped, the first valid method of the result is shown.
+        are skipped. If none of these methods can be plotted, the first valid method of the result
+        is shown.
     which : sequence of str, optional
-        Labels of the entries to plot, from top to bottom. Default: all.
+        Labels of the comparisons to plot, from top to bottom. Default: all.
     sort : {"estimate", "label"}, optional
-        Whether to sort entries by decreasing estimate (undefined estimates last) or by label.
-        Default: the order of entries in the result.
+        Whether to sort comparisons by decreasing estimate (undefined estimates last) or by label.
+        Default: the order of the comparisons in the result.
     top : int, optional
-        Number of entries to plot after sorting; the title states the total number. Default: all.
+        Number of comparisons to plot after sorting; the title states the total number. Default:
+        all.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 
@@ -445,8 +450,8 @@ def plot_intervals(
     Notes
     -----
     The dot shows the posterior median for posterior intervals, and the estimate for other
-    intervals. A cross
-    at the left edge marks an undefined estimate; the posterior is defined even then.
+    intervals. A cross at the left edge marks an undefined estimate, for which the posterior is
+    nevertheless defined.
 
     Examples
     --------
@@ -556,8 +561,7 @@ def plot_agreement(
     Parameters
     ----------
     result : Result, optional
-        Result as returned by `alikely.error_consistency`. A result is required except for
-        ``"bounds"``.
+        Result as returned by `alikely.error_consistency`. Required unless `kind` is ``"bounds"``.
     kind : {"agreement", "accuracy", "bounds"}
         Kind of plot.
     observer_kinds : mapping or Trials, optional
@@ -764,7 +768,7 @@ def plot_errors(
     kind : {"classes", "confusions"}
         Kind of plot.
     pair : str, optional
-        Label of an entry, from ``data.table["pair"]``; required for ``"classes"``.
+        Label of a pair, from ``data.table["pair"]``; required for ``"classes"``.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on, only for ``"classes"``. Default: a new figure.
 

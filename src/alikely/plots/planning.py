@@ -83,8 +83,8 @@ def plot_plan(
     matplotlib.axes.Axes or ndarray of them
         Two axes if `kind` is ``"images"``, otherwise one. The first panel shows all images in the
         pool, with
-        filled markers for images in the plan. The second panel shows the expected standard error
-        for one observer, with random images and with chosen images.
+        filled markers for images in the plan. The second panel shows expected standard errors for
+        one human with different numbers of random or chosen images.
 
     Raises
     ------

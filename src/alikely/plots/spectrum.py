@@ -62,8 +62,10 @@ def plot_spectrum(
     Returns
     -------
     matplotlib.axes.Axes
-        Axes with one row per data set, one dot per condition, and diamonds for the reference.
-        Levels are labeled where there is space. The legend states the number of conditions whose
+        Axes with one row per data set, one dot per condition, and diamonds for the reference
+        conditions.
+        Conditions are labeled where there is space. The legend states the number of conditions
+        whose
         delta is undefined.
 
     Raises
@@ -171,8 +173,8 @@ def plot_alignment(
     Parameters
     ----------
     table : pandas.DataFrame
-        Table as returned by `alikely.spectrum.alignment_table`. If the table has labels, regimes
-        determine colors; ``"levels"`` requires labels.
+        Table as returned by `alikely.spectrum.alignment_table`. If the table contains regime
+        labels, these determine colors; the kind ``"levels"`` requires regime labels.
     kind : {"distortions", "levels"}
         Kind of plot.
     dataset : str, optional
@@ -355,8 +357,8 @@ def plot_regimes(
     Parameters
     ----------
     table : pandas.DataFrame
-        Result of `alikely.spectrum.regime_alignment`. Regimes are plotted in the order of their
-        rows.
+        Result of `alikely.spectrum.regime_alignment`. Regimes are plotted in the order in which
+        they first appear in this table.
     metric : str
         Metric to plot.
     families : mapping, pandas.Series or xarray.DataArray, optional

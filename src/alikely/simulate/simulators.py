@@ -366,8 +366,8 @@ def detection_experiment(
         Standard deviations, across observers, of ability and of the log gain that scales item
         strengths.
     stable_sd : float
-        Standard deviation of an observer's stable deviations from item strengths, which are the
-        same in all repeats of an item.
+        Standard deviation of an observer's deviations from item strengths. The deviation for an
+        item is the same in all repeats of the item.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -459,7 +459,8 @@ def difficulty(
     Parameters
     ----------
     n_levels, n_datasets : int
-        Number of conditions in each data set (including the reference), and number of data sets.
+        Number of conditions in each data set (including the reference condition), and number of
+        data sets.
     n_humans, n_items : int
         Number of humans in each data set, and number of trials in each condition.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -722,8 +723,9 @@ def repeated_answers(
 ) -> tuple[Trials, float]:
     """Simulate two observers who respond to the same items several times.
 
-    Each observer has normally distributed evidence for every item, which is correlated between
-    observers. Independent noise is added for every response. A response is correct if evidence plus
+    Each observer has normally distributed evidence for every item, and the evidence is correlated
+    between observers. Independent noise is added for every response. A response is correct if
+    evidence plus
     noise is below a criterion, which is determined by the accuracy.
 
     Parameters
@@ -737,9 +739,9 @@ def repeated_answers(
     correlation : float
         Correlation between the evidence of the two observers, in [-1, 1].
     within : float
-        Fraction of the variance of a response that is due to the item, in [0, 1]. With 1, an
-        observer always gives the same response to an item; with 0, responses do not depend on the
-        item.
+        Fraction of the variance of a response that is due to the item, in [0, 1]. If this fraction
+        is 1, an observer always gives the same response to an item; if it is 0, responses do not
+        depend on the item.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 

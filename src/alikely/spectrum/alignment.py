@@ -119,20 +119,23 @@ def condition_alignment(
     -----
     Each replicate resamples the images of each condition, in the same way for all pairs and
     metrics. The humans of each data set are also resampled, in the same way for all conditions of
-    the data set. Pairs of a human with a duplicate of the same human are excluded. A sample that
-    contains only one human has no human-human value. Bootstrap samples that contain only one human
+    the data set. Pairs of a human with a duplicate of the same human are excluded. For a bootstrap
+    sample that contains only one human, the human-human value is undefined.
+    Bootstrap samples that contain only one human
     occur with probability 1/64 for 4 humans, and with probability 1/2 for 2 humans.
 
-    If both images and humans are resampled, trial-level noise is counted more than once [O07]_. In
-    contrast, resampling n humans reproduces only ``(n - 1) / n`` of the variance between humans. In
-    individual conditions, the multiple counting of trial-level noise has a larger effect than the
-    reduced variance between humans. For error consistency in the model-vs-human data (4 to 7
+    If both images and humans are resampled, trial-level noise is counted more than once [O07]_.
+    Resampling n humans reproduces only ``(n - 1) / n`` of the variance between humans. In
+    individual conditions, counting trial-level noise more than once has a larger effect on the
+    standard deviation across replicates than underestimating the variance between humans. For error
+    consistency in the model-vs-human data (4 to 7
     humans), the standard deviation across replicates is 1.1 times `se` for models, and 1.3 times
     `se` for human-human values. For means over 8 conditions, the standard deviation across
     replicates is 1.1 times `se` for models and their differences, and 0.9 to 1.5 times `se` for
     human-human values. `se` is computed as in `alikely.benchmark_scores`, with a condition in place
-    of a data set, and is NaN with fewer than 3 humans. Replicates are corrected neither for the
-    multiple counting of noise nor for the missing variance between humans.
+    of a data set, and is NaN with fewer than 3 humans. Bootstrap replicates are corrected neither
+    for trial-level noise that is counted more than once, nor for the missing variance between
+    humans.
 
     Examples
     --------
@@ -481,8 +484,9 @@ def regime_alignment(
         - ``ratio_of_means``: ``estimate`` divided by ``ceiling``, not clipped
         - ``mean_ratio``: mean of the ratios in conditions with a human-human value above 0, not
           clipped
-        - bounds of the means and ratios from joint replicates, such as ``bootstrap_eti95_lb`` (of
-          the estimate) and ``ceiling_eti95_lb``. Bounds of a ratio are infinite if the interval
+        - bounds such as ``bootstrap_eti95_lb`` (of ``estimate``) and ``ceiling_eti95_lb``; all
+          means and ratios are computed from the same replicates. Bounds of a ratio are infinite if
+          the interval
           for the human-human value includes 0 (for ``mean_ratio``: in any condition)
         - ``rank``: rank of the estimate within metric and regime, which equals the rank of
           ``ratio_of_means``
@@ -507,8 +511,8 @@ def regime_alignment(
     for all models, so that all models are compared on the same conditions. Uncertainty in the
     labels is not propagated into the intervals.
 
-    If a condition's value is undefined in a replicate (one human or no joint error), the change in
-    the mean is the mean change in the other conditions
+    If a condition's value is undefined in a replicate (only one human or no joint errors), the mean
+    over conditions changes by the mean change in the other conditions
     (`alikely.spectrum.alignment.mean_draws`).
 
     A few hard conditions with little human-human agreement dominate `mean_ratio`. The variance of

@@ -119,9 +119,11 @@ def difficulty_spectrum(
     Notes
     -----
     The binomial test assumes independent responses, but responses of several humans to one image
-    are correlated. For repeated items, sums of proportions are rounded down in the binomial test.
+    are correlated. If items are repeated, the binomial test uses the sum of the proportions
+    correct, rounded down to a whole number.
 
-    The standard deviation of the reference includes binomial noise. Because of binomial noise,
+    The standard deviation across reference conditions includes binomial noise. Because of binomial
+    noise,
     delta depends on the number of trials, even for the same humans. `alikely.fit_spectrum`
     separates difficulty from
     binomial noise, but requires a single response per item.

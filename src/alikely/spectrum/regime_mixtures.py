@@ -108,7 +108,7 @@ def regimes(
         - ``resampled``: proportion of replicates with each label (condition, regime)
         - ``stability``: proportion of replicates with the same label as in the data
 
-        Variables by ``regime``, starting with the hardest regime:
+        Variables with the dimension ``regime``, ordered from the hardest to the easiest regime:
 
         - ``weight``, ``mean``, ``sd``, ``size``
         - ``position``: boundary between neighboring regimes (dimension ``boundary``)
@@ -141,7 +141,7 @@ def regimes(
     refers to this solution. The likelihood may have a higher maximum that EM does not find. We add
     ``0.05**2`` to each variance, because the likelihood is otherwise unbounded if a component
     collapses onto a single condition. If ``converged_bic`` is much lower than ``bic``, several
-    groupings describe the scale similarly well.
+    groupings of the conditions fit their difficulties similarly well.
 
     In each replicate, EM starts from the mixture that was fitted to the data. ``stability``
     therefore describes the stability of these regimes, not of the search for regimes.
@@ -423,8 +423,9 @@ def fit_spectrum(
     Returns
     -------
     xarray.DataTree
-        As returned by `alikely.inference.nuts`, with names of conditions and persons
-        (``dataset:observer``). ``constant_data`` also contains ``dataset, condition_name``. With
+        As returned by `alikely.inference.nuts`, with names of conditions (``dataset:condition``)
+        and of humans (``dataset:observer``).
+        ``constant_data`` also contains ``dataset, condition_name``. With
         covariates, the group ``covariates`` has one variable per covariate (over conditions or
         persons). The attribute ``k`` is the number of regimes.
 
