@@ -137,18 +137,15 @@ def agreement_regression(
     Error consistency depends on the two accuracies, especially on their difference. We simulated
     families that differ in accuracy but have no excess agreement (`docs/validation`). A regression
     without accuracies as predictors overestimated the family effect by 0.03 to 0.05. The bias of
-    the family
-    effect was 0.007 to 0.02 with the mean accuracy and its square as predictors, and below 0.0005
-    when the accuracy gap was added.
+    the family effect was 0.007 to 0.02 with the mean accuracy and its square as predictors, and
+    below 0.0005 when the accuracy gap was added.
 
     All pairs in a matrix are based on the same questions, so the sampling errors of their estimates
     are correlated. The variance of the coefficients that is due to the questions is estimated from
     the influence of each question [H74]_ and added to the variance of the draws.
 
     The standard deviations ``tau``, ``sigma`` and ``omega`` are estimated by importance sampling.
-    If the importance weights are too
-    uneven
-    [V24]_, the result has a note.
+    If the importance weights are too uneven [V24]_, the result has a note.
 
     Examples
     --------
@@ -338,8 +335,7 @@ def judge_agreement(
         Each judge's scores for the candidates, on any scale. Scores must come from questions other
         than those in the matrix. Scores and agreements computed from the same questions would share
         noise, which would bias the noise correction. Scores that judges give themselves are
-        excluded, and a
-        note is added.
+        excluded, and a note is added.
     ci_prob : float, optional
         Probability level of the intervals, in (0, 1). Default: the probability level of `matrix`.
 

@@ -104,8 +104,7 @@ def fit_cohort(
         - ``"drawn"``: a sample from a population whose members differ in accuracy and in the images
           that they find difficult. Scores are given for a new human and for the observed humans.
           ``"drawn"`` is the default because real humans are heterogeneous. In simulated benchmarks
-          of
-          heterogeneous humans, coverage was 0.93 to 0.97 (nominal 0.95). ``"drawn"`` does not
+          of heterogeneous humans, coverage was 0.93 to 0.97 (nominal 0.95). ``"drawn"`` does not
           support covariates.
         - ``False``: exchangeable humans; the fastest option. `cohort_scores` adds a note if
           Cochran's Q test rejects exchangeability (all conditions, p below 0.01).
@@ -125,8 +124,8 @@ def fit_cohort(
         Source of randomness.
     include : "all" or sequence of str
         Groups to add to the result, as in `alikely.inference.nuts`. The log likelihood
-        ``model_right`` of the
-        evaluated models has one row per combination of condition and number of correct humans.
+        ``model_right`` of the evaluated models has one row per combination of condition and number
+        of correct humans.
 
     Returns
     -------

@@ -160,12 +160,12 @@ def benchmark_scores(
     Notes
     -----
     Analytic intervals use the influence of each trial on the estimate for each pair. The variance
-    for new images is
-    the sum of the squared influences of images. The influence of an image is summed over all pairs
-    and conditions in which the image occurs. The variance for new humans is a jackknife variance
-    [ES81]_: each step leaves out one human in all data sets. For new images and new humans, only
-    the part of the human variance that exceeds trial-level noise is added, because both components
-    include this noise [CGM11]_. Variances are computed separately for each contrast of scores.
+    for new images is the sum of the squared influences of images. The influence of an image is
+    summed over all pairs and conditions in which the image occurs. The variance for new humans is a
+    jackknife variance [ES81]_: each step leaves out one human in all data sets. For new images and
+    new humans, only the part of the human variance that exceeds trial-level noise is added, because
+    both components include this noise [CGM11]_. Variances are computed separately for each contrast
+    of scores.
 
     Quantiles are from Student's t distribution, with degrees of freedom computed from both variance
     components (`alikely.benchmark.decomposition.crossed_degrees`).
@@ -521,8 +521,8 @@ def scores_from_result(result: Result) -> Result:
     Raises
     ------
     TypeError
-        If `result` does not come from an analysis of pairs.
-        To score trials, use `alikely.benchmark_scores`.
+        If `result` does not come from an analysis of pairs. To score trials, use
+        `alikely.benchmark_scores`.
     ValueError
         If the result has no posterior, or is not a result of decision margins. If a model lacks a
         pair that other models have.
@@ -530,13 +530,12 @@ def scores_from_result(result: Result) -> Result:
     Notes
     -----
     Means are unweighted and computed for each draw. For pairs that share items, posterior draws
-    come from a joint distribution. Draws
-    for pairs without common items, such as those of different data sets, are independent. Because
-    no correlation exceeds 1, a mean of correlations is below 1 in nearly all draws, even if all
-    true correlations are 1. If a correlation of 1 has positive posterior probability for every
-    pair, the
-    normal deviates of these probabilities [SS49]_ are combined into the probability that the score
-    is 1. The probability of a score of -1 is computed in the same way as that of a score of 1.
+    come from a joint distribution. Draws for pairs without common items, such as those of different
+    data sets, are independent. Because no correlation exceeds 1, a mean of correlations is below 1
+    in nearly all draws, even if all true correlations are 1. If a correlation of 1 has positive
+    posterior probability for every pair, the normal deviates of these probabilities [SS49]_ are
+    combined into the probability that the score is 1. The probability of a score of -1 is computed
+    in the same way as that of a score of 1.
 
     Examples
     --------

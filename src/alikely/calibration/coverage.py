@@ -196,8 +196,7 @@ def coverage_study(
     n_datasets, n_draws : int
         Number of data sets in each setting, and number of draws or replicates for each data set; at
         least 100. For metrics not based on correctness, the minimum number of data sets is 10.
-        Default: 2,000
-        data sets for correctness metrics, otherwise 200.
+        Default: 2,000 data sets for correctness metrics, otherwise 200.
     ci_probs : sequence of float
         Probability levels of the intervals, in (0, 1).
     cache_dir : str or path, optional
@@ -237,10 +236,9 @@ def coverage_study(
     among incorrect responses. The true values are:
 
     - Labels [X25]_: kappa of the joint distribution of the two incorrect labels; the second label
-      is either a copy of the first or independent of it. All data sets have the same
-      copy probability and distributions of incorrect responses. In each data set, the number of
-      trials that both observers get right equals
-      the number of joint errors.
+      is either a copy of the first or independent of it. All data sets have the same copy
+      probability and distributions of incorrect responses. In each data set, the number of trials
+      that both observers get right equals the number of joint errors.
     - Ratings: readers are exchangeable and err independently given the true class. The true value
       is the limit for infinitely many items.
     - Multiple-choice options: one of two equally accurate systems copies the other, and

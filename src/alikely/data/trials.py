@@ -120,8 +120,8 @@ class Trials:
             Names of columns that describe observers, such as a model family.
         item_columns : sequence of str
             Columns that describe items, in addition to the item label, such as a patient, a
-            template or a video. Each item
-            column can define the clusters of an analysis, for example ``cluster="patient"``.
+            template or a video. Each item column can define the clusters of an analysis, for
+            example ``cluster="patient"``.
         classes : sequence or "seen", optional
             All admissible responses; ``"seen"`` admits every response that occurs. Default: the
             classes that occur as true classes. Responses that are never true classes are added,
@@ -174,8 +174,8 @@ class Trials:
         Parameters
         ----------
         path : str, path or sequence of these
-            One or several files, globs, folders or zip archives. File types: ``.csv, .tsv``
-            (separated by commas, semicolons, tabs or bars), ``.parquet, .feather, .json, .jsonl``,
+            One or several files, globs, folders or zip archives. File types: ``.csv, .tsv`` (fields
+            separated by commas, semicolons, tabs or pipes), ``.parquet, .feather, .json, .jsonl``,
             also compressed (``.gz``). In text files, labels are kept as printed (``0.10`` is not
             ``0.1``), except whole numbers printed as floats (``1.0``). Tables in memory are read as
             in `from_table`.
@@ -198,9 +198,8 @@ class Trials:
         wide : bool, "rows" or sequence of str
             True: one row for each trial, and one column of responses for each observer (all columns
             that have no other role). With a sequence, only the columns named in it are observers.
-            Without a column of true classes,
-            responses of 0 and 1 are read as correctness. ``"rows"``: one row for each observer and
-            one column for each item, as in surveys.
+            Without a column of true classes, responses of 0 and 1 are read as correctness.
+            ``"rows"``: one row for each observer and one column for each item, as in surveys.
         score, filter : str, optional
             Name of the score or filter to read, if logs contain several of them. If logs come from
             several tools, separate the names with commas.
@@ -498,14 +497,12 @@ class Trials:
         ----------
         values : array_like or table
             An array of shape (observer, trial, class), in the order of `data` and `classes`. Values
-            are NaN for trials without probabilities, and 0 for classes that are not options.
-            The number of options is the number set by `with_options`, or by default the number of
-            classes.
-            Memory-mapped
-            and dask arrays are not loaded. Alternatively, a long table with the columns ``observer,
-            item, option, probability`` (or ``logit``) and, if needed to identify a trial,
-            ``dataset, condition, repeat``. The options of a question are those with a row in the
-            table.
+            are NaN for trials without probabilities, and 0 for classes that are not options. The
+            number of options is the number set by `with_options`, or by default the number of
+            classes. Memory-mapped and dask arrays are not loaded. Alternatively, a long table with
+            the columns ``observer, item, option, probability`` (or ``logit``) and, if needed to
+            identify a trial, ``dataset, condition, repeat``. The options of a question are those
+            with a row in the table.
         scale : {"probabilities", "logits"}
             Scale of `values`. Logits or log likelihoods are converted to probabilities with the
             softmax function.
@@ -617,7 +614,7 @@ class Trials:
         observer: Labels | None = None,
         repeat: int | Sequence[int] | None = None,
     ) -> Trials:
-        """Keep some conditions, data sets, kinds, observers or repeats.
+        """Keep only the given conditions, data sets, kinds, observers or repeats.
 
         Parameters
         ----------

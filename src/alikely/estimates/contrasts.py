@@ -102,7 +102,7 @@ def difference(
     Parameters
     ----------
     result : Result
-        An analysis of pairs, a matrix, or scores of models.
+        Result of a comparison of pairs, of `alikely.pairwise_matrix`, or of a benchmark.
     first, second : str, sequence of str, or mapping
         Entries to select:
 
@@ -133,9 +133,8 @@ def difference(
     -------
     pandas.DataFrame
         Table as returned by `contrast`, for the contrast ``first - second``. For a matrix, there is
-        only the analytic
-        row, and the estimate is the unweighted mean over the ``n_places`` conditions or data sets
-        in which all entries are defined.
+        only the analytic row, and the estimate is the unweighted mean over the ``n_places``
+        conditions or data sets in which all entries are defined.
 
     Raises
     ------
@@ -173,7 +172,7 @@ def mean(
     Parameters
     ----------
     result : Result
-        An analysis of pairs, a matrix, or scores of models.
+        Result of a comparison of pairs, of `alikely.pairwise_matrix`, or of a benchmark.
     which : str, sequence of str, or mapping, optional
         As in `difference`. Default: all pairs or, for scores, all models.
     generalize_to, level, rope, ci_prob, intervals
@@ -185,8 +184,7 @@ def mean(
         Table with the columns of `contrast`. For a matrix, the table has only the analytic row, and
         the estimate is the mean over the defined pairs, averaged with equal weights over
         ``n_places`` conditions or data sets. ``n_pairs`` is the smallest number of pairs in any
-        condition or
-        data set.
+        condition or data set.
 
     Raises
     ------
@@ -413,14 +411,13 @@ def contrast(
     -----
     If accuracies are near 1, estimates are biased and their standard errors are too small. If
     several correctness tables are combined, the analytic interval is therefore centered on the
-    weighted sum that results when pseudo-trials are added to each table.
-    The pseudo-trials of an entry have its
-    two accuracies, and the pooled error consistency of all entries whose weights have the same sign
-    as the weight of the entry. The analytic interval always includes the weighted sum of the
-    estimates without pseudo-trials. If
-    entries have few errors, bootstrap intervals are too narrow, and the posterior is biased,
-    because its prior assumes independence in each entry. With few errors, the bootstrap and
-    posterior rows are omitted unless they are named in `intervals`.
+    weighted sum that results when pseudo-trials are added to each table. The pseudo-trials of a
+    comparison have its two accuracies, and the pooled error consistency of all comparisons whose
+    weights have the same sign as the weight of the comparison. The analytic interval always
+    includes the weighted sum of the estimates without pseudo-trials. If comparisons are based on
+    few errors, bootstrap intervals are too narrow, and the posterior is biased, because its prior
+    is centered on independent errors. The bootstrap and posterior rows are then omitted unless they
+    are named in `intervals`.
 
     Examples
     --------

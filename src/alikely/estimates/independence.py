@@ -187,16 +187,15 @@ def test_copy_model(result: Result) -> pd.DataFrame:
     The statistic is the difference in expected log predictive density (ELPD) by cross-validation
     that leaves out one trial at a time [VGG17]_. The p-value is the probability that independent
     observers with the same numbers of correct responses yield an ELPD difference at least as large
-    as the observed one. The
-    p-value is exact, because the difference in ELPD depends only on the number of trials that both
-    observers got correct. Do not use the two-standard-error rule instead (see Notes).
+    as the observed one. The p-value is exact, because the difference in ELPD depends only on the
+    number of trials that both observers got correct. Do not use the two-standard-error rule instead
+    (see Notes).
 
     Parameters
     ----------
     result : Result
         Result that provides the count tables and the prior. The prior must be a Dirichlet
-        distribution;
-        its marginal distributions are the priors of the independent observers.
+        distribution; its marginal distributions are the priors of the independent observers.
 
     Returns
     -------
@@ -213,8 +212,7 @@ def test_copy_model(result: Result) -> pd.DataFrame:
           fewer joint errors than expected by chance
         - ``log_bf10``: log Bayes factor of association against independence
         - ``note``: explanation of undefined values. If an observer is always correct or always
-          incorrect,
-          ``elpd_difference`` and ``mid_p`` are NaN and ``preferred_model`` is empty.
+          incorrect, ``elpd_difference`` and ``mid_p`` are NaN and ``preferred_model`` is empty.
 
     Notes
     -----

@@ -217,13 +217,11 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
           reliability; its interval generalizes to new observers and items)
         - ``margin_ceiling``: square root of the product of the reliabilities of both systems (a
           model's reliability is 1; negative reliabilities count as 0). The ceiling is the expected
-          correlation if the
-          noise-corrected correlation is 1.
+          correlation if the noise-corrected correlation is 1.
 
         Columns whose names begin with ``mean_`` are means over all rows with the same data set,
-        condition and ``n_models``.
-        The analytic intervals of the mean consistencies generalize to new items with these models
-        and observers:
+        condition and ``n_models``. The analytic intervals of the mean consistencies generalize to
+        new items with these models and observers:
 
         - ``mean_error_consistency`` and ``mean_margin_consistency``
 

@@ -105,8 +105,7 @@ def pairwise_matrix(
         metrics, there is no test, and only ``"kappa_p_discrete"`` has posterior limits.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. With None, all trials are pooled. All
-        trials of a
-        chunked array are always pooled.
+        trials of a chunked array are always pooled.
     intervals : sequence of {"analytic", "posterior"}, optional
         Methods whose limits are stored. ``"posterior"`` stores posterior limits if they can be
         computed without draws for this metric. Analytic limits are computed from the standard

@@ -102,8 +102,7 @@ def compare(
         known to be invalid for the metric (error similarity).
     sampler : {"auto", "exact", "nuts"}
         Sampling method for the posterior, as in the function for this kind of metric, such as
-        `error_consistency`. For metrics computed from
-        margins, only ``"auto"`` is available.
+        `error_consistency`. For metrics computed from margins, only ``"auto"`` is available.
     prior : mapping or sequence of four numbers, optional
         As in `error_consistency` for correctness and option metrics; as in `agreement` for rating
         metrics.
@@ -177,8 +176,7 @@ def error_consistency(
         or a list of pairs.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. If ``None``, all trials are pooled.
-        Pooling
-        conditions of unequal difficulty inflates EC.
+        Pooling conditions of unequal difficulty inflates EC.
     no_response : {"error", "drop"}
         Count a missing response as an error, or drop the trial from that observer's pairs.
     n_resamples : int
@@ -198,10 +196,9 @@ def error_consistency(
         omitted if the prior is not a Dirichlet distribution, or if a row or column sum of its 2 x 2
         parameters is at most 1.
     model : "copying" or pymc.Model
-        Generative model: `alikely.models.copying` or, for MCMC, a custom model of the pairs with
-        a variable ``error_consistency`` of dimension ``pair``. A custom model must contain the
-        data: the cells
-        of each pair, or the correctness of both observers by trial.
+        Generative model: `alikely.models.copying` or, for MCMC, a custom model of the pairs with a
+        variable ``error_consistency`` of dimension ``pair``. A custom model must contain the data:
+        the cells of each pair, or the correctness of both observers by trial.
     cluster : str, optional
         Trial coordinate that defines clusters, for example ``"item"``. Clusters, not trials, are
         the sampling units of standard errors, bootstrap, posterior and null test. Default: items if
@@ -301,16 +298,14 @@ def misclassification_agreement(
     Intervals describe the agreement in the population of joint errors from which the trials are
     sampled. In the published estimate, chance agreement is computed from products of marginal
     proportions, which also pair every joint error with itself. The estimate of agreement is
-    therefore
-    too low if joint errors are few and agreement is high. In posterior draws, chance agreement
-    never pairs a joint error with itself, so the posterior median is above the estimate.
+    therefore too low if joint errors are few and agreement is high. In posterior draws, chance
+    agreement never pairs a joint error with itself, so the posterior median is above the estimate.
     Analytic and bootstrap intervals are centered on the estimate.
 
     If all responses on joint errors have the same label, the estimate is undefined and the
     posterior is wide, because it allows for other labels; a note is added. Without joint errors,
-    there is
-    neither an estimate nor a posterior. If a pair has too few joint errors for a method, the
-    summary has a note.
+    there is neither an estimate nor a posterior. If a pair has too few joint errors for a method,
+    the summary has a note.
 
     References
     ----------
@@ -374,9 +369,8 @@ def error_similarity(
         estimate is returned, because its uncertainty depends on the association between the
         responses of the two systems, which confusion matrices do not contain.
     cache_dir : str or path, optional
-        Directory in which the MCMC chains of pairs are saved as they finish.
-        An interrupted analysis with the
-        same data, options and seed continues from the saved chains.
+        Directory in which the MCMC chains of pairs are saved as they finish. An interrupted
+        analysis with the same data, options and seed continues from the saved chains.
     n_draws, cluster, ci_prob, rng
         As in `error_consistency`.
 
@@ -392,9 +386,8 @@ def error_similarity(
         - ``log_bayes_factor``, in nats; positive values favor the hypothesis of equal error
           distributions
         - ``p_equal``, the p-value of a permutation test that both error distributions are equal;
-          ``p_equal_adjusted``,
-          adjusted over all pairs (Benjamini-Hochberg). Both p-values account for the dependence due
-          to items on which both observers erred.
+          ``p_equal_adjusted``, adjusted over all pairs (Benjamini-Hochberg). Both p-values account
+          for the dependence due to items on which both observers erred.
         - ``model_low`` and ``model_high``, limits from the posterior alone with probability level
           `ci_prob`
         - ``copy_probability``, the proportion of joint errors in which one observer copied the
@@ -414,9 +407,8 @@ def error_similarity(
     -----
     Divergences estimated from samples are biased upward. Bootstrap and analytic intervals do not
     correct for the upward bias and, like ``log_bayes_factor``, are shown only on request. For
-    similar
-    systems, the posterior interval may correctly lie below the estimated divergence (above the
-    estimated similarity). The upper limit of similarity is exactly 1 if the data are compatible
+    similar systems, the posterior interval may correctly lie below the estimated divergence (above
+    the estimated similarity). The upper limit of similarity is exactly 1 if the data are compatible
     with equal error distributions.
 
     Each limit of the posterior interval is the more extreme of a posterior limit and a limit from
@@ -468,10 +460,9 @@ def decision_margin_consistency(
 
     Decision-margin consistency measures whether two systems find the same items easy. A model's
     margin for an item is its score for the true class minus the highest score of the other classes.
-    A group's margin for an item is its proportion correct.
-    The estimate is the correlation between the margins
-    of two systems across items [AK24]_. Trial-by-trial variability attenuates the estimate; the
-    posterior columns give the noise-corrected correlation.
+    A group's margin for an item is its proportion correct. The estimate is the correlation between
+    the margins of two systems across items [AK24]_. Trial-by-trial variability attenuates the
+    estimate; the posterior columns give the noise-corrected correlation.
 
     Parameters
     ----------
@@ -504,8 +495,8 @@ def decision_margin_consistency(
         - ``"strengths"`` (0.1 seconds per pair): correlation between the item strengths of a model
           and a group. The distribution of item strengths can have any skewness and tail weight. The
           posterior of the latent correlation, computed by quadrature, is widened if the data
-          deviate from the fitted distribution.
-          If only correctness is known, `n_alternatives` is required.
+          deviate from the fitted distribution. If only correctness is known, `n_alternatives` is
+          required.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error, or to drop it.
     n_resamples : int

@@ -264,8 +264,7 @@ class Result:
             as in the analysis.
         top, lowest : int, optional, and bool
             For a matrix: number of rows to show, and whether to show the lowest estimates instead
-            of the highest. Default: all rows,
-            up to a million.
+            of the highest. Default: all rows, up to a million.
         sort : str or sequence of str, optional
             Columns by which to sort the rows, starting with the most important; ``"-estimate"``
             sorts in descending order. Rows with missing values come last.

@@ -161,10 +161,9 @@ def null_percentiles(
     """Compute limits of agreement and error consistency for independent observers.
 
     Limits of agreement and error consistency depend on expected agreement, as in the supplement of
-    [G20]_.
-    The limits for independent observers are computed rather than simulated, because the number of
-    trials that both got correct has a hypergeometric distribution given their numbers of correct
-    responses.
+    [G20]_. The limits for independent observers are computed rather than simulated, because the
+    number of trials that both got correct has a hypergeometric distribution given their numbers of
+    correct responses.
 
     Parameters
     ----------

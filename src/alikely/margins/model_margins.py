@@ -83,8 +83,7 @@ def decision_margins(
     coarse : mapping of str to str, optional
         Coarse category of each fine class. With `coarse`, true classes can be coarse categories or
         fine classes; a name used for both denotes the coarse category. To map the 1,000 ImageNet
-        classes
-        to 16 categories, use `alikely.datasets.sixteen_categories`.
+        classes to 16 categories, use `alikely.datasets.sixteen_categories`.
     how : {"mean", "mean_probability"}
         Score of a coarse category: the mean of its classes' logits [AK24]_, or the log of the mean
         of their probabilities [G21]_. Margins from log probabilities are differences between

@@ -125,8 +125,7 @@ def split_half_reliability(
     only some items are repeated. In incomplete tables, responses have equal weights, differences
     between the means of observers are removed by least squares, and items are compared only within
     the same list. For incomplete tables, the result is the reliability of deviations from list
-    means.
-    Halves are formed, and participants and items are resampled, within each list of items.
+    means. Halves are formed, and participants and items are resampled, within each list of items.
 
     Examples
     --------
@@ -571,10 +570,9 @@ def variance_fractions(
     -------
     pandas.DataFrame
         One row per ``source``, with its ``median`` and bounds. The sources are the item (shared by
-        all observers), the
-        interaction between observer and item (stable over repeats), and trial-by-trial noise.
-        Without repeats, the observer-item interaction and the noise cannot be separated and are
-        combined.
+        all observers), the interaction between observer and item (stable over repeats), and
+        trial-by-trial noise. Without repeats, the observer-item interaction and the noise cannot be
+        separated and are combined.
 
     Raises
     ------

@@ -195,10 +195,9 @@ class Metric:
         Name in results, on the command line and in files.
     value : callable
         Function of the summed features, an array of shape ``(..., K)``. Returns values of shape
-        ``(...)``, with NaN for undefined values.
-        The value must not change if all sums of features are multiplied by a constant: counts,
-        weights and probabilities give the same value. For some `features`, the function takes other
-        arguments instead of these sums:
+        ``(...)``, with NaN for undefined values. The value must not change if all sums of features
+        are multiplied by a constant: counts, weights and probabilities give the same value. For
+        some `features`, the function takes other arguments instead of these sums:
 
         - ``"ratings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
@@ -218,9 +217,8 @@ class Metric:
           trial)
     gradient : callable, optional
         Function of the sums of features that returns the derivative of the value with respect to
-        each sum. Default:
-        complex-step differentiation, or central differences if `value` does not accept complex
-        numbers. Required if `value` is not differentiable everywhere.
+        each sum. Default: complex-step differentiation, or central differences if `value` does not
+        accept complex numbers. Required if `value` is not differentiable everywhere.
     reason : callable, optional
         Function of the summed features that returns strings ``(...)``: the reason if the value is
         undefined, otherwise an empty string.
@@ -247,8 +245,7 @@ class Metric:
     derived : mapping of str to callable
         Mapping from column names to functions of the correctness cells ``(..., 4)``. Tables show
         the columns of `derived` next to the estimate. For benchmark scores, tables show the means
-        of the
-        derived columns over the pairs from which each score is computed.
+        of the derived columns over the pairs from which each score is computed.
     draws : str
         Source of posterior draws: ``"cells"`` (of correctness), ``"labels"`` (of joint errors),
         ``"ratings"``, ``"options"``, ``"rows"`` (divergences of error rows), ``"margins"``, or
@@ -267,8 +264,7 @@ class Metric:
         Columns of `alongside` and `derived` that tables show only on request.
     rests_on : (str, str)
         Variable that contains the count shown in tables, and the heading of the column with this
-        count. Default: determined by
-        `counts`.
+        count. Default: determined by `counts`.
     trust : alikely.metrics.metric.Trust
         Conditions under which intervals are unreliable. Default: determined by `counts`.
     caution : callable, optional
@@ -293,8 +289,7 @@ class Metric:
     all_influences : callable, optional
         With `all_pairs`: function of the responses and of an array of weights (sum, observer,
         observer). Each sum is a weighted sum over pairs of observers. The function returns the
-        influence of
-        each trial on each sum as an array (sum, trial).
+        influence of each trial on each sum as an array (sum, trial).
     whys : tuple of str
         With `all_pairs`: possible reasons for an undefined estimate.
     options : mapping

@@ -459,9 +459,8 @@ def cohort(
 
     Within a condition, a human responds correctly to a trial with probability ``P``, which has a
     beta distribution over trials with mean ``human_accuracy``. A model copies a random member of
-    the
-    population with probability ``c``; otherwise it responds independently:
-    ``P(model correct | P) = right_alone + copy_probability * P``.
+    the population with probability ``c``; otherwise it responds independently: ``P(model correct |
+    P) = right_alone + copy_probability * P``.
 
     Parameters
     ----------
@@ -474,9 +473,8 @@ def cohort(
         - ``"drawn"``: humans are a sample from a population whose members differ in accuracy and in
           which images they find difficult. The responses of models and humans depend on the same
           image easiness, with a slope ``following`` for each model. Error consistency is given for
-          a new
-          member of the population and for the observed humans. The counts must record which humans
-          were correct (``who_was_right=True``).
+          a new member of the population and for the observed humans. The counts must record which
+          humans were correct (``who_was_right=True``).
     covariates : mapping of str to table, optional
         Covariates of each ``"model"`` or ``"condition"``, such as family or year. Covariates affect
         ``level`` (the logit accuracy of models) and ``log_odds_ratio``. A pandas, polars or pyarrow
@@ -517,8 +515,7 @@ def cohort(
     ------
     ValueError
         If the counts contain no model, or a prior is invalid, as in `alikely.models.copying`.
-    ValueError
-    ValueError
+    ValueError ValueError
         If `human_effects` is ``"drawn"`` and one of the following applies: the counts lack
         ``who_was_right``, a condition has only one human, or there are covariates.
     ValueError
@@ -534,12 +531,11 @@ def cohort(
     -----
     The number of humans who are correct is beta-binomial [S48]_, and human-human error consistency
     is the intraclass correlation of the beta distribution of ``P``. If ``s`` of ``H`` humans are
-    correct, ``P`` has the mean
-    ``(mu phi + s)/(phi + H)`` with ``phi = 1/EC - 1``, so a model's probability of a correct
-    response is linear in ``s``. The parameters are a model's accuracy and the log odds ratio
-    between its response and that of the human it might copy. The accuracies and the odds ratio
-    determine the joint probability [P65]_. The parameters are nearly orthogonal, so MCMC chains mix
-    well. Unlike in [K25]_, the copy probability can be negative.
+    correct, ``P`` has the mean ``(mu phi + s)/(phi + H)`` with ``phi = 1/EC - 1``, so a model's
+    probability of a correct response is linear in ``s``. The parameters are a model's accuracy and
+    the log odds ratio between its response and that of the human it might copy. The accuracies and
+    the odds ratio determine the joint probability [P65]_. The parameters are nearly orthogonal, so
+    MCMC chains mix well. Unlike in [K25]_, the copy probability can be negative.
 
     If humans are treated as a sample, human ``h`` responds correctly to an image of easiness ``z ~
     Normal(0, 1)`` with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``, ``w = spread

@@ -59,9 +59,8 @@ def spectrum(
     Responses are binomial. The logit of a person's accuracy in a condition is the sum of the
     condition's ``logit_accuracy`` for an average person, the person's ability, and the person's
     deviation in the condition. The standard deviation of abilities may differ between the reference
-    and the
-    other conditions. Conditions follow a normal mixture of ``k`` regimes with increasing means. The
-    likelihood is summed over the possible regimes of each condition.
+    and the other conditions. Conditions follow a normal mixture of ``k`` regimes with increasing
+    means. The likelihood is summed over the possible regimes of each condition.
 
     Parameters
     ----------

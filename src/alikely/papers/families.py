@@ -107,8 +107,7 @@ def family_tests(
     -----
     Homogeneous super-families alone can produce a small p-value for ``H1``, and homogeneous
     families alone can produce a small p-value for ``H2``. The test within super-families removes
-    differences
-    between super-families.
+    differences between super-families.
 
     Examples
     --------
@@ -218,9 +217,8 @@ def regime_family_contrasts(
         - ``metric``, ``regime``, ``n_conditions``, ``family``, ``other``
         - ``difference``: difference between the families' means of `ratio_of_means`, with bounds
           (such as ``difference_eti95_lb``) computed from joint bootstrap replicates. The bounds
-          generalize to new
-          images and humans with these models, and are infinite if the human-human interval includes
-          0
+          generalize to new images and humans with these models, and are infinite if the human-human
+          interval includes 0
         - ``estimate_difference``: difference between the mean estimates, not divided by a ceiling,
           with bounds
         - ``n``, ``n_other``, ``median_rank``, ``median_rank_other``
@@ -509,9 +507,8 @@ def family_scores(
         Family of each observer in the pairs.
     within_domain : bool
         Whether to standardize each metric within each data set and condition. [X25]_ standardize
-        over all data
-        sets and conditions together, so differences between data sets mask differences between
-        families.
+        over all data sets and conditions together, so differences between data sets mask
+        differences between families.
     n_permutations : int
         Number of permutations, at least 1.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

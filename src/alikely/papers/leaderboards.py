@@ -269,9 +269,8 @@ def reconstruct_score(
 
     Leaderboards report one score per condition, without trials. The scores and the human accuracies
     limit the possible accuracies of the model. We assume that the model's accuracy is in the middle
-    of the range that the scores allow.
-    The model and the humans are simulated on the same images with the cohort
-    copy model, as in the scheme ``"shared trials"`` of `reconstruct_leaderboard`.
+    of the range that the scores allow. The model and the humans are simulated on the same images
+    with the cohort copy model, as in the scheme ``"shared trials"`` of `reconstruct_leaderboard`.
 
     Parameters
     ----------

@@ -107,15 +107,14 @@ def representation_similarity(
     -----
     For debiased CKA, copies of an item in a bootstrap sample are not paired with each other.
     Uncorrected CKA (``"cka"``) has an upward bias of approximately the number of units divided by
-    the number of items.
-    Bootstrap replicates of uncorrected CKA have a larger bias than the estimate, because they
-    contain fewer distinct items.
+    the number of items. Bootstrap replicates of uncorrected CKA have a larger bias than the
+    estimate, because they contain fewer distinct items.
 
     We simulated representations of 100 items by 50 units; with infinitely many items, CKA would be
-    0.34. For uncorrected CKA
-    (mean 0.55), the coverage of the bootstrap interval and of the interval from `se` was 0
-    (nominal 0.95; 100 data sets). For debiased CKA (mean 0.34), coverage was 0.98 for the bootstrap
-    interval and 0.90 for the interval computed from `se` (400 data sets).
+    0.34. For uncorrected CKA (mean 0.55), the coverage of the bootstrap interval and of the
+    interval from `se` was 0 (nominal 0.95; 100 data sets). For debiased CKA (mean 0.34), coverage
+    was 0.98 for the bootstrap interval and 0.90 for the interval computed from `se` (400 data
+    sets).
 
     Examples
     --------

@@ -716,8 +716,7 @@ def choose_images(
     n_humans : int, optional
         Number of participants, each of whom sees a separate list of images. Separate lists of
         images make the mean over participants more precise, but participants then have few images
-        in common.
-        Default: one list for all participants.
+        in common. Default: one list for all participants.
     by_class : bool
         Whether to balance the true classes of the chosen images, as far as strata or inclusion
         probabilities allow.
@@ -761,8 +760,7 @@ def choose_images(
     -----
     A design optimized for differences estimates each model's consistency less precisely than a
     design optimized for that model. A design for two models may contain too few informative images
-    for other models.
-    A note flags estimates that are based on few images.
+    for other models. A note flags estimates that are based on few images.
 
     Examples
     --------
@@ -1104,9 +1102,8 @@ def choose_conditions(
 
     Conditions are added one at a time; each step adds the condition that increases the separation
     most [NWF78]_. Chosen conditions separate models better in the data that were used to choose
-    them than in new data. The choice of
-    conditions is therefore repeated on random halves of images and humans, and evaluated on the
-    other halves.
+    them than in new data. The choice of conditions is therefore repeated on random halves of images
+    and humans, and evaluated on the other halves.
 
     Parameters
     ----------
@@ -1157,12 +1154,10 @@ def choose_conditions(
     The separation in a set of conditions is the variance of the models' mean scores, divided by
     half the mean variance of their differences for new images. The separation of models is a
     squared signal-to-noise ratio, whose expected value is 1 if there is only noise. The noise in
-    the
-    separation of models includes the variance due to sampling images, but not the variance due to
-    sampling humans. A model without errors in a condition has an error consistency of 0 with all
+    the separation of models includes the variance due to sampling images, but not the variance due
+    to sampling humans. A model without errors in a condition has an error consistency of 0 with all
     humans, and this value has no sampling variance. Conditions with accuracies near 1 therefore
-    appear more
-    informative than they are.
+    appear more informative than they are.
 
     Examples
     --------

@@ -116,8 +116,8 @@ def variance_components(
           reduce (NaN without repeats)
         - ``note``: names of components that are negative, or the reason why components are missing
 
-        In rows for models, components between pairs of humans
-        (``observer_pairs, pair_images, pair_noise``) are 0.
+        In rows for models, components between pairs of humans (``observer_pairs, pair_images,
+        pair_noise``) are 0.
 
     Raises
     ------
@@ -177,9 +177,8 @@ def expected_errors(
     The interval is the analytic interval of `alikely.benchmark_scores` for new humans and new
     images. If few humans are planned and they differ from one another, Student's *t* quantiles have
     few degrees of freedom. The design with the smallest standard error therefore need not have the
-    narrowest
-    interval. With accuracies near 1, intervals are wider than planned, because the plan ignores
-    pseudocounts.
+    narrowest interval. With accuracies near 1, intervals are wider than planned, because the plan
+    ignores pseudocounts.
 
     Parameters
     ----------

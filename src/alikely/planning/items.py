@@ -343,8 +343,7 @@ def items_for_margins(
     in the group's responses attenuates `dmc` and `against` by the square root of the reliability
     [S04]_. Correlations are assumed to be normally distributed on Fisher's z scale [F21]_, with
     variance ``1 / (n_items - 3)``. The normal approximation on Fisher's z scale is valid for
-    normally distributed margins, and
-    nearly valid for other margins without heavy tails.
+    normally distributed margins, and nearly valid for other margins without heavy tails.
 
     Parameters
     ----------
@@ -394,8 +393,7 @@ def items_for_margins(
     over participants (`alikely.margins.spearman_brown`), whose square root is the correlation
     between these means and the true accuracies [S04]_. With 20 to 40 participants, [AK24]_ find
     correlations above 0.9 between mean and true accuracies. The formula gives a correlation of 0.9
-    if
-    `item_sd` is 0.134 (40 participants) or 0.185 (20 participants) at an `item_mean` of 0.75. To
+    if `item_sd` is 0.134 (40 participants) or 0.185 (20 participants) at an `item_mean` of 0.75. To
     treat repeats of one observer as participants, set `item_sd` to ``sqrt(kappa * item_mean * (1 -
     item_mean))``, where ``kappa`` is the observer's self-consistency.
 

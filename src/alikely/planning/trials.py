@@ -967,10 +967,9 @@ def plan_from(
         are used.
 
         Instead of a result, you can pass assumed values of ``accuracy_a``, ``accuracy_b`` and
-        ``ec``. Each value
-        is a number, a distribution such as ``scipy.stats.beta(30, 10)``, or draws from a
-        distribution. The accuracies and ``ec`` are drawn independently, and impossible combinations
-        are replaced.
+        ``ec``. Each value is a number, a distribution such as ``scipy.stats.beta(30, 10)``, or
+        draws from a distribution. The accuracies and ``ec`` are drawn independently, and impossible
+        combinations are replaced.
     n_trials : array_like of int, optional
         Numbers of new trials, at least 2. Default: the smallest number for which the interval is at
         most as wide as `width` with probability `assurance`.

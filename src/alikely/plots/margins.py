@@ -47,11 +47,10 @@ def plot_margins(
     Each kind of plot shows a different result; its arguments are in parentheses:
 
     - ``"checks"``: proportions correct against margins, residuals by class, and margins against
-      normal quantiles, from a result of `alikely.decision_margin_consistency` (`pair`).
-      If the mean proportion correct of items with similar margins lies outside the band, margins
-      are not linearly related to item strength. Residuals far from 0 indicate differences between
-      classes. Quantiles outside
-      the band indicate heavy tails.
+      normal quantiles, from a result of `alikely.decision_margin_consistency` (`pair`). If the mean
+      proportion correct of items with similar margins lies outside the band, margins are not
+      linearly related to item strength. Residuals far from 0 indicate differences between classes.
+      Quantiles outside the band indicate heavy tails.
     - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_,
       from a table of `alikely.estimates.consistency_table`. Open markers show noise-corrected
       medians. For one condition, lines with bands show the group, the mean over models, and the

@@ -94,9 +94,8 @@ def plot_matrix(
     For asymmetric metrics, such as the copy probability, the row is the reference and the column is
     the other observer. The mean for a pair includes only the data sets or conditions in which its
     estimate is defined, so different pairs may have means over different data sets. Metrics that
-    can be positive or negative are
-    shown on a diverging color scale, with white at 0, and class-level error similarity on a
-    sequential color scale.
+    can be positive or negative are shown on a diverging color scale, with white at 0, and
+    class-level error similarity on a sequential color scale.
 
     Examples
     --------
@@ -209,9 +208,8 @@ def plot_metrics(
     -------
     matplotlib.axes.Axes
         The size of a point shows the mean accuracy of the two observers on their common trials. The
-        title states Spearman's rank correlation over the comparisons shown.
-        Points are not independent,
-        because pairs share observers.
+        title states Spearman's rank correlation over the comparisons shown. Points are not
+        independent, because pairs share observers.
 
     Raises
     ------

@@ -82,9 +82,8 @@ def plot_plan(
     -------
     matplotlib.axes.Axes or ndarray of them
         Two axes if `kind` is ``"images"``, otherwise one. The first panel shows all images in the
-        pool, with
-        filled markers for images in the plan. The second panel shows expected standard errors for
-        one human with different numbers of random or chosen images.
+        pool, with filled markers for images in the plan. The second panel shows expected standard
+        errors for one human with different numbers of random or chosen images.
 
     Raises
     ------

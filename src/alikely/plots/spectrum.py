@@ -63,10 +63,8 @@ def plot_spectrum(
     -------
     matplotlib.axes.Axes
         Axes with one row per data set, one dot per condition, and diamonds for the reference
-        conditions.
-        Conditions are labeled where there is space. The legend states the number of conditions
-        whose
-        delta is undefined.
+        conditions. Conditions are labeled where there is space. The legend states the number of
+        conditions whose delta is undefined.
 
     Raises
     ------

@@ -725,8 +725,7 @@ def repeated_answers(
 
     Each observer has normally distributed evidence for every item, and the evidence is correlated
     between observers. Independent noise is added for every response. A response is correct if
-    evidence plus
-    noise is below a criterion, which is determined by the accuracy.
+    evidence plus noise is below a criterion, which is determined by the accuracy.
 
     Parameters
     ----------

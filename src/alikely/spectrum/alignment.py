@@ -120,22 +120,21 @@ def condition_alignment(
     Each replicate resamples the images of each condition, in the same way for all pairs and
     metrics. The humans of each data set are also resampled, in the same way for all conditions of
     the data set. Pairs of a human with a duplicate of the same human are excluded. For a bootstrap
-    sample that contains only one human, the human-human value is undefined.
-    Bootstrap samples that contain only one human
-    occur with probability 1/64 for 4 humans, and with probability 1/2 for 2 humans.
+    sample that contains only one human, the human-human value is undefined. Bootstrap samples that
+    contain only one human occur with probability 1/64 for 4 humans, and with probability 1/2 for 2
+    humans.
 
     If both images and humans are resampled, trial-level noise is counted more than once [O07]_.
     Resampling n humans reproduces only ``(n - 1) / n`` of the variance between humans. In
     individual conditions, counting trial-level noise more than once has a larger effect on the
     standard deviation across replicates than underestimating the variance between humans. For error
-    consistency in the model-vs-human data (4 to 7
-    humans), the standard deviation across replicates is 1.1 times `se` for models, and 1.3 times
-    `se` for human-human values. For means over 8 conditions, the standard deviation across
-    replicates is 1.1 times `se` for models and their differences, and 0.9 to 1.5 times `se` for
-    human-human values. `se` is computed as in `alikely.benchmark_scores`, with a condition in place
-    of a data set, and is NaN with fewer than 3 humans. Bootstrap replicates are corrected neither
-    for trial-level noise that is counted more than once, nor for the missing variance between
-    humans.
+    consistency in the model-vs-human data (4 to 7 humans), the standard deviation across replicates
+    is 1.1 times `se` for models, and 1.3 times `se` for human-human values. For means over 8
+    conditions, the standard deviation across replicates is 1.1 times `se` for models and their
+    differences, and 0.9 to 1.5 times `se` for human-human values. `se` is computed as in
+    `alikely.benchmark_scores`, with a condition in place of a data set, and is NaN with fewer than
+    3 humans. Bootstrap replicates are corrected neither for trial-level noise that is counted more
+    than once, nor for the missing variance between humans.
 
     Examples
     --------
@@ -486,8 +485,7 @@ def regime_alignment(
           clipped
         - bounds such as ``bootstrap_eti95_lb`` (of ``estimate``) and ``ceiling_eti95_lb``; all
           means and ratios are computed from the same replicates. Bounds of a ratio are infinite if
-          the interval
-          for the human-human value includes 0 (for ``mean_ratio``: in any condition)
+          the interval for the human-human value includes 0 (for ``mean_ratio``: in any condition)
         - ``rank``: rank of the estimate within metric and regime, which equals the rank of
           ``ratio_of_means``
         - ``rank_lb``, ``rank_ub``: limits of the simultaneous confidence set, as in `rank_sets`

@@ -123,10 +123,8 @@ def difficulty_spectrum(
     correct, rounded down to a whole number.
 
     The standard deviation across reference conditions includes binomial noise. Because of binomial
-    noise,
-    delta depends on the number of trials, even for the same humans. `alikely.fit_spectrum`
-    separates difficulty from
-    binomial noise, but requires a single response per item.
+    noise, delta depends on the number of trials, even for the same humans. `alikely.fit_spectrum`
+    separates difficulty from binomial noise, but requires a single response per item.
 
     Examples
     --------

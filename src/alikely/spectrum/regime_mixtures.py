@@ -423,11 +423,11 @@ def fit_spectrum(
     Returns
     -------
     xarray.DataTree
-        As returned by `alikely.inference.nuts`, with names of conditions (``dataset:condition``)
-        and of humans (``dataset:observer``).
-        ``constant_data`` also contains ``dataset, condition_name``. With
-        covariates, the group ``covariates`` has one variable per covariate (over conditions or
-        persons). The attribute ``k`` is the number of regimes.
+        Tree as returned by `alikely.inference.nuts`, with names of conditions
+        (``dataset:condition``) and of humans (``dataset:observer``). Its group ``constant_data``
+        also contains the variables ``dataset`` and ``condition_name``. With covariates, the group
+        ``covariates`` has one variable per covariate (over conditions or humans). The attribute
+        ``k`` is the number of regimes.
 
     Raises
     ------

@@ -3,8 +3,8 @@
 PyTensor writes the graphs of a log density and its gradient, which are decomposed here. What does
 not depend on the parameters is evaluated immediately. Slices, transposes and broadcasting only move
 numbers and need no operation, because a variable of the graph is an array of positions in the
-buffer. `alikely.inference.interpreter.kernels` runs tapes. Operations that
-no model of this package uses are left to the compiler.
+buffer. `alikely.inference.interpreter.kernels` runs tapes. Operations that no model of this package
+uses are left to the compiler.
 """
 
 from __future__ import annotations
