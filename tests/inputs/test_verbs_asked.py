@@ -59,7 +59,7 @@ unknown name in prior: w; give Beta => compare t.csv --prior w=1:1 $Q
 --prior is of the four cells of a pair, and => compare t.csv --metric ma --prior u=1:1
 --alpha must be above 0 and => compare t.csv --metric cles --alpha -1
 --null needs at least one draw => compare t.csv --null --n-draws 0
---readers applies to metrics of readings => compare t.csv --readers all
+--readers applies to metrics of ratings => compare t.csv --readers all
 give --quiet or --verbose, not => compare t.csv --verbose --quiet
 --out must be a folder that => compare t.csv --n-null 50 $Q --out t.csv
 WORKS => compare t.csv --n-null 50 $Q --out o => {'t.csv': ren('observer', anna='$a_{1}$',
