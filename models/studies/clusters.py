@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import special, stats
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, normal_nodes
 from alikely._base.settings import options
 from alikely.benchmark.groups import group_scores
 from alikely.benchmark.scores import benchmark_scores
@@ -22,6 +24,7 @@ from alikely.metrics.margins import m_afc_probability
 from studies.harness import Rows, Study, checked
 
 N_ITEMS, N_HUMANS, N_MODELS = 300, 4, 2
+ITEMS = [f"i{k}" for k in range(N_ITEMS)]
 KINDS = ["human"] * N_HUMANS + ["model"] * N_MODELS
 # Correlations of evidence with the strength of items, and SD of thresholds between humans.
 LOADING = np.where(np.array(KINDS) == "human", 0.8, 0.6)
@@ -67,8 +70,7 @@ def consistency(a: Any, b: Any, correlation: float) -> Floats:
 
 def _true(kinds: str, spread: float) -> float:
     """Mean error consistency of a human with a model, or of two humans, over their thresholds."""
-    node, weight = np.polynomial.hermite_e.hermegauss(15)
-    weight = weight / weight.sum()
+    node, weight = normal_nodes(15)
     at = LEVEL + spread * node
     if kinds == "model":
         return float(weight @ consistency(at, LEVEL, 0.48))
@@ -77,8 +79,7 @@ def _true(kinds: str, spread: float) -> float:
 
 def _true_margins() -> float:
     """Correlation of margins with proportions correct of these observers."""
-    node, weight = np.polynomial.hermite_e.hermegauss(101)
-    weight = weight / weight.sum()
+    node, weight = normal_nodes(101)
     p = m_afc_probability(1.6 + 1.6 * node, ALTERNATIVES)
     noise = weight @ (p * (1 - p)) / N_OBSERVERS
     return float(RHO * (weight @ (p * node)) / np.sqrt(weight @ p**2 - (weight @ p) ** 2 + noise))
@@ -91,9 +92,7 @@ def _trials(design: Clusters, rng: np.random.Generator, spread: float) -> Trials
     evidence = loading * strength + np.sqrt(1 - loading**2) * rng.normal(size=(len(KINDS), N_ITEMS))
     level = np.full((len(KINDS), 1), LEVEL)
     level[:N_HUMANS] += spread * rng.normal(size=(N_HUMANS, 1))
-    return Trials.from_correct(
-        (evidence < level).astype(int), kind=KINDS, item_columns={"unit": design.labels().tolist()}
-    )
+    return _of(design, evidence < level, KINDS)
 
 
 def _row(table: pd.DataFrame, quantity: str, truth: Any) -> dict[str, Any]:
@@ -107,13 +106,14 @@ def _row(table: pd.DataFrame, quantity: str, truth: Any) -> dict[str, Any]:
     )
 
 
-def _clusters(design: Clusters, numbers: range, seed: Any) -> Rows:
-    rows = []
-    with options(n_null=0):
-        for own in seed.spawn(len(numbers)):
-            rng = np.random.default_rng(own)
-            rows += [*_of_pairs(design, rng), *_of_groups(design, rng), *_of_margins(design, rng)]
-    return [design._asdict() | row for row in rows]
+def _sets(simulated: Any, settings: Any, design: Clusters, numbers: range, seed: Any) -> Rows:
+    with options(**settings):
+        rows = [simulated(design, np.random.default_rng(own)) for own in seed.spawn(len(numbers))]
+    return [design._asdict() | row for own in rows for row in own]
+
+
+def _intervals(design: Clusters, rng: np.random.Generator) -> Rows:
+    return [*_of_pairs(design, rng), *_of_groups(design, rng), *_of_margins(design, rng)]
 
 
 def _of_pairs(design: Clusters, rng: np.random.Generator) -> Rows:
@@ -124,11 +124,7 @@ def _of_pairs(design: Clusters, rng: np.random.Generator) -> Rows:
         trials, [("observer_0", "observer_4"), ("observer_0", "observer_5")], **bare
     )
     apart = difference(result, "observer_0 x observer_4", "observer_0 x observer_5")
-    ratings = Trials.from_arrays(
-        trials.data["correct"].values, np.ones(N_ITEMS, int), classes=[0, 1],
-        item_columns={"unit": design.labels().tolist()},
-    )  # fmt: skip
-    kappa = agreement(ratings, pairs=[("observer_0", "observer_1")], **bare)
+    kappa = agreement(_ratings(design, trials), pairs=[("observer_0", "observer_1")], **bare)
     matrix = pairwise_matrix(trials, cluster="unit", intervals=["analytic"], tests=False)
     humans = matrix.summary().set_index(["observer_a", "observer_b"]).loc[["observer_0"]]
     return [
@@ -155,23 +151,16 @@ def _of_groups(design: Clusters, rng: np.random.Generator) -> Rows:
 def _of_margins(design: Clusters, rng: np.random.Generator) -> Rows:
     """Decision margins against proportions correct; the strengths of both are clustered."""
     strength, other = design.normal(rng, 2)
-    right = rng.random((N_OBSERVERS, N_ITEMS)) < m_afc_probability(
-        1.6 + 1.6 * strength, ALTERNATIVES
-    )
-    items = [f"i{k}" for k in range(N_ITEMS)]
-    trials = Trials.from_correct(
-        right.astype(int), kind=["human"] * N_OBSERVERS, item=items,
-        item_columns={"unit": design.labels().tolist()},
-    )  # fmt: skip
+    trials = _responses(design, strength, rng)
     margin = RHO * strength + np.sqrt(1 - RHO**2) * other
-    table = pd.DataFrame({"observer": "net", "item": items, "margin": margin})
+    table = pd.DataFrame({"observer": "net", "item": ITEMS, "margin": margin})
     result = decision_margin_consistency(trials, table, cluster="unit", n_resamples=0, n_draws=0)
     return [_row(result.summary(), "margins", _true_margins())]
 
 
 CLUSTERS = Study(
     "clusters",
-    _clusters,
+    functools.partial(_sets, _intervals, {"n_null": 0}),
     {
         f"{n} {sizes}, {icc:g}": Clusters(n, sizes, icc)
         for n, sizes, icc in itertools.product((5, 10, 25, 100), ("equal", "zipf"), (0.0, 0.3, 0.8))
@@ -182,27 +171,11 @@ CLUSTERS = Study(
 )
 
 
-def _independence(design: Clusters, numbers: range, seed: Any) -> Rows:
+def _independent(design: Clusters, rng: np.random.Generator) -> Rows:
     """Whether the test rejects for two observers whose items have unrelated strengths."""
-    rows = []
-    with options(n_resamples=0, n_draws=0):
-        for own in seed.spawn(len(numbers)):
-            rng = np.random.default_rng(own)
-            evidence = 0.8 * design.normal(rng, 2) + 0.6 * rng.normal(size=(2, N_ITEMS))
-            result = error_consistency(_of(design, evidence < LEVEL), cluster="unit", rng=rng)
-            rows.append({"quantity": "EC", "found": result.estimates["p_null"].item() < 0.05})
-    return [design._asdict() | row for row in rows]
-
-
-def _notes(design: Clusters, numbers: range, seed: Any) -> Rows:
-    """Notes on clusters that were not passed."""
-    with options(n_resamples=0, n_draws=0, n_null=0):
-        rows = [
-            row
-            for own in seed.spawn(len(numbers))
-            for row in _unclustered(design, np.random.default_rng(own))
-        ]
-    return [design._asdict() | row for row in rows]
+    evidence = 0.8 * design.normal(rng, 2) + 0.6 * rng.normal(size=(2, N_ITEMS))
+    result = error_consistency(_of(design, evidence < LEVEL), cluster="unit", rng=rng)
+    return [{"quantity": "EC", "found": result.estimates["p_null"].item() < 0.05}]
 
 
 def _unclustered(design: Clusters, rng: np.random.Generator) -> Rows:
@@ -211,23 +184,14 @@ def _unclustered(design: Clusters, rng: np.random.Generator) -> Rows:
     for name, n in POOLS.items():
         evidence = 0.8 * strength + 0.6 * rng.normal(size=(n, N_ITEMS))
         trials = _of(design, evidence < LEVEL)
-        ratings = Trials.from_arrays(
-            trials.data["correct"].values, np.ones(N_ITEMS, int), classes=[0, 1],
-            item_columns={"unit": design.labels().tolist()},
-        )  # fmt: skip
-        right = rng.random((N_OBSERVERS, N_ITEMS)) < m_afc_probability(
-            1.6 + 1.6 * strength, ALTERNATIVES
-        )
         margins = RHO * strength + np.sqrt(1 - RHO**2) * design.normal(rng, n - 1)
         table = pd.DataFrame(margins.T, columns=[f"net_{k}" for k in range(n - 1)])
-        table = table.assign(item=[f"i{k}" for k in range(N_ITEMS)]).melt(
-            "item", var_name="observer", value_name="margin"
-        )
+        table = table.assign(item=ITEMS).melt("item", var_name="observer", value_name="margin")
+        group = _responses(design, strength, rng)
         results = {
-            "EC": error_consistency(trials),
-            "kappa": agreement(ratings),
-            "margins": decision_margin_consistency(_of(design, right), table),
-        }
+            "EC": error_consistency(trials), "kappa": agreement(_ratings(design, trials)),
+            "margins": decision_margin_consistency(group, table),
+        }  # fmt: skip
         rows += [
             {
                 "quantity": f"{metric}, {name}",
@@ -239,12 +203,26 @@ def _unclustered(design: Clusters, rng: np.random.Generator) -> Rows:
     return rows
 
 
-def _of(design: Clusters, correct: np.ndarray) -> Trials:
-    """Correctness of humans, with the cluster of each item."""
+def _of(design: Clusters, correct: np.ndarray, kinds: Sequence[str] | None = None) -> Trials:
+    """Correctness of humans or observers of these kinds, with the cluster of each item."""
     return Trials.from_correct(
-        correct.astype(int), kind=["human"] * len(correct), item=[f"i{k}" for k in range(N_ITEMS)],
+        correct.astype(int), kind=kinds or ["human"] * len(correct), item=ITEMS,
         item_columns={"unit": design.labels().tolist()},
     )  # fmt: skip
+
+
+def _ratings(design: Clusters, trials: Trials) -> Trials:
+    """Correctness as ratings of two classes."""
+    return Trials.from_arrays(
+        trials.data["correct"].values, np.ones(N_ITEMS, int), classes=[0, 1],
+        item_columns={"unit": design.labels().tolist()},
+    )  # fmt: skip
+
+
+def _responses(design: Clusters, strength: Floats, rng: np.random.Generator) -> Trials:
+    """Responses of a group of humans to items with these strengths."""
+    p = m_afc_probability(1.6 + 1.6 * strength, ALTERNATIVES)
+    return _of(design, rng.random((N_OBSERVERS, N_ITEMS)) < p)
 
 
 def _rates(rows: pd.DataFrame) -> pd.DataFrame:
@@ -261,5 +239,12 @@ def _rates(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 SEVERAL = {name: own for name, own in CLUSTERS.scenarios.items() if own.n_clusters > 5}
-INDEPENDENCE = Study("independence", _independence, SEVERAL, n_datasets=400, table=_rates)
-CLUSTER_NOTES = Study("cluster notes", _notes, SEVERAL, n_datasets=100, table=_rates)
+ANALYTIC = {"n_resamples": 0, "n_draws": 0}
+INDEPENDENCE = Study(
+    "independence", functools.partial(_sets, _independent, ANALYTIC), SEVERAL,
+    n_datasets=400, table=_rates,
+)  # fmt: skip
+CLUSTER_NOTES = Study(
+    "cluster notes", functools.partial(_sets, _unclustered, {**ANALYTIC, "n_null": 0}), SEVERAL,
+    n_datasets=100, table=_rates,
+)  # fmt: skip
