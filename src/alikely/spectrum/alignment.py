@@ -303,7 +303,7 @@ def alignment_table(
         One row per metric, condition and system with responses, with columns
 
         - ``metric``, ``condition``, ``dataset``, ``condition_name``, ``regime`` (with `labels`),
-        ``system``
+          ``system``
         - ``estimate``
         - ``interval_center``, ``se``, ``df`` and bounds of the analytic interval, such as
           ``analytic_ci95_lb``
