@@ -186,7 +186,7 @@ def of_no_file() -> Callable[[int], int]:
     return names["thrice"]
 
 
-def test_without_a_folder_to_write_in_it_compiles_anew() -> None:
+def test_without_a_folder_to_write_in_it_compiles_again() -> None:
     with pytest.raises(RuntimeError, match="cannot cache function"):
         numba.njit(cache=True)(of_no_file())
     assert compiled(of_no_file())(2) == 6

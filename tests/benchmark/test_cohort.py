@@ -202,7 +202,7 @@ def test_a_note_where_cochrans_q_contradicts_the_model() -> None:
 
 
 def test_conditions_are_taken_together() -> None:
-    """Of two data sets neither of which tells, both do: Q and its degrees of freedom add up."""
+    """Two data sets differ together, although neither does alone: Q and its df add up."""
     trials = observed([0.63, 0.7, 0.77], 200, 2)
     table = cohorts.test_equal_accuracy(trials)
     assert table["p_value"].min() > 0.01

@@ -59,7 +59,7 @@ def test_means_by_hand() -> None:
 def test_coverage_of_within_minus_between(
     figure: Callable[[str], None], sets: Callable[..., int]
 ) -> None:
-    """Of all families, by each method; evidence is normal, correlated within and between."""
+    """Coverage over all families, by method; evidence is normal, correlated within and between."""
     within, between = (consistency(0.67, 0.67, r) for r in (0.5**2 + 0.6**2, 0.5**2))
     n_sets, held = sets(100), []
     for seed in range(n_sets):

@@ -37,7 +37,7 @@ CALLS: dict[str, Callable[..., Any]] = {
 
 
 def _notes(found: Any) -> list[str]:
-    """Of the rows of a table or a result; else of the whole."""
+    """Return the notes of the rows of a table or a result, or the note of the whole."""
     found = found.summary() if isinstance(found, al.Result) else found
     return list(found["note"]) if "note" in found else [found.attrs["missing_note"]]
 

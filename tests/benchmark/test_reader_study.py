@@ -330,7 +330,7 @@ def test_coverage_of_the_difference(
 def test_coverage_of_readers_among_themselves(
     figure: Callable[[str], None], sets: Callable[..., int]
 ) -> None:
-    """Of the difference and of one mean; the truth is that of many readers and cases."""
+    """Coverage of a difference and of a mean; the truth comes from many readers and cases."""
     n_sets, hits = sets(200), []
 
     def rows(n_readers: int, n_cases: int, seed: int) -> pd.DataFrame:

@@ -158,7 +158,7 @@ def test_stated_power_against_other_values(
 
 @pytest.mark.parametrize("pair", [PAIRS[5]])
 def test_asked_for_one_trial_fewer_misses_the_target(pair: tuple[float, float, float]) -> None:
-    """Of the formula, with Yates' correction; other numbers are known within noise only."""
+    """Power by the formula with Yates' correction; other numbers are known only within noise."""
     z = stats.norm.ppf(0.975)
     row = next(trials_for_power(*pair, method="analytic").itertuples())
     a, b = np.array([pair[0]]), np.array([pair[1]])
@@ -407,7 +407,7 @@ def test_intervals_are_those_of_the_front_door() -> None:
         if method == "analytic":
             np.testing.assert_allclose(one, door, rtol=1e-9)
             continue
-        # Each table has its own draws, once more for every call: the front door is as far from
+        # Each table has its own draws, once more for every call: the public function is as far from
         # here as here is from here with other draws.
         away, own = one - door, one - two
         error = 4 / np.sqrt(n_tables)
