@@ -62,6 +62,7 @@ def test_outputs_are_there(notebook: Path) -> None:
     assert notebook.stat().st_size < ENOUGH
 
 
+@pytest.mark.slow
 def test_each_cell_displays_its_plot(monkeypatch: pytest.MonkeyPatch) -> None:
     """The settings of a plot end with it; the interactive mode of the notebook goes on."""
     monkeypatch.delenv("MPLBACKEND", raising=False)

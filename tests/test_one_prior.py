@@ -107,7 +107,13 @@ EITHER_WAY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MOVED)
+# Seconds each.
+LONG = ("agreement", "benchmark_scores", "compare", "group_scores", "plan_from", "trials_for_power")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in MOVED]
+)
 def test_a_prior_moves_every_posterior(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The prior that is given, and the one default of all functions."""
     default, strong = (np.asarray(MOVED[name](prior), float) for prior in (None, STRONG))

@@ -32,8 +32,9 @@ FEW: dict[str, dict[str, Any]] = {
     "statements": {"n_draws": 100},
 }
 # Whose scenarios take long, each on its own: with the slow tests.
-LONG = ("benchmarks", "clusters", "cohorts", "copying_families", "families", "items", "judges",
-        "margin_scores", "margins", "orders", "similarity", "statements")  # fmt: skip
+LONG = ("benchmarks", "cluster notes", "clusters", "cohorts", "copying_families", "families",
+        "items", "judges", "margin_scores", "margins", "orders", "similarity",
+        "statements")  # fmt: skip
 # Of each study about so many scenarios, which differ in numbers.
 MOST = 2
 # Scenarios that take long, where the others do not.

@@ -41,7 +41,7 @@ def _bounds(frame: pd.DataFrame) -> tuple[Any, Any]:
 
 
 @pytest.mark.usefixtures("few_sweeps")
-@pytest.mark.parametrize("errors", [1, 3])
+@pytest.mark.parametrize("errors", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "name", [name for name, metric in metrics().items() if metric.counts != "margins"]
 )

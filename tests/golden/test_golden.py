@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import golden_calls
 import golden_tables as tables
@@ -20,6 +21,12 @@ ROOT = Path(__file__).parents[2]
 ELSEWHERE = {
     "datasets.model_vs_human", "datasets.sixteen_categories", "options",
 }  # fmt: skip
+# Calls that take a second or more: they are compared with the slow tests, and under other kernels.
+SECONDS = (
+    "agreement_table", "cli_benchmark", "cli_completion", "cli_plan", "error_similarity",
+    "estimate_coverage", "group_scores", "rank_by_metric", "report", "sensitivity", "sentences",
+    "trials_for_power",
+)  # fmt: skip
 USED = re.compile(r"\bal\.([A-Za-z][\w.]*)\(")
 
 
@@ -29,9 +36,10 @@ def without_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPLBACKEND", "agg")
 
 
-def unique(calls: list[Call]) -> list[Call]:
+def unique(calls: list[Call]) -> list[Any]:
     assert len({call.name for call in calls}) == len(calls)
-    return calls
+    long = [pytest.mark.slow, pytest.mark.seconds]
+    return [pytest.param(call, id=call.name, marks=long * (call.name in SECONDS)) for call in calls]
 
 
 def compared(call: Call) -> None:
@@ -42,13 +50,13 @@ def compared(call: Call) -> None:
     assert not found, "\n".join([*found[:20], f"({len(found)} differences)"])
 
 
-@pytest.mark.parametrize("call", unique(golden_calls.CALLS), ids=lambda call: call.name)
+@pytest.mark.parametrize("call", unique(golden_calls.CALLS))
 def test_table(call: Call) -> None:
     compared(call)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("call", unique(golden_calls.SLOW), ids=lambda call: call.name)
+@pytest.mark.parametrize("call", unique(golden_calls.SLOW))
 def test_table_of_seconds(call: Call) -> None:
     compared(call)
 

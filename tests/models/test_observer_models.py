@@ -153,6 +153,7 @@ def simulated(n_items: int, *, stable: bool, rng: np.random.Generator) -> np.nda
     return (rng.random((10, n_items, 2)) < p).astype(np.int8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stable", [True, False])
 def test_answers_of_the_model_lie_inside_its_own_intervals(stable: bool) -> None:
     rng = np.random.default_rng(3)

@@ -392,7 +392,8 @@ def test_the_variance_is_the_printed_one(a: float, b: float, at: float) -> None:
     assert np.ptp(plan["bias"]) * 1e9 < 300e-6
 
 
-def test_intervals_are_those_of_the_front_door() -> None:
+@pytest.mark.slow
+def test_intervals_are_those_of_the_public_function() -> None:
     n_tables = 150
     p = simulate.cell_probabilities(0.9, 0.85, 0.3)
     counts = np.random.default_rng(9).multinomial(160, p, n_tables)

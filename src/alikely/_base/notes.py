@@ -169,13 +169,13 @@ NOTES = {
     "prior-biases": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the prior "
         "biases the posterior. Report the analytic interval",
-        "in some comparisons of a mean or difference, few disagreements are expected by chance",
+        "few disagreements are expected by chance in some comparisons of a mean or difference",
     ),
     "bootstrap-sums": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the "
         "bootstrap interval is too narrow. Report the analytic interval",
-        "fewer than 17 disagreements are expected by chance in each comparison of a mean or "
-        "difference",
+        "fewer than 17 disagreements are expected by chance in each comparison that a mean or "
+        "difference includes",
     ),
     "pair-by-pair": Note(
         "Posteriors of comparisons that share trials were drawn separately. Use "
@@ -344,7 +344,7 @@ NOTES = {
     ),
     "entries-without-posterior": Note(
         "{n} comparisons, such as {example}, have no posterior. Exclude these comparisons",
-        "some comparisons in a score have no posterior",
+        "a score includes comparisons without a posterior",
     ),
     "rank-depends": Note(
         "The rank of the model depends on the metric ({ranks}). Report both ranks",
@@ -381,8 +381,8 @@ NOTES = {
         action="Report the interval as approximate",
     ),
     "shared-noise": Note(
-        "Data sets share {what}: their shared noise counts as agreement. Report the raw "
-        "correlation",
+        "Data sets share {what}: their noise is correlated, and the latent correlation may be too "
+        "high. Report the raw correlation",
         "data sets share images or humans",
     ),
     "weighted-images": Note(
@@ -400,7 +400,7 @@ NOTES = {
         "Report the interval as approximate, or select images for this comparison",
     ),
     "strata-several-humans": Note(
-        "With several humans, the posterior may be too narrow (coverage 0.89 for models "
+        "With several humans, the posterior interval may be too narrow (coverage 0.89 for models "
         "with similar responses near the ceiling). Report the analytic interval",
         "a posterior for images selected from strata includes more than one human",
     ),
@@ -417,7 +417,7 @@ NOTES = {
     ),
     "reader-groups": Note(
         "Readers form two groups ({most} and {least} readers) whose results differ: the "
-        "mean over readers depends on the group sizes. Report each reader's mean",
+        "mean over readers depends on the group sizes. Report the results of each reader",
         "two groups of readers have clearly different results",
         "Report `reader_mean` from the `estimates` of the result",
     ),
@@ -428,7 +428,7 @@ NOTES = {
     "no-common-trials": Note(
         "No common trials",
         "the observers of a pair did not respond to any common trials",
-        action="Exclude pairs without common trials, or collect responses to the same trials",
+        action="Exclude pairs without common trials, or show the same trials to both observers",
     ),
     "undefined-pair": Note(
         "The estimate for a pair is undefined, so the mean is also undefined",

@@ -70,10 +70,10 @@ def agreement_regression(
     """Test whether members of a family agree in their errors more than their accuracies predict.
 
     The agreement of a pair is modeled as ``y = b x + u_i + u_j + v + e``, with coefficients for the
-    predictors, an effect for each observer [BFB01]_, and an effect for a shared family. The effects
-    and the residual are ``u ~ N(0, tau)``, ``v ~ N(0, omega)`` and ``e ~ N(0, sqrt(se^2 +
-    sigma^2))``. Families are treated as a random sample, so the coefficient ``same_family``
-    generalizes to other families from the same population.
+    predictors, an effect for each observer [BFB01]_, and an effect for a shared family. The
+    distributions are ``u ~ N(0, tau)`` for observers, ``v ~ N(0, omega)`` for families, and ``e ~
+    N(0, sqrt(se^2 + sigma^2))`` for the residual. Families are treated as a random sample, so the
+    coefficient ``same_family`` generalizes to other families from the same population.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def agreement_regression(
         - ``note``
 
         ``draws("posterior")`` contains draws of the parameters in ``summary()``. ``estimates`` has
-        one entry per pair:
+        the following variables for each pair:
 
         - ``observer_a``, ``observer_b``, ``estimate``
         - ``se``: standard error for a typical pair with the same number of trials (see Notes)
@@ -108,7 +108,8 @@ def agreement_regression(
         - ``accuracy_gap``: absolute difference between the two logits
 
         ``posterior`` has the format of ArviZ: coefficients ``b`` (chain, draw, predictor), effects
-        of observers ``u`` and of families ``v``, and the standard deviations.
+        of observers ``u`` and of families ``v``, and the standard deviations of effects and
+        residuals.
 
     Raises
     ------
@@ -322,10 +323,11 @@ def judge_agreement(
 ) -> pd.DataFrame:
     """Correlate each judge's scores for candidates with judge-candidate agreement in errors [G25]_.
 
-    More accurate candidates are scored higher and also agree more with good judges. The quantity of
-    interest is therefore the partial correlation given accuracy [F24]_. Because agreements and
-    accuracies are estimated from a finite number of questions, the variances and the covariance of
-    their sampling errors are subtracted before correlations are computed [S04]_.
+    More accurate candidates receive higher scores from judges, and also agree more with accurate
+    judges. The quantity of interest is therefore the partial correlation of scores and agreement
+    given accuracy [F24]_. Because agreements and accuracies are estimated from a finite number of
+    questions, the variances and the covariance of their sampling errors are subtracted before
+    correlations are computed [S04]_.
 
     Parameters
     ----------

@@ -285,7 +285,7 @@ def differences(
         differences, and their p-values. ``"all"`` shows pointwise and simultaneous intervals and
         every column.
     columns : "all" or sequence of str, optional
-        Additional columns to show: ``interval_center, df, p_value_bh``.
+        Additional columns to show: ``interval_center``, ``df`` or ``p_value_bh``.
     ci_prob : float, optional
         Probability level of the intervals, in (0, 1). Default: as in the analysis.
     ci_kind : {"eti", "hdi"}, optional
@@ -311,7 +311,7 @@ def differences(
     TypeError
         If `scores` has the wrong type.
     ValueError
-        If an option, a label or a model is unknown, or `ci_prob` is not in (0, 1).
+        If an option, a label or a model is unknown, or if `ci_prob` is not in (0, 1).
     ValueError
         If fewer than two models or groups have a score.
 

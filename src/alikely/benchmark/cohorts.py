@@ -98,8 +98,7 @@ def fit_cohort(
     no_response : {"error", "drop"}
         How to treat missing responses, as in `alikely.data.joint_correctness`.
     human_effects : {"drawn", False}, default "drawn"
-        How humans differ from one another, as in `alikely.models.cohort`. This default does not
-        depend on the data, priors or covariates.
+        How humans differ from one another, as in `alikely.models.cohort`:
 
         - ``"drawn"``: a sample from a population whose members differ in accuracy and in the images
           that they find difficult. Scores are given for a new human and for the observed humans.
@@ -107,7 +106,7 @@ def fit_cohort(
           of heterogeneous humans, coverage was 0.93 to 0.97 (nominal 0.95). ``"drawn"`` does not
           support covariates.
         - ``False``: exchangeable humans; the fastest option. `cohort_scores` adds a note if
-          Cochran's Q test rejects exchangeability (all conditions, p below 0.01).
+          Cochran's Q test over all conditions rejects exchangeability (p < 0.01).
     covariates : mapping of str to table, optional
         Covariates of models (``"model"``), such as their family, or of conditions (``"condition"``,
         named ``dataset | condition``). As in `alikely.models.cohort`;
@@ -116,8 +115,8 @@ def fit_cohort(
         Priors for the model's variables by name, as in `alikely.models.cohort`.
     model : "cohort" or pymc.Model
         A custom generative model of the counts in the trials (`alikely.data.cohort_counts`), such
-        as an extended `alikely.models.cohort`. The model must define the variables in `QUANTITIES`,
-        with the same dimensions.
+        as an extended `alikely.models.cohort`. `QUANTITIES` lists the variables that the model must
+        define, and their dimensions.
     n_draws : int
         Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -130,14 +129,14 @@ def fit_cohort(
     Returns
     -------
     xarray.DataTree
-        As returned by `alikely.inference.nuts`. With covariates, the tree also has the group
-        ``covariates``, with one variable per covariate (over models or conditions). The attributes
-        of the tree include ``human_effects`` (0 or ``"drawn"``) and ``note``.
+        MCMC fit, as returned by `alikely.inference.nuts`. With covariates, the tree also has the
+        group ``covariates``, with one variable per covariate (over models or conditions). The
+        attributes of the tree include ``human_effects`` (0 or ``"drawn"``) and ``note``.
 
     Raises
     ------
     ValueError
-        If an argument is invalid, as in `alikely.data.cohort_counts` and `alikely.models.cohort`.
+        If an argument is invalid for `alikely.data.cohort_counts` or `alikely.models.cohort`.
     ValueError
         If a custom model lacks a variable or has a variable of the wrong shape, or if options of
         the built-in model are also given.
@@ -258,7 +257,8 @@ def cohort_scores(
     tree : xarray.DataTree
         Result of `fit_cohort`.
     level : str or None
-        A data set or ``"overall"``. If ``None``, all data sets and ``"overall"`` are returned.
+        A data set or ``"overall"``. If ``None``, the table contains all data sets and
+        ``"overall"``.
     ci_prob, ci_kind : float and {"eti", "hdi"}
         Probability level and kind of the intervals.
 

@@ -551,7 +551,7 @@ def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
     Raises
     ------
     ValueError
-        If the preset is unknown, or all conditions would be excluded.
+        If the preset is unknown, or if all conditions would be excluded.
     ValueError
         If a data set lacks a condition named in the mapping.
 

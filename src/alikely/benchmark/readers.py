@@ -115,7 +115,7 @@ def reader_study(
     ValueError
         If there are fewer than two readers (three without `ai`).
     ValueError
-        If the metric is computed from margins, or is directed and there is no `ai`.
+        If the metric is computed from margins, or if it is directed and `ai` is None.
 
     Notes
     -----

@@ -108,8 +108,9 @@ def benchmark_scores(
         Any metric computed from trials, as in `alikely.compare`. For directed metrics, humans are
         the reference for models, and the human-human mean averages both directions. Noise ceilings
         require a correctness metric. For error similarity, Gibbs sampling takes 0.05 to 0.1 s per
-        pair and condition. Limits for error similarity are computed for the scores themselves
-        (`alikely.errors.draws.mean_draws`), because posterior draws for pairs cannot be averaged.
+        pair and condition. Interval limits for error similarity are computed for the scores
+        themselves (`alikely.errors.draws.mean_draws`), because posterior draws for pairs cannot be
+        averaged.
     models, humans : str
         Kind of observer to score, and kind of observer to compare it with.
     human_ids : {"shared", "per_dataset"}, optional
@@ -120,13 +121,13 @@ def benchmark_scores(
         Whether an item label identifies one image within a data set, in all data sets, or within a
         condition.
     no_response : {"error", "drop"}
-        Whether to count a missing response as an error, or to exclude the trial from that
-        observer's pairs.
+        Whether to count an observer's missing response as an error, or to exclude the trial from
+        the observer's pairs.
     cluster : str, optional
         Column that defines clusters of dependent items, such as ``"template"``. If `cluster` is
         given, clusters rather than items are the sampling units.
     n_resamples : int
-        Number of bootstrap replicates for new images, which are used for the stability of ranks and
+        Number of bootstrap replicates of images. Replicates are used for the stability of ranks and
         for correlations between data sets. Default 0 (none).
     n_draws : int
         Number of posterior draws. 0 disables them.
@@ -143,7 +144,7 @@ def benchmark_scores(
     Raises
     ------
     TypeError
-        If `trials` is not a `Trials` object. To score a result, use
+        If `trials` is not a `Trials` object. To compute scores from a result, use
         `alikely.benchmark.scores_from_result`.
     ValueError
         If the metric is unknown or is computed from margins.
@@ -160,24 +161,24 @@ def benchmark_scores(
     Notes
     -----
     Analytic intervals use the influence of each trial on the estimate for each pair. The variance
-    for new images is the sum of the squared influences of images. The influence of an image is
-    summed over all pairs and conditions in which the image occurs. The variance for new humans is a
-    jackknife variance [ES81]_: each step leaves out one human in all data sets. For new images and
-    new humans, only the part of the human variance that exceeds trial-level noise is added, because
-    both components include this noise [CGM11]_. Variances are computed separately for each contrast
-    of scores.
+    of a score for new images is the sum of the squared influences of all images. The influence of
+    an image is summed over all pairs and conditions in which the image occurs. The variance for new
+    humans is a jackknife variance [ES81]_: each step leaves out one human in all data sets. For new
+    images and new humans, only the part of the human variance that exceeds trial-level noise is
+    added to the image variance, which already includes this noise [CGM11]_. Variances are computed
+    separately for each contrast of scores.
 
-    Quantiles are from Student's t distribution, with degrees of freedom computed from both variance
-    components (`alikely.benchmark.decomposition.crossed_degrees`).
+    Quantiles are from Student's t distribution, with degrees of freedom computed from the variances
+    for images and for humans (`alikely.benchmark.decomposition.crossed_degrees`).
 
     For correctness metrics, intervals are centered on ``interval_center``, the score after adding a
     pseudocount to the four cells of each pair. The pseudocount
-    (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block of images and four humans,
-    and 0.1 for a mean over many blocks. The mean of the interval centers of the data sets (or
-    levels) therefore differs from the interval center for ``overall``. For label metrics, chance
-    agreement in the interval center is computed over pairs of two distinct joint errors. For
-    metrics that use neither correctness nor labels, intervals are centered on the estimate, and the
-    influence of each trial is scaled up if errors are few.
+    (`alikely.benchmark.decomposition.added_count`) is 0.35 for one set of images and four humans,
+    and 0.1 for a mean over many sets of different images. The mean interval center over data sets
+    (or levels of conditions) therefore differs from the interval center for ``overall``. For label
+    metrics, the interval center uses chance agreement between distinct joint errors, which never
+    pairs an error with itself. For metrics that use neither correctness nor labels, intervals are
+    centered on the estimate, and the influence of each trial is scaled up if errors are few.
 
     The bootstrap and the posterior resample each image, as identified by `item_scope`, once for all
     its occurrences. The posterior for class-level errors treats repeated images as different
@@ -524,8 +525,8 @@ def scores_from_result(result: Result) -> Result:
         If `result` does not come from an analysis of pairs. To score trials, use
         `alikely.benchmark_scores`.
     ValueError
-        If the result has no posterior, or is not a result of decision margins. If a model lacks a
-        pair that other models have.
+        If the result has no posterior, or is not based on decision margins. If models are not
+        compared with the same humans in the same conditions.
 
     Notes
     -----

@@ -63,7 +63,7 @@ def families(
 ) -> Result:
     """Cluster observers by agreement, with bootstrap support for each branch.
 
-    The estimates are clustered by average linkage [SM58]_. The bootstrap resamples trials within
+    Observers are clustered by average linkage [SM58]_. The bootstrap resamples trials within
     each condition, recomputes the tree, and counts how often each branch recurs with the same
     members [F85]_.
 
@@ -73,7 +73,8 @@ def families(
         As returned by `alikely.pairwise_matrix`. Estimates are averaged over conditions.
     n_groups : int, optional
         Number of groups. Default: the number that maximizes the point-biserial correlation between
-        estimates and membership in the same group [M81]_, or 1 if these groups do not replicate.
+        estimates and membership in the same group [M81]_, or 1 if bootstrap replicates do not
+        reproduce the groups.
     n_resamples : int
         Number of bootstrap replicates. 0 disables branch support.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -90,8 +91,8 @@ def families(
           family with one member
         - ``note``
 
-        ``sentence()`` reports how well the groups replicate. The data set ``estimates`` has the dim
-        ``branch`` and the following variables:
+        ``sentence()`` reports how well bootstrap replicates reproduce the groups. The data set
+        ``estimates`` has the dim ``branch`` and the following variables:
 
         - ``linkage``: as returned by `scipy.cluster.hierarchy.linkage`; the height of a
           branch is the maximum possible value minus ``estimate``
@@ -110,7 +111,7 @@ def families(
     ValueError
         If `n_groups` is not between 1 and the number of observers.
     ValueError
-        If more than 5% of replicates have undefined pairs.
+        If estimates for some pairs are undefined in more than 5% of replicates.
     ValueError
         If a matrix computed from labels or probabilities was loaded without its trials (see
         `alikely.Result.load`).

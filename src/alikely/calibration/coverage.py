@@ -186,25 +186,24 @@ def coverage_study(
         - ``"bayesian bootstrap"`` [R81]_
         - ``"wald"``: Wald intervals [FCE69]_; similar names denote pseudocounts
 
-        For metrics not based on correctness, the methods of the public function: ``"analytic"``,
-        ``"bootstrap"``,
-        ``"bca"``, ``"posterior"`` and ``"posterior hdi"``.
+        For metrics not based on correctness, the available methods are ``"analytic"``,
+        ``"bootstrap"``, ``"bca"``, ``"posterior"`` and ``"posterior hdi"``.
     metric : str or Metric
         Metric to estimate: for correctness, for labels (such as ``"misclassification_agreement"``),
         for ratings (such as ``"gwet_ac1"``), or for options (such as ``"kappa_p"``). For all
-        correctness metrics, the column ``ec`` is the error consistency of the observers.
+        correctness metrics, the column ``ec`` of `grid` is the error consistency of the observers.
     n_datasets, n_draws : int
-        Number of data sets in each setting, and number of draws or replicates for each data set; at
-        least 100. For metrics not based on correctness, the minimum number of data sets is 10.
+        Number of data sets in each setting, and number of draws or replicates for each data set,
+        both at least 100. For metrics not based on correctness, `n_datasets` must be at least 10.
         Default: 2,000 data sets for correctness metrics, otherwise 200.
     ci_probs : sequence of float
         Probability levels of the intervals, in (0, 1).
     cache_dir : str or path, optional
-        Folder for the results of finished settings, with one JSON file per setting. Repeating the
-        call resumes an interrupted study. Settings whose files are damaged are computed again;
-        other files are not changed.
+        Folder for results, with one JSON file per completed simulation setting. Repeating the
+        call resumes an interrupted study. Results in damaged files are computed again; intact files
+        are not changed.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness. If `rng` is None, the seed saved in the folder is reused.
+        Source of randomness. If `rng` is None, the seed saved in `cache_dir` is reused.
 
     Returns
     -------
@@ -233,19 +232,20 @@ def coverage_study(
     For metrics not based on correctness, all data sets of a setting are analyzed in a single call
     of the public function, as separate conditions. Incorrect responses are ordered, and each is
     ``1 - peakedness`` times as likely as the previous one. All true classes are equally frequent
-    among incorrect responses. The true values are:
+    among incorrect responses. The true value depends on the metric:
 
     - Labels [X25]_: kappa of the joint distribution of the two incorrect labels; the second label
       is either a copy of the first or independent of it. All data sets have the same copy
-      probability and distributions of incorrect responses. In each data set, the number of trials
-      that both observers get right equals the number of joint errors.
+      probability and distributions of incorrect responses. In each simulated data set, both
+      observers are correct on as many trials as there are joint errors.
     - Ratings: readers are exchangeable and err independently given the true class. The true value
-      is the limit for infinitely many items.
+      of a coefficient is its limit for infinitely many items.
     - Multiple-choice options: one of two equally accurate systems copies the other, and
       ``peakedness`` is the proportion of errors in which the most popular incorrect option is
       chosen.
     - Probabilities: softmax of normally distributed logits, whose mean is one standard deviation
-      higher for the correct option. The true value is computed from 500,000 questions.
+      higher for the correct option. The true value of a metric is computed from 500,000 simulated
+      questions.
 
     Examples
     --------

@@ -137,9 +137,9 @@ def sbc(
     Parameters
     ----------
     model : pymc.Model or callable
-        Generative model, with its data in `pymc.Data`, or a function without arguments that builds
-        the model. The model must be passed as a function if the study runs in several processes or
-        on a computing cluster.
+        Generative model whose data are in `pymc.Data`, or a function that takes no arguments and
+        builds the model. The model must be passed as a function if the study runs in several
+        processes or on a computing cluster.
     n : int
         Number of simulations, at least 2. With fewer than 100 simulations, the test of uniform
         ranks has little power.
@@ -155,10 +155,10 @@ def sbc(
         Free and deterministic variables to rank. If a variable has several elements, each
         simulation ranks one of them, chosen at random. Default: all free variables.
     likelihood : callable, optional
-        Function of two arguments: a mapping from names of variables to their draws, of shape
-        (draw, ...), and the data. The function returns the log likelihood of each draw, up to a
-        constant. By default, the log likelihood is computed from the free variables of `source`;
-        the meaning of these variables must not depend on the data.
+        Function of two arguments. The first is a mapping from names of variables to their draws, of
+        shape (draw, ...); the second is the data. The function returns the log likelihood of each
+        draw, up to a constant. By default, the log likelihood is computed from the free variables
+        of `source`; the meaning of these variables must not depend on the data.
     thin, tune : int
         Thinning interval, and number of warm-up draws in each of 2 chains. Draws are thinned to
         100, because ranks among autocorrelated draws are not uniform.
@@ -191,8 +191,8 @@ def sbc(
     Raises
     ------
     ValueError
-        If a number is out of range, if a quantity is unknown, or if the model has no data to
-        replace.
+        If a number is out of range, if a quantity is unknown, or if the model has no
+        ``pymc.Data``.
 
     Examples
     --------

@@ -163,8 +163,9 @@ def _alone(data: xr.Dataset, by: str) -> tuple[NDArray[np.bool_], NDArray[np.boo
     shown = np.stack([seen[group == i].any(axis=0) for i in range(len(names))])
     keys = pd.DataFrame({name: data[name].values for name in ("dataset", "condition")})
     place = keys.groupby(["dataset", "condition"], sort=False).ngroup().to_numpy()
-    several = [shown[:, place == i].any(axis=1).sum() > 1 for i in range(place.max(initial=-1) + 1)]
-    shown &= np.array(several, dtype=bool)[place]
+    present = np.zeros((len(names), place.max(initial=-1) + 1), dtype=bool)
+    np.logical_or.at(present, (slice(None), place), shown)
+    shown &= (present.sum(axis=0) > 1)[place]
     return shown, shown & (shown.sum(axis=0) == 1)
 
 

@@ -65,9 +65,9 @@ def joint_correctness(
     trials : Trials
         Aligned responses.
     pairs : str, sequence of str, or sequence of (str, str)
-        One of: ``"all"``; two kinds joined by a hyphen, such as ``"human-model"``; several such
-        texts; or a list of observer pairs. The first observer of a pair is the reference ``a``;
-        with ``"all"``, humans come first.
+        ``"all"``; two kinds of observers joined by a hyphen, such as ``"human-model"``; several
+        such texts; or a list of observer pairs. The first observer of a pair is the reference
+        ``a``; with ``"all"``, humans come first.
     by : {"condition", "dataset"} or None
         Groups of trials that are counted separately. Conditions are nested in data sets; ``None``
         pools all trials.
@@ -75,8 +75,8 @@ def joint_correctness(
         Whether to count a missing response as an error (the convention of the model-vs-human
         benchmark), or to drop the trial from that observer's pairs.
     labels : bool, "options", "any" or "ratings"
-        Whether to keep the responses, which label metrics require. If responses are kept, missing
-        responses that count as errors form an additional class, ``(no response)``.
+        Whether to keep the responses, as required by metrics that compare labels. If responses are
+        kept, missing responses that count as errors form an additional class, ``(no response)``.
 
         - ``"any"``: keep responses if the trials have any
         - ``"ratings"``: keep responses even where the truth is unknown
@@ -102,14 +102,15 @@ def joint_correctness(
         pair is included once for each group of trials in which both observers were shown at least
         one trial.
 
-        - With `labels`, also ``response`` (observer, trial) and ``truth`` (trial): positions on the
-          dim ``class``, with -1 for excluded responses.
+        - With `labels`: the variables ``response`` (observer, trial) and ``truth`` (trial), which
+          are positions on the dimension ``class``, with -1 for excluded responses.
         - With crossed repeats (all responses of two observers paired), each ``trial`` is an item,
-          and ``cells`` are sums of proportions (float64). ``correct`` is the proportion correct of
-          ``answers`` (observer, trial); ``response`` has the dim ``repeat``.
-        - For images chosen by a plan (`alikely.Trials.with_inclusion`), also ``inclusion`` (trial)
-          and the strata of the plan; ``cells`` are then weighted (float64) and sum to the number of
-          trials.
+          and ``cells`` (float64) are proportions of response pairs, summed over items. ``correct``
+          is an observer's proportion correct on an item, out of ``answers`` (observer, trial)
+          responses; ``response`` has the additional dim ``repeat``.
+        - For images chosen by a plan (`alikely.Trials.with_inclusion`): the variable ``inclusion``
+          (trial) and the strata of the plan; ``cells`` are weighted (float64) and sum to the number
+          of trials.
 
     Raises
     ------
@@ -255,7 +256,7 @@ def from_counts(cells: ArrayLike) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        As returned by `joint_correctness`. Pairs are treated as having no trials in common.
+        As returned by `joint_correctness`. Different pairs are treated as sharing no trials.
 
     Raises
     ------

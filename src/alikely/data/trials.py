@@ -113,9 +113,9 @@ class Trials:
             Column with values of 0 and 1 (null: no response). The column ``correct`` is read only
             if ``response`` and ``truth`` are absent.
         condition, dataset, repeat, kind : str
-            Column names. A column whose name is left at its default is optional. ``kind`` contains
-            the kind of each observer, such as human or model. Other functions use the kind of
-            observer to select pairs.
+            Column names. Columns with the default names are optional. ``kind`` contains the kind of
+            each observer, such as human or model. Analyses use the kind of observer to select
+            pairs.
         labels : sequence of str
             Names of columns that describe observers, such as a model family.
         item_columns : sequence of str
@@ -124,8 +124,8 @@ class Trials:
             example ``cluster="patient"``.
         classes : sequence or "seen", optional
             All admissible responses; ``"seen"`` admits every response that occurs. Default: the
-            classes that occur as true classes. Responses that are never true classes are added,
-            with a note, if they make up at most 2% of all responses.
+            classes that occur as true classes. Responses that are never true classes are added
+            to these classes, with a note, if they make up at most 2% of all responses.
 
         Returns
         -------
@@ -142,8 +142,8 @@ class Trials:
             If an observer has two rows for the same trial, or rows for the same trial have
             different true classes.
         ValueError
-            If a response is not one of the classes, or correctness is not 0 or 1. The error message
-            names the row.
+            If a response is not one of the classes, or if correctness is not 0 or 1. The error
+            message names the invalid row.
         """
         columns = {
             "observer": observer, "item": item, "response": response, "truth": truth,
@@ -196,8 +196,8 @@ class Trials:
             Separator and encoding of text files. By default, the separator and the encoding are
             detected and reported in a note.
         wide : bool, "rows" or sequence of str
-            True: one row for each trial, and one column of responses for each observer (all columns
-            that have no other role). With a sequence, only the columns named in it are observers.
+            True: one row for each trial; each column without another role contains the responses of
+            one observer. With a sequence, only the columns named in it are observers.
             Without a column of true classes, responses of 0 and 1 are read as correctness.
             ``"rows"``: one row for each observer and one column for each item, as in surveys.
         score, filter : str, optional
@@ -275,13 +275,13 @@ class Trials:
         observers : sequence of str, optional
             Columns that contain responses. Default: all columns that have no other role.
         item : str
-            Column of items. Default: ``item`` or ``image``; without these columns, each row is an
-            item.
+            Column of items. Default: ``item`` or ``image``; without these columns, each row is a
+            separate item.
         truth : str
-            Column of true classes. If the default column is absent, responses are read as
+            Column of true classes. If ``truth``, the default, is absent, responses are read as
             correctness (0 or 1).
         condition, dataset, repeat : str
-            Column names. A column whose name is left at its default is optional.
+            Column names. Columns with the default names are optional.
         kind : mapping of str to str, optional
             Kind of each observer.
         item_columns, classes
@@ -581,7 +581,7 @@ class Trials:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on what was guessed, counted or excluded when these trials were read."""
+        """Notes on how these trials were read, such as guessed columns and excluded samples."""
         return [str(note) for note in self.data.attrs.get(NOTES, ())]
 
     @property

@@ -217,15 +217,15 @@ def sixteen_categories(
     Parameters
     ----------
     path : str or path, optional
-        Path of a local copy: a file with lines such as ``knife = [n03041632]``, or the folder of
-        the public code. By default, the public file is downloaded once.
+        Path of a local copy of the categories: a file with lines such as ``knife = [n03041632]``,
+        or the folder of the public code. By default, the public file is downloaded once.
     cache : str or path, optional
         Folder for downloads. Default: the user's cache folder.
 
     Returns
     -------
     dict of str to str
-        Category of each identifier, in the order of the file, for
+        Category of each WordNet identifier, in the order of the file, for
         ``alikely.margins.decision_margins(..., coarse=..., unmapped="ignore")``. Most of the 1,000
         ImageNet classes have no category. A few identifiers in the file are not among the 1,000
         ImageNet classes.

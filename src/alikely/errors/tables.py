@@ -119,7 +119,7 @@ def condition_divergences(
 ) -> xr.Dataset:
     """Compute the class-level error divergence (CLED) between conditions [X25]_.
 
-    The errors of all observers of one kind are pooled. Conditions need not have common images.
+    The errors of all observers of one kind are pooled. Conditions need not share images.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def condition_divergences(
     -------
     xarray.Dataset
         Conditions are named ``dataset:condition``; the coordinate ``dataset`` gives the data set of
-        each.
+        each condition.
 
         - ``divergence`` (condition, condition_other): divergence in bits, 0 to 1
         - ``expected``: expected divergence between two samples from the same distribution, with the
@@ -146,16 +146,18 @@ def condition_divergences(
     Raises
     ------
     ValueError
-        If there are no observers of that kind, or a condition was shown to none of them. If there
-        are fewer than two conditions, items are repeated, or only correctness is known.
+        If there are no observers of kind `kind`, or a condition was shown to none of these
+        observers. If there are fewer than two conditions, if items are repeated, or if only
+        correctness is known.
 
     Notes
     -----
     Divergences also depend on the number of errors. ``excess`` is the part that is not explained by
     chance; use it if conditions differ in difficulty. If a class has no errors in one of the two
-    conditions, its divergence equals its expected divergence. A class in which neither condition
-    has errors has weight 0. ``expected`` is undefined on the diagonal, where ``divergence`` is 0.
-    Conditions in the same data set often share participants, and may be similar for that reason.
+    conditions, the divergence of the class equals its expected value. A class in which neither
+    condition has errors has weight 0. ``expected`` is undefined on the diagonal, where
+    ``divergence`` is 0. Conditions in the same data set often share participants, and may be
+    similar for that reason.
 
     Examples
     --------

@@ -38,8 +38,8 @@ def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer")
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If only correctness is known, if the label is unknown, or if a class is named ``"no
-        response"``.
+        If only correctness is known, if the label `by` does not exist, or if a class is named
+        ``"no response"``.
 
     Examples
     --------

@@ -119,7 +119,7 @@ def difference(
     generalize_to : {"images", "observers", "both"}, optional
         For scores: population to which intervals generalize, as in `alikely.Result.summary`.
     level : str
-        For scores: a data set, or ``"overall"``.
+        For scores: name of a data set, or ``"overall"`` for the mean of all data sets.
     rope : (float, float), optional
         Region of practical equivalence [K18]_, whose posterior probability is added as the column
         ``rope_mass``.
@@ -134,7 +134,7 @@ def difference(
     pandas.DataFrame
         Table as returned by `contrast`, for the contrast ``first - second``. For a matrix, there is
         only the analytic row, and the estimate is the unweighted mean over the ``n_places``
-        conditions or data sets in which all entries are defined.
+        conditions or data sets in which all selected pairs have estimates.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def mean(
     TypeError
         If `result` has the wrong type.
     ValueError
-        If the selection does not match any entry.
+        If `which` does not match any comparison or model.
 
     Notes
     -----
@@ -279,7 +279,7 @@ def nearest_observers(matrix: Result, observer: str, k: int = 10) -> pd.DataFram
     Raises
     ------
     TypeError
-        If `matrix` is not a result of pairs.
+        If `matrix` is not a result of `alikely.pairwise_matrix`.
     ValueError
         If the observer is unknown.
 
@@ -377,7 +377,7 @@ def contrast(
     result : Result
         Result of an analysis of pairs.
     weights : array_like, shape (pair,)
-        Weight of each entry. Comparisons with weight 0 are excluded.
+        Weight of each comparison. Comparisons with weight 0 are excluded.
     rope, ci_prob, intervals
         As in `difference`.
 
@@ -412,12 +412,12 @@ def contrast(
     If accuracies are near 1, estimates are biased and their standard errors are too small. If
     several correctness tables are combined, the analytic interval is therefore centered on the
     weighted sum that results when pseudo-trials are added to each table. The pseudo-trials of a
-    comparison have its two accuracies, and the pooled error consistency of all comparisons whose
-    weights have the same sign as the weight of the comparison. The analytic interval always
-    includes the weighted sum of the estimates without pseudo-trials. If comparisons are based on
-    few errors, bootstrap intervals are too narrow, and the posterior is biased, because its prior
-    is centered on independent errors. The bootstrap and posterior rows are then omitted unless they
-    are named in `intervals`.
+    comparison have its two accuracies, and the error consistency pooled over all comparisons whose
+    weights in the sum have the same sign. The analytic interval always includes the weighted sum of
+    the estimates without pseudo-trials. If comparisons are based on few errors, bootstrap intervals
+    are too narrow, and the posterior is biased, because its prior is centered on independent
+    errors. With few errors, the bootstrap and posterior rows are omitted unless they are named in
+    `intervals`.
 
     Examples
     --------

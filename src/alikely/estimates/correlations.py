@@ -56,11 +56,11 @@ def metric_correlations(
         At least two results for different metrics and the same trials. Estimates are matched by
         ``dataset, condition, observer_a, observer_b``. Tables of other pairwise measures are also
         accepted, for example from `alikely.papers.representation_similarity`. The columns of a
-        table are ``observer_a, observer_b`` (in either order), optionally ``dataset`` and
-        ``condition``, and one column of values, named after the measure. Without ``dataset`` or
-        ``condition``, the values apply to all data sets or conditions.
+        table are ``observer_a`` and ``observer_b`` (a pair in either order), optionally ``dataset``
+        and ``condition``, and one column of values, named after the measure. Without a column
+        ``dataset`` or ``condition``, the values apply to all data sets or all conditions.
     n_resamples : int
-        Number of bootstrap replicates of systems, at least 1.
+        Number of bootstrap replicates, in which systems are resampled, at least 1.
     ci_prob : float
         Probability level of the intervals, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -71,8 +71,8 @@ def metric_correlations(
     pandas.DataFrame
         For each pair of metrics, one row per domain (data set and condition), one for the mean over
         domains (``"mean"``) and one for all pairs together (``"global"``). Columns: ``metric,
-        other, domain, n_pairs, n_undefined, correlation``, the interval, and ``note``. Pairs with
-        an undefined value in either metric are excluded and counted in ``n_undefined``.
+        other, domain, n_pairs, n_undefined, correlation``, the interval, and ``note``. Pairs for
+        which either metric is undefined are excluded and counted in ``n_undefined``.
 
     Raises
     ------

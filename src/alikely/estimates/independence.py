@@ -184,12 +184,12 @@ def _compared(result: Result, tree: xr.DataTree) -> xr.Dataset:
 def test_copy_model(result: Result) -> pd.DataFrame:
     """Test whether the copy model predicts responses better than a model of independent observers.
 
-    The statistic is the difference in expected log predictive density (ELPD) by cross-validation
-    that leaves out one trial at a time [VGG17]_. The p-value is the probability that independent
-    observers with the same numbers of correct responses yield an ELPD difference at least as large
-    as the observed one. The p-value is exact, because the difference in ELPD depends only on the
-    number of trials that both observers got correct. Do not use the two-standard-error rule instead
-    (see Notes).
+    The statistic is the difference between the two models in expected log predictive density
+    (ELPD), computed by leave-one-out cross-validation over trials [VGG17]_. The p-value is the
+    probability that independent observers with the same numbers of correct responses yield an ELPD
+    difference at least as large as the observed one. The p-value is exact, because the difference
+    in ELPD depends only on the number of trials that both observers got correct. Do not test the
+    ELPD difference with the two-standard-error rule (see Notes).
 
     Parameters
     ----------

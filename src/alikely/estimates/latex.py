@@ -69,9 +69,9 @@ def latex_table(
     Returns
     -------
     str
-        Table in booktabs style. An estimate and its bounds share a column, such as
-        ``0.164 [0.150, 0.181]``. Special characters are escaped, and missing numbers are shown as
-        dashes. Notes are marked with letters and follow the table.
+        Table in booktabs style. An estimate and its bounds share a column, for example ``0.164
+        [0.150, 0.181]``. Special characters are escaped, and missing numbers are shown as dashes.
+        Notes are marked with letters and follow the table.
 
     Raises
     ------

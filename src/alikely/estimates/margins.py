@@ -220,8 +220,8 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
           correlation if the noise-corrected correlation is 1.
 
         Columns whose names begin with ``mean_`` are means over all rows with the same data set,
-        condition and ``n_models``. The analytic intervals of the mean consistencies generalize to
-        new items with these models and observers:
+        condition and ``n_models``. The following means have analytic intervals, which generalize to
+        new items with the same observers:
 
         - ``mean_error_consistency`` and ``mean_margin_consistency``
 

@@ -102,12 +102,12 @@ def pairwise_matrix(
     metric : str or Metric
         A symmetric correctness metric, or one with an implementation for matrices, such as
         ``"misclassification_agreement"`` or ``"kappa_p"``. For metrics other than correctness
-        metrics, there is no test, and only ``"kappa_p_discrete"`` has posterior limits.
+        metrics, no p-values are computed, and only ``"kappa_p_discrete"`` has posterior limits.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. With None, all trials are pooled. All
         trials of a chunked array are always pooled.
     intervals : sequence of {"analytic", "posterior"}, optional
-        Methods whose limits are stored. ``"posterior"`` stores posterior limits if they can be
+        Methods whose interval limits are stored. ``"posterior"`` stores limits if they can be
         computed without draws for this metric. Analytic limits are computed from the standard
         errors and are always available. Default: ``"analytic"`` and, unless items are clustered,
         ``"posterior"``.

@@ -82,8 +82,8 @@ def compare(
 ) -> Result:
     """Compare pairs of observers by any metric, with analytic, bootstrap and posterior intervals.
 
-    Five functions compute a single metric and have more options: `error_consistency`,
-    `misclassification_agreement`, `error_similarity`, `agreement` and
+    Five functions compute a single metric and have more options than `compare`:
+    `error_consistency`, `misclassification_agreement`, `error_similarity`, `agreement` and
     `decision_margin_consistency`.
 
     Parameters
@@ -104,13 +104,13 @@ def compare(
         Sampling method for the posterior, as in the function for this kind of metric, such as
         `error_consistency`. For metrics computed from margins, only ``"auto"`` is available.
     prior : mapping or sequence of four numbers, optional
-        As in `error_consistency` for correctness and option metrics; as in `agreement` for rating
-        metrics.
+        Prior, as in `error_consistency` for correctness and option metrics, and as in `agreement`
+        for rating metrics.
 
     Returns
     -------
     Result
-        A comparison of each pair in each group of trials.
+        One comparison per pair of observers and group of trials.
 
     Raises
     ------
@@ -202,11 +202,11 @@ def error_consistency(
     cluster : str, optional
         Trial coordinate that defines clusters, for example ``"item"``. Clusters, not trials, are
         the sampling units of standard errors, bootstrap, posterior and null test. Default: items if
-        any item is repeated, otherwise trials. The responses of two observers to a repeated item
-        are crossed by default, and a label denotes the same item in all conditions of a data set.
-        ``"trial"`` treats all responses as independent, and pairs the first responses of both
-        observers, then the second responses, and so on. With ``cluster="trial"``, every row of the
-        summary has a note.
+        any item is repeated, otherwise trials. By default, the responses of two observers to a
+        repeated item are crossed, and an item label denotes the same item in all conditions of a
+        data set. ``"trial"`` treats all responses as independent, and pairs the first responses of
+        both observers, then the second responses, and so on. With ``cluster="trial"``, every row of
+        the summary has a note.
     ci_prob : float
         Probability level of the intervals that `Result.summary` shows by default, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -215,7 +215,7 @@ def error_consistency(
     Returns
     -------
     Result
-        A comparison of each pair in each group of trials. With ``sampler="nuts"``,
+        One comparison per pair of observers and group of trials. With ``sampler="nuts"``,
         ``result.chains["all pairs"]`` is the complete fit, which ArviZ can read.
         `alikely.inference.posterior` adds the log likelihood of every trial, which `arviz.loo`
         needs.
@@ -299,8 +299,8 @@ def misclassification_agreement(
     sampled. In the published estimate, chance agreement is computed from products of marginal
     proportions, which also pair every joint error with itself. The estimate of agreement is
     therefore too low if joint errors are few and agreement is high. In posterior draws, chance
-    agreement never pairs a joint error with itself, so the posterior median is above the estimate.
-    Analytic and bootstrap intervals are centered on the estimate.
+    agreement excludes pairs of a joint error with itself, so the posterior median of agreement is
+    above the estimate. Analytic and bootstrap intervals are centered on the estimate.
 
     If all responses on joint errors have the same label, the estimate is undefined and the
     posterior is wide, because it allows for other labels; a note is added. Without joint errors,
@@ -342,7 +342,7 @@ def error_similarity(
     For each true class, the distributions of the two observers' incorrect responses are compared,
     whether or not the observers err on the same trials. The mean divergence (CLED) determines the
     similarity (CLES), ``1 / (1 + CLED)`` [X25]_. Observers who saw different stimuli can be
-    compared, because this metric requires common classes but no common trials.
+    compared, because error similarity requires common classes but no common trials.
 
     Parameters
     ----------
@@ -385,15 +385,16 @@ def error_similarity(
           ``excess_divergence``, observed minus expected divergence
         - ``log_bayes_factor``, in nats; positive values favor the hypothesis of equal error
           distributions
-        - ``p_equal``, the p-value of a permutation test that both error distributions are equal;
-          ``p_equal_adjusted``, adjusted over all pairs (Benjamini-Hochberg). Both p-values account
-          for the dependence due to items on which both observers erred.
+        - ``p_equal``, the p-value of a permutation test of equal error distributions;
+          ``p_equal_adjusted``, ``p_equal`` adjusted for all pairs (Benjamini-Hochberg). ``p_equal``
+          and ``p_equal_adjusted`` account for the dependence due to items on which both observers
+          erred.
         - ``model_low`` and ``model_high``, limits from the posterior alone with probability level
           `ci_prob`
         - ``copy_probability``, the proportion of joint errors in which one observer copied the
           label of the other (NaN without joint errors)
 
-        ``result.estimates`` contains the divergence and the Bayes factor of each class.
+        ``result.estimates`` contains the divergence and the Bayes factor for each class.
 
     Raises
     ------
@@ -405,20 +406,20 @@ def error_similarity(
 
     Notes
     -----
-    Divergences estimated from samples are biased upward. Bootstrap and analytic intervals do not
-    correct for the upward bias and, like ``log_bayes_factor``, are shown only on request. For
-    similar systems, the posterior interval may correctly lie below the estimated divergence (above
-    the estimated similarity). The upper limit of similarity is exactly 1 if the data are compatible
-    with equal error distributions.
+    Divergences estimated from samples are biased upward. Bootstrap and analytic intervals are not
+    corrected for this bias of divergences; like ``log_bayes_factor``, they are shown only on
+    request. For similar systems, the posterior interval of the divergence may correctly lie below
+    the estimate, and the interval of the similarity above it. The upper limit of similarity is
+    exactly 1 if the data are compatible with equal error distributions.
 
     Each limit of the posterior interval is the more extreme of a posterior limit and a limit from
-    simulated data sets. The first limit comes
-    from the posterior of the paired-errors model (`alikely.errors.pairs`). The second limit is the
+    simulated data sets. The posterior limit
+    comes from the paired-errors model (`alikely.errors.pairs`). The simulated limit is the
     divergence at which the observed estimate would be improbably small or large in data sets
     simulated from similar populations (`alikely.errors.draws`). The quantiles of
     ``result.draws("posterior")`` equal the limits of the posterior interval; draws of the
-    unadjusted posterior are in the group ``rows``. Quantiles of averaged draws are not limits for
-    means; `alikely.mean` and `alikely.difference` compute limits for means from the group
+    unadjusted posterior are in the group ``rows``. Do not compute limits for means from averaged
+    draws; `alikely.mean` and `alikely.difference` compute these limits from the group
     ``populations``.
 
     References
@@ -470,13 +471,13 @@ def decision_margin_consistency(
         Responses of humans, and optionally of models.
     margins : table, path or sequence of these, or Trials, optional
         Long-format tables of margins, logits or probabilities, or trials with option probabilities,
-        as accepted by `alikely.margins.decision_margins`. For coarse categories, call
-        `alikely.margins.decision_margins` first. To compare only groups of observers, omit
-        `margins`.
+        as accepted by `alikely.margins.decision_margins`. To combine classes into coarse
+        categories, pass margins from ``alikely.margins.decision_margins(..., coarse=...)``. To
+        compare only groups of observers, omit `margins`.
     pairs : str, sequence of str, or sequence of (str, str)
-        Pairs of systems, selected as in `error_consistency`. Every observer with margins is a
-        system. Other observers with the same label `group` are pooled into one system, named by
-        this label.
+        Pairs of systems, selected as in `error_consistency`. Each observer with margins is a
+        separate system. Other observers with the same label `group` are pooled into one system,
+        named by this label.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. Pooling conditions of unequal difficulty
         inflates the correlation.
@@ -491,7 +492,7 @@ def decision_margin_consistency(
         - ``"moments"`` (milliseconds per pair): correlation between the normal scores of the
           margins and the proportion correct in the population of observers. ``"moments"`` makes no
           assumption about the distribution of item strength. Even a perfect model scores below 1 if
-          proportion correct is a nonlinear function of the normal scores.
+          proportion correct is a nonlinear function of the normal scores of its margins.
         - ``"strengths"`` (0.1 seconds per pair): correlation between the item strengths of a model
           and a group. The distribution of item strengths can have any skewness and tail weight. The
           posterior of the latent correlation, computed by quadrature, is widened if the data
@@ -539,17 +540,19 @@ def decision_margin_consistency(
     ValueError
         If an option is invalid, or if the trials and margins do not allow the comparison.
     ValueError
-        If fewer than half of a model's items match items with responses. To compare the model on
-        the matching items only, leave out the margins of items that do not match.
+        If fewer than half of a model's items match items with responses. To use only items with
+        responses, remove the margins of all other items.
 
     Notes
     -----
     Analytic (Fisher's z) and bootstrap intervals describe the attenuated correlation, and
-    generalize to new items, or new classes of items, with the same observers. The interval of
-    ``"moments"`` generalizes to new items and new observers. Classes are treated as clusters if
+    generalize to new items, or new classes of items, with the same observers. If `model` is
+    ``"moments"``, the interval generalizes to new items and new observers. Classes
+    are treated as clusters if
     they are known and there are at least 5. The quantiles of the ``"moments"`` draws equal the
     limits of the ``"moments"`` interval. With ``"moments"`` and ``"strengths"``, draws for
-    different pairs are sampled jointly, based on the influence of each item. The limits of
+    different pairs are sampled jointly, based on each item's influence on the estimates.
+    The limits of
     ``"moments"`` lie within [-1, 1], and are -1 and 1 if the data are compatible with a reliability
     of 0.
 
@@ -629,7 +632,7 @@ def agreement(
         readers agree with probability 2/3.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior for the 2 x 2 table of two readers' ratings, with ``n11 = n00`` greater than
-        ``n10 = n01``. For more than two classes, ``n11 + n00`` is the weight of equal ratings.
+        ``n10 = n01``. With more than two classes, ``n11 + n00`` is the prior weight of agreement.
         Default:
         ``(2/3, 1/3, 1/3, 2/3)``.
     cluster : str, optional
@@ -643,12 +646,14 @@ def agreement(
 
         - ``error_consistency``; with ``readers="all"``, the mean over the pairs for which it is
           defined
-        - ``n_missing``: number of missing ratings for items that another reader rated. Pairs
-          exclude items with missing ratings; with ``readers="all"``, all existing ratings are used.
+        - ``n_missing``: number of missing ratings for items that another reader rated. Items with
+          missing ratings are excluded from pairs; with ``readers="all"``, all existing ratings are
+          used.
         - ``n_minority_ratings``: number of items times the proportion of ratings outside the most
           frequent class
         - ``n_trials``: number of common trials or, with ``readers="all"``, number of items with at
-          least two ratings. With ``readers="all"``, both accuracies are means over readers.
+          least two ratings. With ``readers="all"``, ``accuracy_a`` and ``accuracy_b`` are the mean
+          accuracy of the readers.
 
     Raises
     ------

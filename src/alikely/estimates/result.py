@@ -116,7 +116,7 @@ class Result:
 
     @property
     def kind(self) -> str:
-        """Kind of the result."""
+        """Kind of result, such as ``"pair"`` or ``"matrix"``."""
         return str(self.data.attrs["kind"])
 
     @property
@@ -172,8 +172,8 @@ class Result:
     def chains(self) -> dict[str, xr.DataTree]:
         """The MCMC fits of the posterior, each as returned by `alikely.inference.nuts`.
 
-        The mapping has the key ``"all pairs"``; ArviZ functions accept its value. The mapping is
-        empty if MCMC was not used.
+        The only key is ``"all pairs"``, and ArviZ functions accept its value. The mapping is empty
+        if MCMC was not used.
         """
         if CHAINS not in self.data.children:
             return {}
@@ -251,12 +251,12 @@ class Result:
             - None: the recommended interval, and the posterior interval if the posterior describes
               another quantity
             - ``"all"``: every method that is valid for the metric (except BCa), and every column
-            - a sequence of methods: only these, even if they are invalid for the metric; the note
-              then gives the reason. Scores have no bootstrap intervals, because these would be too
-              narrow.
+            - a sequence of methods: intervals from these methods only. For methods that are invalid
+              for the metric, the note gives the reason. Scores have no bootstrap intervals, because
+              these would be too narrow.
         columns : "all" or sequence of str, optional
             Additional columns, or ``"all"``. Columns that are invalid for the metric are shown only
-            if they are named.
+            if you list their names.
         ci_prob : float, optional
             Probability level of the intervals, in (0, 1). Default: as in the analysis.
         ci_kind : {"eti", "hdi"}, optional
@@ -269,13 +269,13 @@ class Result:
             Columns by which to sort the rows, starting with the most important; ``"-estimate"``
             sorts in descending order. Rows with missing values come last.
         as_ : {"pandas", "polars", "pyarrow"}
-            Library of the returned data frame. To use ``"polars"`` or ``"pyarrow"``, install that
-            library.
+            Data frame library for the returned table. To use ``"polars"`` or ``"pyarrow"``, install
+            that library.
 
         Returns
         -------
         pandas.DataFrame
-            A table in the format `as_`. Columns for pairs:
+            A data frame of the library `as_`. Columns for pairs:
 
             - ``dataset, condition, observer_a, observer_b``
             - ``n_trials, accuracy_a, accuracy_b, estimate, se``
@@ -517,8 +517,8 @@ class Result:
         ----------
         **labels : str or sequence of str
             Labels to keep: for pairs ``dataset, condition, observer_a, observer_b``, and for a
-            matrix ``observer`` (in the given order), ``condition`` or ``dataset``. For scores,
-            ``system``; rows of humans are always kept.
+            matrix ``observer`` (in the given order), ``condition`` or ``dataset``. For benchmark
+            scores, ``system``; the rows ``human-human`` and ``ceiling`` are always kept.
 
         Returns
         -------

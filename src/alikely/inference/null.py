@@ -158,12 +158,12 @@ def bayes_factor_prior(prior: Prior | None) -> Prior | float:
 def null_percentiles(
     n_trials: int, ci_prob: float | None = None, n_grid: int = 210
 ) -> pd.DataFrame:
-    """Compute limits of agreement and error consistency for independent observers.
+    """Compute central intervals of agreement and error consistency for independent observers.
 
-    Limits of agreement and error consistency depend on expected agreement, as in the supplement of
-    [G20]_. The limits for independent observers are computed rather than simulated, because the
-    number of trials that both got correct has a hypergeometric distribution given their numbers of
-    correct responses.
+    Agreement and error consistency each have a lower and an upper limit for every bin of expected
+    agreement, as in the supplement of [G20]_. The limits for independent observers are computed
+    rather than simulated, because the number of trials that both got correct has a hypergeometric
+    distribution given their numbers of correct responses.
 
     Parameters
     ----------
@@ -184,8 +184,8 @@ def null_percentiles(
         ``share`` (fraction of tables in the bin), ``agreement_lb, agreement_ub``,
         ``error_consistency_lb, error_consistency_ub``. Limits are the smallest values at which the
         cumulative probability reaches ``(1 - ci_prob) / 2`` and ``(1 + ci_prob) / 2``; they are NaN
-        for an empty bin. Tables for
-        which error consistency is undefined contribute only to the limits of agreement.
+        for an empty bin. Tables for which error consistency is undefined contribute only to
+        ``agreement_lb`` and ``agreement_ub``.
 
     Raises
     ------

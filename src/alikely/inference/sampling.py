@@ -84,15 +84,15 @@ def posterior(
         probability.
     model : "copying" or pymc.Model
         Generative model for MCMC: `alikely.models.copying`, or a custom model of the pairs that
-        defines the metric as a variable (pair).
+        defines the metric as a variable with the dimension ``pair``.
     include : "all" or sequence of str
         Groups to add. ``["log_likelihood"]``: the log likelihood of every trial of every pair, for
         `arviz.loo`, or of the observed values of a custom model. Groups other than
-        ``log_likelihood`` require MCMC, as in `alikely.inference.nuts`.
+        ``log_likelihood`` (see `alikely.inference.nuts`) require MCMC.
     cluster : str, optional
         Trial coordinate that defines clusters, such as ``"item"``. In each draw from the
-        joint posterior, all trials in a cluster have the same weight. If draws of different pairs
-        are not sampled jointly, trials are treated as independent.
+        joint posterior, all trials in a cluster have the same weight. If the posteriors of
+        different pairs are sampled separately, trials are treated as independent.
 
     Returns
     -------

@@ -88,8 +88,9 @@ def split_half_reliability(
         Cluster of each item, such as its template. The bootstrap resamples clusters. Default: each
         item is a separate cluster.
     n_splits : int
-        Maximum number of splits into halves. If there are more possible splits, or the table is
-        incomplete, `n_splits` random splits are used; otherwise, all possible splits are used.
+        Maximum number of splits into halves. If more than `n_splits` splits are possible, or the
+        table is incomplete, `n_splits` random splits are used; otherwise, all possible splits are
+        used.
     n_resamples : int
         Number of bootstrap replicates for the interval. Participants and items are resampled.
     ci_prob : float
@@ -107,11 +108,11 @@ def split_half_reliability(
     TypeError
         If `correct` is not an array of numbers.
     ValueError
-        If there are fewer than 2 observers or 5 items (with responses from two observers), or if an
-        observer or an item has no response.
+        If there are fewer than 2 observers, if fewer than 5 items have responses from two
+        observers, or if an observer or an item has no response.
     ValueError
-        If all items are equally difficult for every half of the observers, or if a number is out of
-        range.
+        If all items are equally difficult, overall or for one half of the observers in every split.
+        If a number is out of range.
 
     Notes
     -----
@@ -125,7 +126,7 @@ def split_half_reliability(
     only some items are repeated. In incomplete tables, responses have equal weights, differences
     between the means of observers are removed by least squares, and items are compared only within
     the same list. For incomplete tables, the result is the reliability of deviations from list
-    means. Halves are formed, and participants and items are resampled, within each list of items.
+    means. Within each list of items, halves are formed, and participants and items are resampled.
 
     Examples
     --------
@@ -474,22 +475,23 @@ def fit_observers(
     model : "observer_margins" or pymc.Model
         Generative model: the default, or a custom model for the responses, such as an extended
         `alikely.models.observer_margins`. A custom model must define ``strength`` (item),
-        ``strength_mean``, ``ability, log_gain`` (observer) and ``share`` (source). With stable
-        deviations, a custom model must also define ``stable_sd`` and ``ceiling`` (observer).
+        ``strength_mean``, ``ability, log_gain`` (observer) and ``share`` (source). A custom model
+        with stable deviations must also define ``stable_sd``, and ``ceiling`` for each observer.
     n_draws : int
         Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Groups to add, as in `alikely.inference.nuts`. The log likelihood has one value per
-        observer and item.
+        Groups to add to the result, as in `alikely.inference.nuts`. The log likelihood has one
+        value per observer and item.
 
     Returns
     -------
     xarray.DataTree
         As returned by `alikely.inference.nuts`, with the names of the observers. ``constant_data``
-        also contains ``correct`` (observer, item, repeat; 1 correct, 0 incorrect, -1 no response)
-        and ``dataset, condition`` (item). The tree has the attributes ``components`` and
+        also contains ``correct`` (observer, item, repeat; 1 correct, 0 incorrect, -1 no response),
+        and the ``dataset`` and ``condition`` of each item. The tree has the attributes
+        ``components`` and
         ``n_alternatives``.
 
     Raises
@@ -555,7 +557,7 @@ def fit_observers(
 def variance_fractions(
     tree: xr.DataTree, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
-    """Compute the fraction of variance in the evidence due to each source, with intervals.
+    """Compute fractions of the variance in evidence due to items, interactions and noise.
 
     Parameters
     ----------
@@ -569,15 +571,15 @@ def variance_fractions(
     Returns
     -------
     pandas.DataFrame
-        One row per ``source``, with its ``median`` and bounds. The sources are the item (shared by
-        all observers), the interaction between observer and item (stable over repeats), and
-        trial-by-trial noise. Without repeats, the observer-item interaction and the noise cannot be
-        separated and are combined.
+        One row per ``source``, with its ``median`` and bounds. The sources of variance are the item
+        (shared by all observers), the interaction between observer and item (stable over repeats),
+        and trial-by-trial noise. Without repeats, the observer-item interaction and the noise
+        cannot be separated and are combined.
 
     Raises
     ------
     ValueError
-        If the probability level or the kind is invalid.
+        If `ci_prob` or `ci_kind` is invalid.
     """
     ci_prob = resolve("ci_prob", ci_prob)
     ci_kind = resolve("ci_kind", ci_kind)
@@ -601,9 +603,10 @@ def explained_consistency(
 ) -> pd.DataFrame:
     """Compare observed error consistency with predictions from shared item strengths [GMS96]_.
 
-    Responses are replicated from the fitted generative model, with the same items and observers,
-    new stable deviations and new noise. If the observed consistency of a pair exceeds the
-    predictions, shared item strengths do not fully explain it.
+    Responses of the same observers to the same items are simulated from the fitted generative
+    model, with new noise and new stable deviations of observers from the shared item strengths. If
+    the observed consistency of a pair exceeds the predictions, shared item strengths do not fully
+    explain it.
 
     Parameters
     ----------
@@ -634,8 +637,8 @@ def explained_consistency(
 
     Notes
     -----
-    Without repeats, stable deviations are part of the noise, and predictions are valid for pairs of
-    observers, but not for an observer paired with itself.
+    Without repeated items, observers' stable deviations from the shared item strengths are part of
+    the noise, and predictions are valid only for pairs of different observers.
     """
     ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")

@@ -87,7 +87,7 @@ def error_consistency(cells: ArrayLike) -> Floats:
     ndarray, shape (...)
         Values in [-1, 1]. NaN (0/0) for an empty table, and if both observers are always correct or
         both are always incorrect (see `undefined_reason`). Error consistency is 0 if only one
-        observer of the pair is always correct or always incorrect.
+        observer is always correct, or if only one is always incorrect.
 
     Raises
     ------

@@ -194,10 +194,10 @@ class Metric:
     name : str
         Name in results, on the command line and in files.
     value : callable
-        Function of the summed features, an array of shape ``(..., K)``. Returns values of shape
-        ``(...)``, with NaN for undefined values. The value must not change if all sums of features
-        are multiplied by a constant: counts, weights and probabilities give the same value. For
-        some `features`, the function takes other arguments instead of these sums:
+        Function of the summed features, an array of shape ``(..., K)``. The function returns an
+        array of shape ``(...)``, with NaN for undefined values. Multiplying all sums of features by
+        a constant must not change the metric, so that counts, weights and probabilities give the
+        same value. For the following `features`, the function takes arguments other than sums:
 
         - ``"ratings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
@@ -216,8 +216,8 @@ class Metric:
           which have the attributes ``correct_a, correct_b, response_a, response_b, truth`` (pair,
           trial)
     gradient : callable, optional
-        Function of the sums of features that returns the derivative of the value with respect to
-        each sum. Default: complex-step differentiation, or central differences if `value` does not
+        Function of the sums of features. Returns the derivative of the metric with respect to each
+        sum. Default: complex-step differentiation, or central differences if `value` does not
         accept complex numbers. Required if `value` is not differentiable everywhere.
     reason : callable, optional
         Function of the summed features that returns strings ``(...)``: the reason if the value is
@@ -238,8 +238,8 @@ class Metric:
     scale : {"identity", "fisher", "logit"}
         Scale on which the analytic interval is computed.
     differences : float
-        Prior standard deviation of differences between two systems, used for the probability that
-        one system scores higher.
+        Prior standard deviation of the difference in the metric between two systems. This prior is
+        used for the probability that one system scores higher.
     alongside : tuple of str
         Variables of a result that tables show next to the estimate, if available.
     derived : mapping of str to callable
@@ -251,15 +251,16 @@ class Metric:
         ``"ratings"``, ``"options"``, ``"rows"`` (divergences of error rows), ``"margins"``, or
         ``""`` for no posterior. Default: determined by `counts`.
     limits : {"kappa", "options", ""}
-        Posterior limits that are computed from counts, without draws: ``"kappa"`` for Cohen's
-        kappa, from the correctness cells; ``"options"`` for discrete `kappa_p` in matrices, from
-        `all_pairs`; ``""`` for none.
+        Method for computing posterior limits without draws: ``"kappa"`` for Cohen's kappa (from the
+        correctness cells), ``"options"`` for discrete `kappa_p` in matrices (from `all_pairs`), or
+        ``""`` for none.
     posterior_label : str
         Heading of the posterior interval in tables, if this interval describes a quantity other
         than the estimate.
     unreliable : mapping of str to str
         Mapping from invalid methods, and invalid columns of `alongside`, to the reason why they are
-        invalid. Tables show invalid methods and columns only on request, with the reason as a note.
+        invalid. Tables show invalid methods and columns only on request, with a note that gives
+        the reason.
     requested : tuple of str
         Columns of `alongside` and `derived` that tables show only on request.
     rests_on : (str, str)
@@ -268,13 +269,13 @@ class Metric:
     trust : alikely.metrics.metric.Trust
         Conditions under which intervals are unreliable. Default: determined by `counts`.
     caution : callable, optional
-        For ``"correctness"``: function of counts ``(pair, K)`` that returns strings ``(pair,)``: an
-        additional reason why the analytic interval is unreliable, or an empty string.
+        For ``"correctness"``: function of counts ``(pair, K)`` that returns strings ``(pair,)``.
+        Each string is an additional reason why the analytic interval is unreliable, or empty.
     distinct : callable, optional
-        For ``"labels"``: function of two arguments, the label statistics of weighted joint errors
-        and the sums of squared weights ``(..., 2)``. The function returns the metric computed over
-        pairs of two distinct joint errors (`errors.distinct_agreement`). Products of marginal
-        proportions would also pair each joint error with itself.
+        For ``"labels"``: function of the label statistics of weighted joint errors, and of the sums
+        of squared weights ``(..., 2)``. The function returns the metric with chance
+        agreement computed over pairs of distinct joint errors (`errors.distinct_agreement`),
+        because products of marginal proportions also pair each joint error with itself.
     all_pairs : callable, optional
         For metrics other than correctness metrics: function that `alikely.pairwise_matrix` applies
         to the responses of many observers, as returned by `alikely.data.tables.answers`. The
@@ -287,9 +288,9 @@ class Metric:
         - if `limits` is ``"options"``, also ``chosen`` (pair, 5), the counts for
           posterior limits without draws, and ``n_options`` (pair)
     all_influences : callable, optional
-        With `all_pairs`: function of the responses and of an array of weights (sum, observer,
-        observer). Each sum is a weighted sum over pairs of observers. The function returns the
-        influence of each trial on each sum as an array (sum, trial).
+        With `all_pairs`: function that returns the influence of each trial on weighted sums over
+        pairs of observers, as an array (sum, trial). The arguments are the responses and an array
+        of weights (sum, observer, observer).
     whys : tuple of str
         With `all_pairs`: possible reasons for an undefined estimate.
     options : mapping
@@ -385,11 +386,11 @@ class Metric:
 
     @property
     def crosses_repeats(self) -> bool:
-        """Whether all responses of one observer to an item are paired with all of the other's."""
+        """Whether all responses of one observer to an item are crossed with those of the other."""
         return self.counts not in ONE_ANSWER
 
     def derivative(self, sums: Any) -> Any:
-        """Compute derivatives of the metric with respect to the K feature sums, shape (..., K)."""
+        """Compute derivatives, shape (..., K), of the metric with respect to its K feature sums."""
         if self.gradient is not None:
             return self.gradient(sums)
         if isinstance(sums, tuple):
@@ -577,7 +578,8 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
     ValueError
         If a function of cells returns infinite values or an array of the wrong shape.
     ValueError
-        If the function depends on the scale of the cells, or has a kink and no gradient is given.
+        If multiplying all cells by a constant changes the metric, or if the metric has a kink and
+        no gradient is given.
 
     Examples
     --------

@@ -459,8 +459,8 @@ def cohort(
 
     Within a condition, a human responds correctly to a trial with probability ``P``, which has a
     beta distribution over trials with mean ``human_accuracy``. A model copies a random member of
-    the population with probability ``c``; otherwise it responds independently: ``P(model correct |
-    P) = right_alone + copy_probability * P``.
+    the population with probability ``copy_probability``; otherwise, it responds independently.
+    Given ``P``, a model is correct with probability ``right_alone + copy_probability * P``.
 
     Parameters
     ----------
@@ -472,9 +472,10 @@ def cohort(
         - False: humans are exchangeable
         - ``"drawn"``: humans are a sample from a population whose members differ in accuracy and in
           which images they find difficult. The responses of models and humans depend on the same
-          image easiness, with a slope ``following`` for each model. Error consistency is given for
-          a new member of the population and for the observed humans. The counts must record which
-          humans were correct (``who_was_right=True``).
+          image easiness, with a slope ``following`` for each model. The generative model computes
+          the error consistency of models with a new human from the population, and with the
+          observed humans. The counts must record which humans were correct
+          (``who_was_right=True``).
     covariates : mapping of str to table, optional
         Covariates of each ``"model"`` or ``"condition"``, such as family or year. Covariates affect
         ``level`` (the logit accuracy of models) and ``log_odds_ratio``. A pandas, polars or pyarrow
@@ -515,17 +516,17 @@ def cohort(
     ------
     ValueError
         If the counts contain no model, or a prior is invalid, as in `alikely.models.copying`.
-    ValueError ValueError
+    ValueError
         If `human_effects` is ``"drawn"`` and one of the following applies: the counts lack
         ``who_was_right``, a condition has only one human, or there are covariates.
     ValueError
-        If covariates of a model or condition are missing, or a row does not match any model or
+        If covariates of a model or condition are missing, or if a row does not match any model or
         condition.
     ValueError
-        If a covariate is constant, has a different group in each row, is a linear combination of
-        other covariates, or has the name of a variable of the model.
+        If a covariate is constant, has a different category in each row, is a linear combination of
+        other covariates, or has the name of a model variable.
     ValueError
-        If a prior is invalid, as in `alikely.models.copying`.
+        If a prior is invalid (see `alikely.models.copying`).
 
     Notes
     -----
@@ -539,13 +540,13 @@ def cohort(
 
     If humans are treated as a sample, human ``h`` responds correctly to an image of easiness ``z ~
     Normal(0, 1)`` with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``, ``w = spread
-    loading[h]`` [B68]_. The log odds of a model have the same form as those of a human, with a
-    separate ``level`` and ``w = spread following``. If ``following`` is 0, the model responds
+    loading[h]`` [B68]_. For a model, the log odds are ``level sqrt(1 + 0.346 w**2) + w z``, with
+    the model's ``level`` and ``w = spread following``. If ``following`` is 0, the model responds
     independently of humans; if it is 1, easiness affects the model as much as it affects humans.
     Models can be more consistent with humans than humans are with one another, which is impossible
     if models copy humans. ``copy_probability`` is the slope of the best linear approximation, in
     ``P``, of the model's probability of a correct response, and may exceed 1. Abilities are
-    normally distributed, and loadings log-normally.
+    normally distributed, and loadings are log-normal.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def copying(
     Parameters
     ----------
     counts : array_like of int, shape (4,) or (pair, 4)
-        Cells ``n11, n10, n01, n00``, for example ``table["cells"]``.
+        Counts ``n11, n10, n01, n00``, such as ``cells`` from `alikely.data.joint_correctness`.
     pairs : sequence of str, optional
         Labels of the dimension ``pair``.
     independent : bool

@@ -180,15 +180,15 @@ def observer_margins(
     """Build a model of item strengths and of the variance components of observers' responses.
 
     Item ``i`` has a latent strength that all observers share. Each observer ``o`` scales and shifts
-    the latent strength, and has a stable deviation for each item that is the same in all repeats.
-    The probability of a correct response follows from signal detection theory for m alternatives
-    [GS66]_, with strength::
+    the latent strength of an item, and adds a stable deviation, which is the same in all repeats of
+    the item. The probability of a correct response follows from signal detection theory for m
+    alternatives [GS66]_, with strength::
 
         d[o, i] = mean + ability[o] + exp(log_gain[o]) (strength[i] - mean) + stable[o, i]
 
-    Stable deviations can be separated from noise only if observers respond to items repeatedly. If
-    fewer than 5 items were repeated, stable deviations count as noise, and the variance of this
-    noise sets the scale of the margins.
+    An observer's stable deviations from the shared strength can be separated from noise only if
+    items are repeated. If fewer than 5 items were repeated, stable deviations are treated as part
+    of the noise. Strengths are then measured in units of the standard deviation of all noise.
 
     Parameters
     ----------
@@ -226,17 +226,17 @@ def observer_margins(
     ValueError
         If shapes do not match, or there are fewer than 2 observers or 5 items. If counts are not
         whole numbers with ``0 <= right <= shown``, or an observer or an item has no response. If
-        the group's responses to each item are either all correct or all incorrect. If margins are
-        constant. If `n_alternatives` is below 2. If a prior is invalid, as in
-        `alikely.models.copying`.
+        no item has both correct and incorrect responses. If margins are constant. If
+        `n_alternatives` is below 2. If a prior is invalid (see `alikely.models.copying`).
 
     Notes
     -----
     The stable deviations from the shared item strengths, one for each observer and item, are
     integrated out. The number of sampled parameters is approximately the number of items plus the
     number of observers, and MCMC chains mix well. For up to 6 responses of an observer to an item,
-    the integrals are interpolated from a table, with an accuracy of 1e-5. For more responses, the
-    integrals are computed by Gauss-Hermite quadrature around the approximate posterior [LP94]_.
+    the integrals are interpolated from a table, with an accuracy of 1e-5. For more than 6
+    responses, the integrals are computed by Gauss-Hermite quadrature around the approximate
+    posterior [LP94]_.
 
     Examples
     --------

@@ -59,8 +59,9 @@ def spectrum(
     Responses are binomial. The logit of a person's accuracy in a condition is the sum of the
     condition's ``logit_accuracy`` for an average person, the person's ability, and the person's
     deviation in the condition. The standard deviation of abilities may differ between the reference
-    and the other conditions. Conditions follow a normal mixture of ``k`` regimes with increasing
-    means. The likelihood is summed over the possible regimes of each condition.
+    and the other conditions. ``logit_accuracy`` follows a mixture of ``k`` normal distributions
+    (regimes) with increasing means. The likelihood is summed over the possible regimes of each
+    condition.
 
     Parameters
     ----------
@@ -73,8 +74,8 @@ def spectrum(
     k : int
         Number of regimes, at least 1.
     covariates : mapping of str to table, optional
-        Table of covariates for ``"condition"`` or ``"human"``. Its row index contains the indices
-        of the conditions or humans. Columns and names of variables are as in
+        Table of covariates for ``"condition"`` or ``"human"``. The row index of the table contains
+        the values of `condition` or `person`. Columns and names of variables are as in
         `alikely.models.cohort`. Condition covariates affect ``logit_accuracy``
         (``logit_accuracy_contrast``); regimes then describe the residual difficulty. Human
         covariates affect ability on the logit scale (``ability_age``).
@@ -103,8 +104,8 @@ def spectrum(
     Raises
     ------
     ValueError
-        If shapes do not match, if counts are invalid, if `k` is out of range, or if the reference
-        has fewer than 3 entries.
+        If shapes do not match, if counts are invalid, if `k` is out of range, or if fewer than 3
+        counts are from reference conditions.
     ValueError
         If a prior is invalid, as in `alikely.models.copying`, or a covariate is invalid, as in
         `alikely.models.cohort`.
@@ -112,9 +113,9 @@ def spectrum(
     Notes
     -----
     The prior density of gaps between regime means vanishes at 0, and that of regime widths vanishes
-    at 0 and infinity. With priors that allow gaps of 0, or widths of 0 or infinity, a regime
-    could collapse onto a single condition, or two regimes could coincide [RG97]_. No correction is
-    needed for accuracies of 0 and 1.
+    at 0 and infinity. With priors that allow gaps of 0 between regimes, or regime widths of 0 or
+    infinity, a regime could collapse onto a single condition, or two regimes could coincide
+    [RG97]_. No correction is needed for accuracies of 0 and 1.
 
     Examples
     --------

@@ -88,7 +88,7 @@ def cue_bias(
     ValueError
         If only correctness is known, or items are repeated within a condition.
     ValueError
-        If the shape in an item's name is not its true class, or a cue is not a class.
+        If the shape in an item's name is not its true class, or if a cue is not a class.
     ValueError
         If no item has a cue that conflicts with its true class, or `n_resamples` is below 2.
 
@@ -222,18 +222,18 @@ def item_contrast(
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If a group is unknown, if both groups are the same, or if `easy` and `hard` are out of
-        order.
+        If a group is unknown, if both groups are the same, or if ``0 <= hard < easy <= 1`` is
+        false.
     ValueError
-        If no item was shown to both groups, or items are repeated within a condition.
+        If no item was shown to both groups, or if items are repeated within a condition.
 
     Notes
     -----
     The expected number of items that are easy for only one group is computed from random
     permutations of the items of one group within each condition. Under random permutations, the
     number of items that are easy for one group and hard for the other is a sum of hypergeometric
-    variables. Its range and probabilities are computed exactly. If fewer items than expected are
-    easy for one group and hard for the other, both groups find the same items easy.
+    variables, whose distribution is computed exactly. If fewer items than expected are easy for one
+    group and hard for the other, both groups tend to find the same items easy.
 
     Examples
     --------

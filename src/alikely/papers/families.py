@@ -106,8 +106,8 @@ def family_tests(
     Notes
     -----
     Homogeneous super-families alone can produce a small p-value for ``H1``, and homogeneous
-    families alone can produce a small p-value for ``H2``. The test within super-families removes
-    differences between super-families.
+    families alone can produce a small p-value for ``H2``. The test within super-families is
+    unaffected by differences between super-families.
 
     Examples
     --------
@@ -438,8 +438,8 @@ def compare_groupings(
     Notes
     -----
     Distances that share a system are dependent, so Cohen's d cannot be tested with a t
-    distribution. Six systems can be split into two groups of three in only 10 ways, so p is rarely
-    below 0.1.
+    distribution. Six systems can be split into two groups of three in only 10 ways, so the
+    permutation p-value cannot be much smaller than 0.1.
 
     Examples
     --------
@@ -497,7 +497,8 @@ def family_scores(
 
     Each metric is standardized over all pairs, so that metrics can be compared as in figures 6 and
     7 of [X25]_. Because pairs share observers, the standard deviation over pairs does not measure
-    uncertainty. The test therefore permutes the family labels across observers [M67]_.
+    uncertainty. P-values are therefore computed from permutations of the family labels across
+    observers [M67]_.
 
     Parameters
     ----------

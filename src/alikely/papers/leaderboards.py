@@ -105,16 +105,16 @@ def reconstruct_leaderboard(
     ValueError
         If the humans lack a condition, or are always or never correct in a condition.
     ValueError
-        If a ceiling is not above 0, or the error consistency that a score implies is not in [-1,
-        1].
+        If a ceiling is not above 0, or if the error consistency implied by a score is not in
+        [-1, 1].
     ValueError
         If `n_samples` is below 100.
 
     Notes
     -----
-    ``"pairs"`` simulates separate trials for each human. The assumed accuracy of the model is the
-    middle of the range that the scores allow or, with ``"pairs, optimistic"``, the lowest value in
-    this range. ``"shared trials"`` simulates the same model responses for all humans.
+    ``"pairs"`` simulates separate trials for each human. The model's accuracy is assumed to be
+    the middle of the range compatible with the scores or, with ``"pairs, optimistic"``, the lowest
+    accuracy in this range. ``"shared trials"`` simulates the same model responses for all humans.
 
     If trials are simulated separately for each human, the noise in the model's responses is wrongly
     averaged over humans. We compared the simulation schemes for 22 models on 6 data sets of the
@@ -123,9 +123,10 @@ def reconstruct_leaderboard(
     ``"shared trials"`` gave half-widths of 0.0119, 0.0081 and 0.0203, with coverage of 0.78, 0.59
     and 0.96 (nominal 0.95).
 
-    No simulation scheme takes into account that all models saw the same images, so rank sets treat
-    the sampling errors of models as independent. If accuracies are near 1, replicates are biased,
-    so intervals are centered on the published score rather than on the mean of the replicates.
+    None of the three simulation schemes takes into account that all models saw the same images, so
+    rank sets treat the sampling errors of models as independent. If accuracies are near 1,
+    replicates are biased, so intervals are centered on the published score rather than on the mean
+    of the replicates.
 
     Examples
     --------
@@ -269,14 +270,15 @@ def reconstruct_score(
 
     Leaderboards report one score per condition, without trials. The scores and the human accuracies
     limit the possible accuracies of the model. We assume that the model's accuracy is in the middle
-    of the range that the scores allow. The model and the humans are simulated on the same images
-    with the cohort copy model, as in the scheme ``"shared trials"`` of `reconstruct_leaderboard`.
+    of the range compatible with the scores. The model and the humans are simulated on the same
+    images with the cohort copy model, as in the scheme ``"shared trials"`` of
+    `reconstruct_leaderboard`.
 
     Parameters
     ----------
     ceiling_normalized : array_like, shape (condition,)
-        Error consistency divided by the ceiling. Leaderboards report the absolute value of this
-        normalized score, so the sign of a score near 0 is unknown.
+        Error consistency divided by human-human error consistency (`ceiling`). Leaderboards report
+        the absolute value of ceiling-normalized scores, so the sign of a score near 0 is unknown.
     ceiling : array_like, shape (condition,)
         Human-human error consistency, in (0, 1).
     human_accuracy : array_like, shape (condition, human)

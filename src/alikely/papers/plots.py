@@ -76,7 +76,7 @@ def plot_radar(
     Raises
     ------
     TypeError
-        If families have no names, or the axes are not polar.
+        If families have no names, or if the axes are not polar.
     ValueError
         If the table is empty, or lacks a column or the metric.
     ValueError
@@ -215,7 +215,7 @@ def plot_condition_map(
     Raises
     ------
     TypeError
-        If groups or distances have no names.
+        If `groups` or `divergences` does not name the conditions.
     ValueError
         If a distance is undefined or negative, or the matrix is not symmetric.
     ValueError

@@ -708,8 +708,8 @@ def choose_images(
 
         With one or two models, images are sampled from strata defined by the models' responses
         [N34]_, and a posterior is available for the estimates. With three or more models, images
-        are sampled with probability proportional to the size of their influence on the target, and
-        weighted [SSW92]_.
+        are sampled with probability proportional to the size of their influence on the estimand,
+        and estimates are weighted accordingly [SSW92]_.
     models : str or sequence of str
         Observer kind of the models, or their names. The difficulty of images is estimated from all
         models that you pass.
@@ -758,9 +758,9 @@ def choose_images(
 
     Notes
     -----
-    A design optimized for differences estimates each model's consistency less precisely than a
-    design optimized for that model. A design for two models may contain too few informative images
-    for other models. A note flags estimates that are based on few images.
+    A design optimized for differences between models yields less precise estimates of a model's
+    consistency than a design optimized for that model. A design for two models may contain too few
+    informative images for other models. A note flags estimates that are based on few images.
 
     Examples
     --------
@@ -1101,9 +1101,9 @@ def choose_conditions(
     """Choose the conditions in which error consistency with humans separates models best [K25]_.
 
     Conditions are added one at a time; each step adds the condition that increases the separation
-    most [NWF78]_. Chosen conditions separate models better in the data that were used to choose
-    them than in new data. The choice of conditions is therefore repeated on random halves of images
-    and humans, and evaluated on the other halves.
+    of models most [NWF78]_. Chosen conditions separate models better in the data that were used to
+    choose them than in new data. The choice of conditions is therefore repeated on random halves of
+    images and humans, and evaluated on the other halves.
 
     Parameters
     ----------
@@ -1151,13 +1151,13 @@ def choose_conditions(
 
     Notes
     -----
-    The separation in a set of conditions is the variance of the models' mean scores, divided by
-    half the mean variance of their differences for new images. The separation of models is a
-    squared signal-to-noise ratio, whose expected value is 1 if there is only noise. The noise in
-    the separation of models includes the variance due to sampling images, but not the variance due
-    to sampling humans. A model without errors in a condition has an error consistency of 0 with all
-    humans, and this value has no sampling variance. Conditions with accuracies near 1 therefore
-    appear more informative than they are.
+    The separation in a set of conditions is the variance of mean scores across models, divided by
+    half the mean variance of their pairwise differences across samples of images. The separation of
+    models is a squared signal-to-noise ratio, whose expected value is 1 if there is only noise. The
+    noise in the separation of models includes the variance due to sampling images, but not the
+    variance due to sampling humans. A model without errors in a condition has an error consistency
+    of 0 with all humans, and this value has no sampling variance. Conditions with accuracies near 1
+    therefore appear more informative than they are.
 
     Examples
     --------

@@ -81,9 +81,10 @@ def variance_components(
 
     The mean is a model's mean error consistency with humans, or the mean over pairs of humans (the
     human-human consistency). For pairs of humans, each human is part of several pairs, so the
-    design is a round robin [WK79]_ and the mean is a U-statistic [H48]_. Variance components are
-    estimated from mean squares of the influence of individual trials, minus the components of finer
-    effects that these mean squares include. Negative estimates are not set to 0.
+    design is a round robin [WK79]_ and the mean is a U-statistic [H48]_. Each variance component is
+    computed from a mean square of the influence of individual trials, minus the components of
+    interactions and noise that this mean square includes. Negative variance estimates are not
+    set to 0.
 
     Parameters
     ----------
@@ -116,8 +117,8 @@ def variance_components(
           reduce (NaN without repeats)
         - ``note``: names of components that are negative, or the reason why components are missing
 
-        In rows for models, components between pairs of humans (``observer_pairs, pair_images,
-        pair_noise``) are 0.
+        In rows for models, the variance components for pairs of humans (``observer_pairs,
+        pair_images, pair_noise``) are 0.
 
     Raises
     ------
@@ -175,17 +176,17 @@ def expected_errors(
     """Compute the expected standard error and interval width of a mean over humans for each design.
 
     The interval is the analytic interval of `alikely.benchmark_scores` for new humans and new
-    images. If few humans are planned and they differ from one another, Student's *t* quantiles have
-    few degrees of freedom. The design with the smallest standard error therefore need not have the
-    narrowest interval. With accuracies near 1, intervals are wider than planned, because the plan
-    ignores pseudocounts.
+    images. If few humans are planned and they differ from one another, intervals use Student's *t*
+    distribution with few degrees of freedom. The design with the smallest standard error therefore
+    need not have the narrowest interval. With accuracies near 1, intervals are wider than planned,
+    because the plan ignores pseudocounts.
 
     Parameters
     ----------
     components : pandas.DataFrame
         Variance components, as returned by `variance_components`, or a table with the columns
         ``system`` (``human-human`` for pairs of humans), ``n_conditions`` and `COMPONENTS`.
-        Negative components are replaced by 0.
+        Negative variance components are replaced by 0.
     n_observers : array_like of int
         Number of humans, at least 2.
     n_images : array_like of int
@@ -494,7 +495,7 @@ def plan_reader_study(
         Number of readers and number of cases, each at least 2. Array arguments are broadcast.
     difference : float, optional
         True difference between two modalities that the study should detect. If the pilot has only
-        one modality: the true mean, which is tested against 0.
+        one modality: the true mean of the metric in this modality, which is tested against 0.
     ci_prob : float
         Probability level of the interval, in (0, 1). The level of the two-sided test is ``1 -
         ci_prob``.
@@ -521,12 +522,12 @@ def plan_reader_study(
 
     Notes
     -----
-    The variance is ``V_readers / R + V_cases / N + V_both / (R N)`` [HOB11]_. Width and power are
-    means over the distribution of variance estimates in a study of the planned size. For each
-    variance estimate, the interval is computed as in `alikely.benchmark.reader_study` [H07]_. With
-    few readers, variance estimates and widths vary considerably from study to study, so the pilot's
-    interval may be much narrower or wider than average. If the pilot is small, it provides little
-    information about the variance between readers; ``power_lb`` and ``power_ub`` then differ
+    The variance is ``V_readers / R + V_cases / N + V_both / (R N)`` [HOB11]_. Predicted width and
+    power are averages over the variance estimates that studies of the planned size would yield. For
+    each variance estimate, the interval is computed as in `alikely.benchmark.reader_study` [H07]_.
+    With few readers, variance estimates and widths vary considerably from study to study, so the
+    pilot's interval may be much narrower or wider than average. If the pilot is small, it provides
+    little information about the variance between readers; ``power_lb`` and ``power_ub`` then differ
     widely.
 
     Examples

@@ -74,8 +74,8 @@ def items_for_agreement(
     Parameters
     ----------
     value : array_like
-        True value of the coefficient, below 1. The smallest admissible value is the coefficient of
-        readers whose ratings are independent given the class frequencies.
+        True value of the coefficient, below 1. `value` must be at least the coefficient of readers
+        who share only the class frequencies.
     width : array_like, optional
         Width of the interval, in (0, 2]. `value` and `width` are broadcast.
     n_items : array_like of int, optional
@@ -112,7 +112,7 @@ def items_for_agreement(
     Raises
     ------
     ValueError
-        If a number is out of range, or the coefficient is unknown.
+        If a number is out of range, or if the coefficient is unknown.
     ValueError
         If `width` and `n_items` are both given or both missing.
     ValueError
@@ -127,7 +127,7 @@ def items_for_agreement(
     influence divided by `n_items` is the squared standard error [G08]_. Intervals are computed on
     the logit scale, as in `alikely.agreement`. In about half of all studies, the interval is wider
     than planned. With more than two readers, the standard errors of the coefficient also depend on
-    dependence among three or more readers.
+    associations among the ratings of three or more readers.
 
     Examples
     --------
@@ -359,8 +359,8 @@ def items_for_margins(
     alpha : float
         Significance level of the two-sided test, in (0, 1).
     against : array_like
-        Consistency under the null hypothesis, in (-1, 1). Both `dmc` and `against` exclude response
-        noise.
+        Consistency under the null hypothesis, in (-1, 1). Both `dmc` and `against` are correlations
+        without attenuation by response noise.
     n_items : array_like of int, optional
         Numbers of items for which to compute power, at least 5.
 
@@ -381,7 +381,7 @@ def items_for_margins(
     Raises
     ------
     ValueError
-        If a number is out of range, or only some of `n_observers`, `item_mean` and `item_sd` are
+        If a number is out of range, or if only some of `n_observers`, `item_mean` and `item_sd` are
         given.
     ValueError
         If `dmc` equals `against`, and `n_items` is not given.
@@ -392,10 +392,11 @@ def items_for_margins(
     individual responses. The Spearman-Brown formula [S10]_ then gives the reliability of the means
     over participants (`alikely.margins.spearman_brown`), whose square root is the correlation
     between these means and the true accuracies [S04]_. With 20 to 40 participants, [AK24]_ find
-    correlations above 0.9 between mean and true accuracies. The formula gives a correlation of 0.9
-    if `item_sd` is 0.134 (40 participants) or 0.185 (20 participants) at an `item_mean` of 0.75. To
-    treat repeats of one observer as participants, set `item_sd` to ``sqrt(kappa * item_mean * (1 -
-    item_mean))``, where ``kappa`` is the observer's self-consistency.
+    correlations above 0.9 between mean and true accuracies. The predicted correlation between mean
+    and true accuracies is 0.9 if `item_sd` is 0.134 (40 participants) or 0.185 (20 participants) at
+    an `item_mean` of 0.75. To treat repeats of one observer as participants, set `item_sd` to
+    ``sqrt(kappa * item_mean * (1 - item_mean))``, where ``kappa`` is the observer's
+    self-consistency.
 
     Examples
     --------

@@ -441,9 +441,9 @@ def trials_for_width(
 ) -> pd.DataFrame:
     """Find the number of trials for an interval of a given width, or vice versa [K25]_.
 
-    Without `assurance`, the width refers to the central range of estimates, and about half of all
-    experiments have a wider interval. With `assurance`, the interval is at most as wide as
-    requested in the given proportion of experiments [KM03]_.
+    Without `assurance`, `width` is the width of the central range of estimates in repeated
+    experiments, and about half of all experiments have a wider interval. With `assurance`, the
+    interval is at most as wide as requested in the given proportion of experiments [KM03]_.
 
     Parameters
     ----------
@@ -600,14 +600,13 @@ def trials_for_power(
     alpha : float
         Significance level of the test, in (0, 1).
     against : float
-        Error consistency under the null hypothesis of the test, which must be possible given the
-        accuracies.
+        Error consistency under the null hypothesis; it must be possible given the accuracies.
     alternative : {"two-sided", "greater", "less"}
         Alternative hypothesis.
     method : {"auto", "analytic", "simulated"}
         Method for computing power: a normal approximation (with Yates' correction [Y34]_ for
-        Fisher's test), or simulated data sets. ``"auto"`` simulates if fewer than 10 trials are
-        expected in a cell (100 for Fisher's test).
+        Fisher's test), or simulated data sets. ``"auto"`` simulates if fewer than 10 trials (100
+        for Fisher's test) are expected in any of the four cells.
     n_coverage, prior, rng
         As in `trials_for_width`.
 
@@ -663,8 +662,8 @@ def trials_for_difference(
 ) -> pd.DataFrame:
     """Find the number of trials needed to detect a difference in consistency between two models.
 
-    Both models are compared with the same human. All observers respond to the same trials, so the
-    two estimates are dependent. The joint distribution of correctness is the maximum-entropy
+    The two models are compared with the same human. All observers respond to the same trials, so
+    the two estimates are dependent. The joint distribution of correctness is the maximum-entropy
     distribution with the given pairwise consistencies. The difference is significant if its
     analytic interval excludes 0. For several humans, use `variance_components`.
 
@@ -961,15 +960,15 @@ def plan_from(
     Parameters
     ----------
     source : Result or mapping
-        Result of a pilot study, for any metric. For correctness metrics, the counts of complete
-        studies are simulated and analyzed with the prior of the pilot. For metrics that do not use
-        correctness, and with ``cluster=``, the posterior draws and the standard error of the pilot
-        are used.
+        Result of a pilot study, for any metric. For correctness metrics, the counts of each planned
+        study are simulated and analyzed with the prior of the pilot study. For metrics that do not
+        use correctness, and for any pilot study analyzed with ``cluster=``, plans use the posterior
+        draws and the standard error of the pilot study.
 
         Instead of a result, you can pass assumed values of ``accuracy_a``, ``accuracy_b`` and
         ``ec``. Each value is a number, a distribution such as ``scipy.stats.beta(30, 10)``, or
         draws from a distribution. The accuracies and ``ec`` are drawn independently, and impossible
-        combinations are replaced.
+        combinations are drawn again.
     n_trials : array_like of int, optional
         Numbers of new trials, at least 2. Default: the smallest number for which the interval is at
         most as wide as `width` with probability `assurance`.
@@ -989,7 +988,7 @@ def plan_from(
         Number of simulated studies for each number of trials, at least 100.
     prior : mapping or sequence of four numbers, optional
         If you pass assumed values: Dirichlet prior for the cells in the planned analysis, as in
-        `alikely.error_consistency`. The prior of the analysis is separate from the distributions of
+        `alikely.error_consistency`. The planned analysis uses `prior`, not the distributions of
         the assumed values.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness. The same true values are used for all numbers of trials.
@@ -1028,8 +1027,8 @@ def plan_from(
     ValueError
         If posterior draws are needed, but the pilot has none.
     ValueError
-        If assumed values are missing, or almost all draws are impossible combinations of accuracies
-        and error consistency.
+        If assumed values are missing, or if almost all draws are impossible combinations of
+        accuracies and error consistency.
 
     Examples
     --------

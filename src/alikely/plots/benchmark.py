@@ -69,7 +69,7 @@ def plot_benchmark(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot model scores (with the human ceiling), ranks, or probabilities of a higher score.
+    """Plot scores with the human ceiling, ranks, or probabilities that one model outscores another.
 
     Kinds of plot, with their arguments in parentheses:
 
@@ -391,7 +391,7 @@ def plot_cohort(
     Raises
     ------
     ValueError
-        If the kind is unknown, or the covariate describes humans. See also
+        If the kind is unknown, or if the covariate describes humans. See also
         `alikely.benchmark.cohorts.cohort_check` and `alikely.benchmark.cohorts.cohort_effects`.
     TypeError
         If an argument is given that this kind of plot does not use, or a required argument is

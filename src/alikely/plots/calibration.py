@@ -61,7 +61,7 @@ def plot_calibration(
     methods : sequence of str, optional
         Names of the methods to plot. Default: posterior, bootstrap and wald.
     x : str, optional
-        Column of the settings to show on the x axis. Default "n_trials".
+        Column of `table` to show on the x axis. Default "n_trials".
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 

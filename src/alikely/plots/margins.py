@@ -49,12 +49,12 @@ def plot_margins(
     - ``"checks"``: proportions correct against margins, residuals by class, and margins against
       normal quantiles, from a result of `alikely.decision_margin_consistency` (`pair`). If the mean
       proportion correct of items with similar margins lies outside the band, margins are not
-      linearly related to item strength. Residuals far from 0 indicate differences between classes.
-      Quantiles outside the band indicate heavy tails.
+      linearly related to item strength. Residuals far from 0 indicate classes that are easier or
+      harder than their margins predict. Quantiles outside the band indicate heavy tails.
     - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_,
       from a table of `alikely.estimates.consistency_table`. Open markers show noise-corrected
-      medians. For one condition, lines with bands show the group, the mean over models, and the
-      ceiling for a model (dashed). For several conditions, lines have no bands
+      medians. Horizontal lines show the consistency of a group and, dashed, ``margin_ceiling``.
+      With a single condition, lines have bands and also show means over models
 
     Parameters
     ----------

@@ -84,8 +84,8 @@ def plot_matrix(
     Raises
     ------
     ValueError
-        If estimates describe all readers together rather than pairs of readers, or an observer has
-        no kind.
+        If estimates describe all readers together rather than pairs of readers, or if an observer
+        has no kind.
     TypeError
         If `observer_kinds` is neither a mapping nor trials.
 
@@ -218,7 +218,7 @@ def plot_metrics(
     ValueError
         If fewer than two comparisons are defined for both metrics.
     ValueError
-        If an observer has no kind, or there are more kinds than distinguishable colors.
+        If an observer has no kind, or if there are more kinds than distinguishable colors.
     TypeError
         If `observer_kinds` is neither a mapping nor trials.
 
@@ -421,8 +421,8 @@ def plot_intervals(
         Result to plot.
     intervals : sequence of {"analytic", "bootstrap", "posterior"}
         Methods to plot. Methods that the result does not have, or that are invalid for its metric,
-        are skipped. If none of these methods can be plotted, the first valid method of the result
-        is shown.
+        are skipped. If no method in `intervals` can be plotted, the first valid method of the
+        result is shown.
     which : sequence of str, optional
         Labels of the comparisons to plot, from top to bottom. Default: all.
     sort : {"estimate", "label"}, optional
@@ -443,7 +443,7 @@ def plot_intervals(
     ValueError
         If a label or an option is unknown.
     ValueError
-        If there are more than 60 rows, or more rows than fit on a page within `column`.
+        If there are more than 60 rows, or more rows than fit in a one-column figure (`column`).
 
     Notes
     -----
@@ -572,13 +572,14 @@ def plot_agreement(
     -------
     matplotlib.axes.Axes or ndarray of them
         The axes: two for ``"agreement"`` and ``"bounds"``, otherwise one. The band for independent
-        observers is computed for the most frequent number of common trials, and omitted above 1,280
-        trials.
+        observers is computed for the most frequent number of common trials, and is omitted if that
+        number exceeds 1,280.
 
     Raises
     ------
     ValueError
-        If the kind is unknown, if the result is for another metric, or if an observer has no kind.
+        If the kind is unknown, if the kind does not support the result's metric, or if an
+        observer has no kind.
     TypeError
         If an argument is given that this kind of plot does not use.
 

@@ -76,20 +76,20 @@ def plot_plan(
         Table from `alikely.planning.best_design`. The plot shows designs within the budget; a star
         marks the best design.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on. Default: a new figure. ``"images"`` always needs a new figure.
+        Axes to draw on. Default: a new figure. The kind ``"images"`` always creates a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
         Two axes if `kind` is ``"images"``, otherwise one. The first panel shows all images in the
         pool, with filled markers for images in the plan. The second panel shows expected standard
-        errors for one human with different numbers of random or chosen images.
+        errors for one human against the number of images, for random and for chosen images.
 
     Raises
     ------
     ValueError
-        If the kind is unknown, if a table is empty or lacks a column, or if standard errors do not
-        form a grid.
+        If the kind is unknown, or if a table is empty or lacks a column. If standard errors are
+        missing for some combinations of numbers of observers and images.
     TypeError
         If an argument is given that this kind of plot does not use, or `data` has the wrong type.
 

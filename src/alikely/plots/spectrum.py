@@ -162,9 +162,9 @@ def plot_alignment(
 
     Kinds of plot, with their arguments in parentheses:
 
-    - ``"distortions"``: conditions as dots with intervals, one row per data set, as in Figure 3A of
-      [X26]_ (`metric`). Rows with five or more conditions have a violin, which shows the density of
-      the dots rather than their uncertainty
+    - ``"distortions"``: for each data set, a row of conditions as dots with intervals, as in Figure
+      3A of [X26]_ (argument: `metric`). Rows with five or more conditions have a violin, which
+      shows the density of the dots rather than their uncertainty
     - ``"levels"``: all models across the conditions of one data set, with regimes as background
       colors; a thick line with a band shows human-human agreement (`dataset`, `metric`, `families`)
 
@@ -176,7 +176,7 @@ def plot_alignment(
     kind : {"distortions", "levels"}
         Kind of plot.
     dataset : str, optional
-        Data set to plot, with conditions in the order of the table. Required for ``"levels"``.
+        Data set to plot, with conditions in the order of `table`. Required for ``"levels"``.
     metric : str, optional
         Metric to plot. Default "error_consistency".
     families : mapping, pandas.Series or xarray.DataArray, optional
@@ -196,7 +196,7 @@ def plot_alignment(
     ValueError
         If the table is empty or lacks a column, or all values are undefined.
     ValueError
-        If a model has no family, or there are more than 32 data sets.
+        If a model has no family, or if there are more than 32 data sets.
     TypeError
         If an argument is given that this kind of plot does not use.
     TypeError
@@ -348,9 +348,9 @@ def plot_regimes(
     """Plot models' ranks and their confidence sets in each regime, with rank 1 at the top.
 
     Lines connect the ranks of a model, and light bars show simultaneous confidence sets. If there
-    are more than 12 models and no families, only the 8 models whose ranks change most have a color
-    and confidence sets. If there are more than 50 models, only the 8 models whose ranks change most
-    are labeled.
+    are more than 12 models and no families, only the 8 models whose ranks change most are in color
+    and have confidence sets. If there are more than 50 models, only the 8 models whose ranks change
+    most are labeled.
 
     Parameters
     ----------

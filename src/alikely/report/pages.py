@@ -121,7 +121,7 @@ def make_report(*results: Result, title: str | None = None, notes: Sequence[str]
     TypeError
         If an argument has the wrong type.
     ValueError
-        If there is no result.
+        If no result is given.
 
     Examples
     --------

@@ -155,8 +155,8 @@ def cohort(
     Parameters
     ----------
     copy_probability : array_like, shape (model,) or (model, condition)
-        Probability that a model copies a random human, in [-1, 1]. The absolute value of a negative
-        copy probability is the probability that the model inverts the human's response.
+        Signed probability that a model copies a random human, in [-1, 1]. The absolute value of a
+        negative copy probability is the probability that the model inverts the human's response.
     own_accuracy : array_like, as `copy_probability`
         Probability of a correct response without copying, in [0, 1].
     human_accuracy : array_like, scalar or shape (condition,)
@@ -238,8 +238,8 @@ def observers(
 
     Each item has one easiness for humans and one for models, and the two are correlated. An
     observer knows the answer with probability ``Phi(condition + ability + spread * item)`` and
-    otherwise guesses. Incorrect responses follow confusion probabilities in which a part shared by
-    all observers and a part specific to the kind of observer have equal weights.
+    otherwise guesses. Incorrect responses are drawn from the average of two distributions:
+    one shared by all observers, and one specific to the kind of observer.
 
     Parameters
     ----------
@@ -342,7 +342,7 @@ def detection_experiment(
     stable_sd: float = 1.2,
     rng: RandomState = None,
 ) -> tuple[Trials, pd.DataFrame]:
-    """Simulate responses of noisy observers to items, and margins of models [GS66]_.
+    """Simulate noisy observers' responses to items, and the decision margins of models [GS66]_.
 
     The defaults give an accuracy of about 0.49 and match the self-consistency (kappa 0.54) and
     error consistency (0.31) of 45 participants in a 16-alternative experiment with 160 images
@@ -361,10 +361,10 @@ def detection_experiment(
         item strengths.
     strength_mean, strength_sd : float
         Mean and standard deviation of the shared strengths of items, in units of the standard
-        deviation of the noise in one alternative.
+        deviation of the noise in the evidence for one alternative.
     ability_sd, log_gain_sd : float
-        Standard deviations, across observers, of ability and of the log gain that scales item
-        strengths.
+        Standard deviations, across observers, of ability and of the logarithm of the gain that
+        scales item strengths.
     stable_sd : float
         Standard deviation of an observer's deviations from item strengths. The deviation for an
         item is the same in all repeats of the item.
@@ -377,8 +377,8 @@ def detection_experiment(
         Responses of observers ``human_1, ...`` of kind human. Each response is the alternative for
         which the normally distributed evidence is largest.
     margins : pandas.DataFrame
-        Margins drawn from a standard normal distribution, with columns ``observer, dataset,
-        condition, item, margin``.
+        Margins drawn from a standard normal distribution, with the columns ``observer``,
+        ``dataset``, ``condition``, ``item`` and ``margin``.
 
     Raises
     ------
@@ -623,17 +623,18 @@ def reader_study(
 
     All readers and an AI read every case in both modalities. Readers differ in accuracy and in how
     strongly their evidence correlates with the AI's evidence. The average reader and the AI each
-    have an accuracy of 0.75. The correlation of their evidence is 0.6 in modality A and 0.4 in
-    modality B.
+    have an accuracy of 0.75, and the correlation between their evidence is 0.6 in modality A and
+    0.4 in modality B.
 
     Parameters
     ----------
     n_readers, n_cases : int
         Number of readers and number of cases, each at least 1.
     spread : float
-        Standard deviation, over readers, of Fisher's z of the correlation and of the response
-        criterion (in standard deviations of the evidence). Half of the variance of Fisher's z is
-        common to both modalities. If `spread` is 0, readers have identical parameters.
+        Standard deviation, over readers, of the response criterion (in standard deviations of the
+        evidence) and of Fisher's z of the correlation with the AI's evidence. Half of the variance
+        of Fisher's z is common to both modalities. If `spread` is 0, readers have identical
+        parameters.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -738,8 +739,8 @@ def repeated_answers(
     correlation : float
         Correlation between the evidence of the two observers, in [-1, 1].
     within : float
-        Fraction of the variance of a response that is due to the item, in [0, 1]. If this fraction
-        is 1, an observer always gives the same response to an item; if it is 0, responses do not
+        Fraction of the variance of a response that is due to the item, in [0, 1]. If `within` is 1,
+        an observer always gives the same response to an item; if `within` is 0, responses do not
         depend on the item.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.

@@ -119,7 +119,7 @@ def condition_alignment(
     -----
     Each replicate resamples the images of each condition, in the same way for all pairs and
     metrics. The humans of each data set are also resampled, in the same way for all conditions of
-    the data set. Pairs of a human with a duplicate of the same human are excluded. For a bootstrap
+    the data set. Pairs of two copies of the same resampled human are excluded. For a bootstrap
     sample that contains only one human, the human-human value is undefined. Bootstrap samples that
     contain only one human occur with probability 1/64 for 4 humans, and with probability 1/2 for 2
     humans.
@@ -128,13 +128,13 @@ def condition_alignment(
     Resampling n humans reproduces only ``(n - 1) / n`` of the variance between humans. In
     individual conditions, counting trial-level noise more than once has a larger effect on the
     standard deviation across replicates than underestimating the variance between humans. For error
-    consistency in the model-vs-human data (4 to 7 humans), the standard deviation across replicates
-    is 1.1 times `se` for models, and 1.3 times `se` for human-human values. For means over 8
-    conditions, the standard deviation across replicates is 1.1 times `se` for models and their
-    differences, and 0.9 to 1.5 times `se` for human-human values. `se` is computed as in
-    `alikely.benchmark_scores`, with a condition in place of a data set, and is NaN with fewer than
-    3 humans. Bootstrap replicates are corrected neither for trial-level noise that is counted more
-    than once, nor for the missing variance between humans.
+    consistency in the model-vs-human data (4 to 7 humans), the standard deviation across bootstrap
+    replicates is 1.1 times `se` for models, and 1.3 times `se` for human-human values. For means
+    over 8 conditions, the standard deviation across bootstrap replicates is 1.1 times `se` for
+    models and their differences, and 0.9 to 1.5 times `se` for human-human values. `se` is computed
+    as in `alikely.benchmark_scores`, with a condition in place of a data set, and is NaN with fewer
+    than 3 humans. Bootstrap replicates are corrected neither for trial-level noise that is counted
+    more than once, nor for the missing variance between humans.
 
     Examples
     --------
@@ -496,9 +496,9 @@ def regime_alignment(
     Raises
     ------
     TypeError, ValueError
-        If a condition has no label, or a model lacks a condition that other models have.
+        If a condition has no label, or if a model lacks a condition that other models have.
     TypeError, ValueError
-        If there are no replicates, or `delta` is missing.
+        If there are no replicates, or if `delta` is missing.
     TypeError, ValueError
         If `metrics` does not name at least two metrics in `alignment`, or if an option is out of
         range.
@@ -507,14 +507,14 @@ def regime_alignment(
     -----
     Conditions without models are ignored. Conditions in which any value is undefined are excluded
     for all models, so that all models are compared on the same conditions. Uncertainty in the
-    labels is not propagated into the intervals.
+    regime labels is not propagated into the intervals.
 
     If a condition's value is undefined in a replicate (only one human or no joint errors), the mean
     over conditions changes by the mean change in the other conditions
     (`alikely.spectrum.alignment.mean_draws`).
 
-    A few hard conditions with little human-human agreement dominate `mean_ratio`. The variance of
-    `mean_ratio` is infinite if a human-human value can be 0.
+    A few hard conditions with little human-human agreement can dominate `mean_ratio`. The variance
+    of `mean_ratio` is infinite if a human-human value can be 0.
 
     Examples
     --------

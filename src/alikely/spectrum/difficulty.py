@@ -67,7 +67,8 @@ def difficulty_spectrum(
     kind : str
         Kind of observer that defines difficulty.
     no_response : {"error", "drop"}
-        Whether to count a missing response as an error, or to exclude the trial for that observer.
+        Whether to count an observer's missing response as an error, or to exclude the trial for
+        this observer.
     correction : float
         Number added to the counts of correct and of incorrect responses before the logit is
         computed. With a correction of 0.5 [A56]_, the logit is finite even if the accuracy is 0
@@ -114,7 +115,7 @@ def difficulty_spectrum(
     ValueError
         If a condition has fewer than two observers of that kind.
     ValueError
-        If `chance` is not in (0, 1), or is unknown.
+        If `chance` is not in (0, 1), or is not given and the trials contain only correctness.
 
     Notes
     -----
@@ -122,9 +123,10 @@ def difficulty_spectrum(
     are correlated. If items are repeated, the binomial test uses the sum of the proportions
     correct, rounded down to a whole number.
 
-    The standard deviation across reference conditions includes binomial noise. Because of binomial
-    noise, delta depends on the number of trials, even for the same humans. `alikely.fit_spectrum`
-    separates difficulty from binomial noise, but requires a single response per item.
+    The standard deviation of logit accuracy across reference conditions includes binomial noise.
+    Because of binomial noise, delta depends on the number of trials, even for the same humans.
+    `alikely.fit_spectrum` separates difficulty from binomial noise, but requires a single response
+    per item.
 
     Examples
     --------

@@ -131,7 +131,7 @@ def regimes(
     Raises
     ------
     ValueError
-        If `k` is below 1 or above the number of different deltas.
+        If `k` is below 1 or above the number of distinct deltas.
     ValueError
         If a delta is undefined, if there is only one condition, or if a number is out of range.
 
@@ -424,9 +424,10 @@ def fit_spectrum(
     -------
     xarray.DataTree
         Tree as returned by `alikely.inference.nuts`, with names of conditions
-        (``dataset:condition``) and of humans (``dataset:observer``). Its group ``constant_data``
-        also contains the variables ``dataset`` and ``condition_name``. With covariates, the group
-        ``covariates`` has one variable per covariate (over conditions or humans). The attribute
+        (``dataset:condition``) and of humans (``dataset:observer``). The group ``constant_data`` of
+        the tree also contains the variables
+        ``dataset`` and ``condition_name``. With covariates, the group
+        ``covariates`` has one variable per covariate of conditions or humans. The attribute
         ``k`` is the number of regimes.
 
     Raises
