@@ -163,9 +163,9 @@ def _alone(data: xr.Dataset, by: str) -> tuple[NDArray[np.bool_], NDArray[np.boo
     shown = np.stack([seen[group == i].any(axis=0) for i in range(len(names))])
     keys = pd.DataFrame({name: data[name].values for name in ("dataset", "condition")})
     place = keys.groupby(["dataset", "condition"], sort=False).ngroup().to_numpy()
-    present = np.zeros((len(names), place.max(initial=-1) + 1), dtype=bool)
-    np.logical_or.at(present, (slice(None), place), shown)
-    shown &= (present.sum(axis=0) > 1)[place]
+    present = np.zeros((place.max(initial=-1) + 1, len(names)), dtype=bool)
+    np.logical_or.at(present, place, shown.T)
+    shown &= (present.sum(axis=1) > 1)[place]
     return shown, shown & (shown.sum(axis=0) == 1)
 
 
