@@ -246,5 +246,5 @@ INDEPENDENCE = Study(
 )  # fmt: skip
 CLUSTER_NOTES = Study(
     "cluster notes", functools.partial(_sets, _unclustered, {**ANALYTIC, "n_null": 0}), SEVERAL,
-    n_datasets=100, table=_rates,
+    n_datasets=50, table=_rates,
 )  # fmt: skip

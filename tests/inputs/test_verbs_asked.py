@@ -94,7 +94,7 @@ WORKS => margins t.csv --margins m.csv $Q => {'t.csv': T, 'm.csv':
 'm\.csv' is an empty file => margins t.csv --margins m.csv => {'t.csv': T, 'm.csv': ''}
 observer 'anna' has margins but 'ben', also of kind 'human', has => margins t.csv --margins m.csv
     $Q => {'t.csv': T, 'm.csv': M.replace('net_a', 'anna')}
-no pair compares a model with the humans => margins t.csv --scores $Q
+scores need pairs of a model with margins and a group of observers => margins t.csv --scores $Q
 two rows for observer => margins t.csv --margins m.csv m.csv $Q => FM
 WORKS => margins t.csv --margins m.csv $Q => {'t.csv': w.text(P.assign(correct=(P.truth ==
     P.response).astype(int)).drop(columns=['truth', 'response'])), 'm.csv': M}

@@ -43,7 +43,7 @@ NOTES = {
     "few-errors-biased": Note(
         "Fewer than {least} errors: the pseudocount dominates the estimate. Compare "
         "divergence with expected_divergence",
-        "error similarity is computed from fewer than 10 errors by an observer",
+        "error similarity is computed for an observer with fewer than 10 errors",
     ),
     "few-joint-errors": Note(
         "Fewer than {least} joint errors: analytic and bootstrap intervals are too narrow. "
@@ -144,7 +144,7 @@ NOTES = {
         "The posterior of each pair ignores clusters and may be too narrow. Report the "
         "analytic interval",
         "items are clustered or repeated, but the posterior of error similarity accounts "
-        "for clusters only in the correlation between pairs",
+        "for clusters only in the correlation between the draws of different pairs",
     ),
     "repeats-as-trials": Note(
         "Repeated responses to an item are treated as independent trials. Omit "
@@ -169,13 +169,14 @@ NOTES = {
     "prior-biases": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the prior "
         "biases the posterior. Report the analytic interval",
-        "few disagreements are expected by chance in some comparisons of a mean or difference",
+        "few disagreements are expected by chance in some comparisons that a mean or difference "
+        "includes",
     ),
     "bootstrap-sums": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the "
         "bootstrap interval is too narrow. Report the analytic interval",
-        "fewer than 17 disagreements are expected by chance in each comparison that a mean or "
-        "difference includes",
+        "fewer than about 17 disagreements per comparison are expected by chance, averaged over "
+        "the comparisons in a mean or on one side of a difference",
     ),
     "pair-by-pair": Note(
         "Posteriors of comparisons that share trials were drawn separately. Use "
@@ -238,7 +239,7 @@ NOTES = {
     ),
     "unreliable": Note(
         "{why}",
-        "an interval whose coverage was not nominal in simulations was requested by name",
+        "you requested an interval that did not have nominal coverage in simulations",
         "Report the interval that the table shows by default",
     ),
     "few-humans": Note(
@@ -401,7 +402,7 @@ NOTES = {
     ),
     "strata-several-humans": Note(
         "With several humans, the posterior interval may be too narrow (coverage 0.89 for models "
-        "with similar responses near the ceiling). Report the analytic interval",
+        "with similar responses). Report the analytic interval",
         "a posterior for images selected from strata includes more than one human",
     ),
     "weighted-center": Note(

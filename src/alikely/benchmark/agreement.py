@@ -127,7 +127,7 @@ def agreement_regression(
     Notes
     -----
     Priors are scaled by the standard deviation s of the estimates: ``b ~ N(0, 2.5 s / sd(x))``, and
-    ``tau`` and ``sigma`` are half-normal with scale s. The scale of ``omega`` is the standard
+    ``tau`` and ``sigma`` are half-normal with scale s. The prior scale of ``omega`` is the standard
     deviation of all estimates or of the estimates for pairs within families, whichever is larger.
 
     Before logits are computed, 0.5 is added to the numbers of correct and incorrect responses. If
@@ -139,7 +139,7 @@ def agreement_regression(
     families that differ in accuracy but have no excess agreement (`docs/validation`). A regression
     without accuracies as predictors overestimated the family effect by 0.03 to 0.05. The bias of
     the family effect was 0.007 to 0.02 with the mean accuracy and its square as predictors, and
-    below 0.0005 when the accuracy gap was added.
+    below 0.0005 when the difference in accuracy was added.
 
     All pairs in a matrix are based on the same questions, so the sampling errors of their estimates
     are correlated. The variance of the coefficients that is due to the questions is estimated from

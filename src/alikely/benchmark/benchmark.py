@@ -281,8 +281,8 @@ def differences(
         Groups of models whose mean scores are compared: a label of the observers, such as
         ``"family"``, or a mapping from the name of each model to its group.
     intervals : None, "all" or sequence of {"pointwise", "simultaneous"}
-        Intervals to show. The default shows simultaneous intervals, which are adjusted for all
-        differences, and their p-values. ``"all"`` shows pointwise and simultaneous intervals and
+        Intervals to show. The default shows simultaneous intervals, which are adjusted for multiple
+        comparisons, and their p-values. ``"all"`` shows pointwise and simultaneous intervals and
         every column.
     columns : "all" or sequence of str, optional
         Additional columns to show: ``interval_center``, ``df`` or ``p_value_bh``.
@@ -377,7 +377,7 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
 
 
 def ceilings(scores: Result, generalize_to: Population | None = None) -> pd.DataFrame:
-    """Tabulate noise ceilings and human-human scores by data set or level, with tests against 0.
+    """Tabulate noise ceilings, and human-human scores with tests against 0, for each data set.
 
     Parameters
     ----------

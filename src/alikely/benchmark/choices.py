@@ -80,7 +80,7 @@ def multiverse_analysis(
     Returns
     -------
     pandas.DataFrame
-        One row per combination of choices and system. The first combination of choices is the one
+        One row per system and combination of choices. The first combination of choices is the one
         that `alikely.benchmark_scores` uses. Columns:
 
         - ``no_response``, ``conditions``, ``grouping``, ``both_perfect``, ``metric``: the choices

@@ -113,7 +113,7 @@ def group_scores(
     -----
     Within a group, and between two groups, all pairs have equal weights. All conditions have equal
     weights. In means over all groups, all groups have equal weights, regardless of their number of
-    observers. Intervals generalize to new items with these observers.
+    observers. Intervals generalize to new items with the same observers.
 
     Examples
     --------

@@ -127,8 +127,8 @@ def benchmark_scores(
         Column that defines clusters of dependent items, such as ``"template"``. If `cluster` is
         given, clusters rather than items are the sampling units.
     n_resamples : int
-        Number of bootstrap replicates of images. Replicates are used for the stability of ranks and
-        for correlations between data sets. Default 0 (none).
+        Number of bootstrap replicates of images. Replicates are used to estimate the stability of
+        ranks, and by `alikely.benchmark.score_correlations`. Default 0 (none).
     n_draws : int
         Number of posterior draws. 0 disables them.
     prior : mapping or sequence of four numbers, optional
@@ -163,7 +163,7 @@ def benchmark_scores(
     Analytic intervals use the influence of each trial on the estimate for each pair. The variance
     of a score for new images is the sum of the squared influences of all images. The influence of
     an image is summed over all pairs and conditions in which the image occurs. The variance for new
-    humans is a jackknife variance [ES81]_: each step leaves out one human in all data sets. For new
+    humans is a jackknife variance [ES81]_: each step leaves one human out of all data sets. For new
     images and new humans, only the part of the human variance that exceeds trial-level noise is
     added to the image variance, which already includes this noise [CGM11]_. Variances are computed
     separately for each contrast of scores.
@@ -175,10 +175,10 @@ def benchmark_scores(
     pseudocount to the four cells of each pair. The pseudocount
     (`alikely.benchmark.decomposition.added_count`) is 0.35 for one set of images and four humans,
     and 0.1 for a mean over many sets of different images. The mean interval center over data sets
-    (or levels of conditions) therefore differs from the interval center for ``overall``. For label
-    metrics, the interval center uses chance agreement between distinct joint errors, which never
-    pairs an error with itself. For metrics that use neither correctness nor labels, intervals are
-    centered on the estimate, and the influence of each trial is scaled up if errors are few.
+    therefore differs from the interval center for ``overall``. For label metrics, the interval
+    center uses chance agreement computed without pairing any joint error with itself. For metrics
+    that use neither correctness nor labels, intervals are centered on the estimate, and the
+    influence of each trial is scaled up if errors are few.
 
     The bootstrap and the posterior resample each image, as identified by `item_scope`, once for all
     its occurrences. The posterior for class-level errors treats repeated images as different
@@ -512,8 +512,8 @@ def scores_from_result(result: Result) -> Result:
     Parameters
     ----------
     result : Result
-        As returned by `alikely.decision_margin_consistency`, with posterior draws. Pairs of two
-        groups of humans form the row ``human-human``; pairs of two models are excluded.
+        As returned by `alikely.decision_margin_consistency`, with posterior draws. Pairs that
+        consist of two groups of humans form the row ``human-human``; pairs of models are excluded.
 
     Returns
     -------
@@ -531,7 +531,7 @@ def scores_from_result(result: Result) -> Result:
     Notes
     -----
     Means are unweighted and computed for each draw. For pairs that share items, posterior draws
-    come from a joint distribution. Draws for pairs without common items, such as those of different
+    come from a joint distribution. Draws for pairs without common items, such as pairs in different
     data sets, are independent. Because no correlation exceeds 1, a mean of correlations is below 1
     in nearly all draws, even if all true correlations are 1. If a correlation of 1 has positive
     posterior probability for every pair, the normal deviates of these probabilities [SS49]_ are
@@ -553,7 +553,10 @@ def scores_from_result(result: Result) -> Result:
     datasets = list(dict.fromkeys(entries["dataset"]))
     refuse_own_names("data set", datasets, (OVERALL,))
     if not systems:
-        raise ValueError(f"no pair compares a model with the humans {listed(names)}")
+        raise ValueError(
+            "scores need pairs of a model with margins and a group of observers; this result has "
+            f"pairs of groups only ({listed(names)}); add margins of models"
+        )
     systems += [HUMANS] * bool((entries["system"] == HUMANS).any())
     _require_all(entries)
     draws = result.draws("posterior").astype(np.float64)

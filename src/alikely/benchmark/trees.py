@@ -121,10 +121,10 @@ def families(
     Bootstrap support is not the probability that a branch is correct, but it is close to this
     probability. In simulated trees of 10 to 30 observers (`docs/validation`), branches with support
     above 0.95 were correct in nearly all cases. If all pairs of observers agree equally well,
-    branches are arbitrary and have little support. Support counts only replicates with a branch of
-    exactly the same members, so large families have low support even if most of their members stay
-    together. Observers that resemble no others form groups of one, so there are usually more groups
-    than families.
+    branches are arbitrary and have little support. Support counts only replicates in which a branch
+    has exactly the same members, so large families have low support even if most of their members
+    stay together. Observers that resemble no others form groups of one, so there are usually more
+    groups than families.
 
     Examples
     --------

@@ -231,8 +231,8 @@ def coverage_study(
     -----
     For metrics not based on correctness, all data sets of a setting are analyzed in a single call
     of the public function, as separate conditions. Incorrect responses are ordered, and each is
-    ``1 - peakedness`` times as likely as the previous one. All true classes are equally frequent
-    among incorrect responses. The true value depends on the metric:
+    ``1 - peakedness`` times as likely as the previous one. Incorrect responses are equally
+    frequent for all true classes. The true value depends on the metric:
 
     - Labels [X25]_: kappa of the joint distribution of the two incorrect labels; the second label
       is either a copy of the first or independent of it. All data sets have the same copy

@@ -53,10 +53,10 @@ def cohort_counts(
           ``dataset | condition`` and the coord ``dataset``
         - ``human_shown``, ``human_right`` (person, condition): numbers of trials and of correct
           responses of each human in each data set (``dataset | observer``)
-        - ``answers`` (stratum, person), with `who_was_right`: 1 correct, 0 incorrect, -1 not
-          answered. With `who_was_right`, strata also distinguish which humans were correct. All
-          response patterns are included if all humans responded to the same trials and there are no
-          more patterns than trials; otherwise, only observed patterns are included.
+        - ``answers`` (stratum, person), only with `who_was_right`: 1 (correct), 0 (incorrect), -1
+          (no response). With `who_was_right`, strata also distinguish which humans were correct.
+          All response patterns are included if all humans responded to the same trials and there
+          are no more patterns than trials; otherwise, only observed patterns are included.
 
     Raises
     ------

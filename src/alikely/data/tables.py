@@ -66,14 +66,14 @@ def joint_correctness(
         Aligned responses.
     pairs : str, sequence of str, or sequence of (str, str)
         ``"all"``; two kinds of observers joined by a hyphen, such as ``"human-model"``; several
-        such texts; or a list of observer pairs. The first observer of a pair is the reference
+        such strings; or a list of observer pairs. The first observer of a pair is the reference
         ``a``; with ``"all"``, humans come first.
     by : {"condition", "dataset"} or None
         Groups of trials that are counted separately. Conditions are nested in data sets; ``None``
         pools all trials.
     no_response : {"error", "drop"}
-        Whether to count a missing response as an error (the convention of the model-vs-human
-        benchmark), or to drop the trial from that observer's pairs.
+        Whether to count an observer's missing response as an error (the convention of the
+        model-vs-human benchmark), or to exclude the trial from the observer's pairs.
     labels : bool, "options", "any" or "ratings"
         Whether to keep the responses, as required by metrics that compare labels. If responses are
         kept, missing responses that count as errors form an additional class, ``(no response)``.

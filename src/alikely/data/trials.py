@@ -120,12 +120,12 @@ class Trials:
             Names of columns that describe observers, such as a model family.
         item_columns : sequence of str
             Columns that describe items, in addition to the item label, such as a patient, a
-            template or a video. Each item column can define the clusters of an analysis, for
+            template or a video. Any item column can define the clusters of an analysis, for
             example ``cluster="patient"``.
         classes : sequence or "seen", optional
             All admissible responses; ``"seen"`` admits every response that occurs. Default: the
-            classes that occur as true classes. Responses that are never true classes are added
-            to these classes, with a note, if they make up at most 2% of all responses.
+            classes that occur as true classes. Responses that never occur as true classes become
+            additional classes, with a note, if they make up at most 2% of all responses.
 
         Returns
         -------
@@ -202,7 +202,7 @@ class Trials:
             ``"rows"``: one row for each observer and one column for each item, as in surveys.
         score, filter : str, optional
             Name of the score or filter to read, if logs contain several of them. If logs come from
-            several tools, separate the names with commas.
+            several tools, give one name per tool, separated by commas.
         runs : {"newest", "all"}
             What to do if an observer has several runs of the same task: use the newest complete
             run, or use all runs as separate observers.
@@ -210,8 +210,9 @@ class Trials:
             What to do with observers whose items mostly do not match those of any other observer:
             raise an error, or accept these observers.
         **columns
-            Names of the columns of `from_table`, such as ``observer="subject"``, and its options
-            ``labels, item_columns, classes``. ``truth`` may also be a table or file of true classes
+            Column names, such as ``observer="subject"``, and the options ``labels``,
+            ``item_columns`` and ``classes``, as in `from_table`.
+            ``truth`` may also be a table or file of true classes
             by item. ``kind`` may also be a mapping from observers (all or some) to kinds.
 
         Returns
@@ -265,7 +266,7 @@ class Trials:
         item_columns: Sequence[str] = (),
         classes: Sequence[Any] | str | None = None,
     ) -> Trials:
-        """Align wide tables with one row per trial and one column of responses per observer.
+        """Create trials from wide tables with one row per trial and one column per observer.
 
         Parameters
         ----------
@@ -281,7 +282,7 @@ class Trials:
             Column of true classes. If ``truth``, the default, is absent, responses are read as
             correctness (0 or 1).
         condition, dataset, repeat : str
-            Column names. Columns with the default names are optional.
+            Column names. Columns with the default names may be absent.
         kind : mapping of str to str, optional
             Kind of each observer.
         item_columns, classes
@@ -344,7 +345,8 @@ class Trials:
         labels : mapping of str to sequence, optional
             Additional labels of the observers, such as their families.
         item_columns : mapping of str to sequence, optional
-            Further descriptions of the items, with one value per trial, as in `from_table`.
+            Descriptions of the items, such as the patient, with one value per trial, as in
+            `from_table`.
 
         Returns
         -------

@@ -218,7 +218,7 @@ def sixteen_categories(
     ----------
     path : str or path, optional
         Path of a local copy of the categories: a file with lines such as ``knife = [n03041632]``,
-        or the folder of the public code. By default, the public file is downloaded once.
+        or a folder with the code of [G18]_. By default, the public file is downloaded once.
     cache : str or path, optional
         Folder for downloads. Default: the user's cache folder.
 

@@ -107,9 +107,9 @@ def difference(
         Entries to select:
 
         - Labels of entries.
-        - A mapping from ``dataset, condition, observer_a, observer_b`` or ``observer`` (either of
-          the two) to labels, such as ``{"observer_b": "resnet50"}``, which selects all comparisons
-          with these labels.
+        - A mapping from ``dataset``, ``condition``, ``observer_a``, ``observer_b`` or ``observer``
+          (either observer of a pair) to labels, such as ``{"observer_b": "resnet50"}``, which
+          selects all comparisons with these labels.
         - For a matrix: a mapping, a tuple of two observers, or a list of observers, which selects
           all pairs of these observers.
         - For scores: names of systems.
@@ -401,7 +401,7 @@ def contrast(
     Raises
     ------
     TypeError
-        If `result` is not a result of pairs.
+        If `result` is not a result for pairs of observers.
     ValueError
         If the weights are not one finite number per comparison, or are all 0.
     ValueError
@@ -412,8 +412,8 @@ def contrast(
     If accuracies are near 1, estimates are biased and their standard errors are too small. If
     several correctness tables are combined, the analytic interval is therefore centered on the
     weighted sum that results when pseudo-trials are added to each table. The pseudo-trials of a
-    comparison have its two accuracies, and the error consistency pooled over all comparisons whose
-    weights in the sum have the same sign. The analytic interval always includes the weighted sum of
+    comparison have its observers' accuracies, and the error consistency pooled over all comparisons
+    whose weights have the same sign. The analytic interval always includes the weighted sum of
     the estimates without pseudo-trials. If comparisons are based on few errors, bootstrap intervals
     are too narrow, and the posterior is biased, because its prior is centered on independent
     errors. With few errors, the bootstrap and posterior rows are omitted unless they are named in

@@ -47,14 +47,14 @@ def metric_correlations(
     """Compute rank correlations between metrics across pairs of systems.
 
     The correlations are Spearman correlations [S04]_, as in [X25]_. Pairs that share a system are
-    dependent. The bootstrap intervals therefore resample systems together with all their pairs
-    [SB99]_.
+    dependent. The bootstrap therefore resamples systems together with all their pairs [SB99]_.
 
     Parameters
     ----------
     results : sequence of Result or pandas.DataFrame
         At least two results for different metrics and the same trials. Estimates are matched by
-        ``dataset, condition, observer_a, observer_b``. Tables of other pairwise measures are also
+        ``dataset``, ``condition``, ``observer_a`` and ``observer_b``. Tables of other pairwise
+        measures are also
         accepted, for example from `alikely.papers.representation_similarity`. The columns of a
         table are ``observer_a`` and ``observer_b`` (a pair in either order), optionally ``dataset``
         and ``condition``, and one column of values, named after the measure. Without a column

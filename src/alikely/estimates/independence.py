@@ -57,7 +57,7 @@ def independent_observers(
     """Sample the posterior and replicated data under a model of independent observers.
 
     Estimates in the replicated data form the null distribution [K25]_ [GMS96]_. Samples are drawn
-    exactly or by MCMC; the returned tree includes the chains.
+    exactly or by MCMC.
 
     Parameters
     ----------

@@ -183,7 +183,7 @@ MARGINS = Kind(
 
 
 def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
-    """Tabulate error consistency, decision-margin consistency and the ceilings of both.
+    """Tabulate error consistency and decision-margin consistency between and within systems.
 
     Parameters
     ----------

@@ -118,14 +118,14 @@ def pairwise_matrix(
         (Benjamini-Hochberg). Fisher's test assumes independent items, and is not computed
         if items are clustered.
     no_response : {"error", "drop"}
-        Count a missing response as an error, or drop the trial from that observer's pairs.
+        Count a missing response as an error, or exclude the trial from the observer's pairs.
     cluster : str, optional
-        Item column that defines clusters, such as ``"template"``. If given, standard errors are
-        computed over clusters, and limits use quantiles of Student's t distribution. ``"trial"``
-        treats responses to repeated items as independent trials.
+        Item column that defines clusters, such as ``"template"``. With `cluster`, standard errors
+        are computed over clusters, and limits use quantiles of Student's t distribution.
+        ``"trial"`` treats responses to repeated items as independent trials.
     ci_prob : float
-        Probability level of the posterior limits, which is also the default for other limits; in
-        (0, 1).
+        Probability level, in (0, 1), of the posterior limits and, by default, of all intervals
+        computed from the matrix.
 
     Returns
     -------

@@ -101,8 +101,8 @@ def compare(
         Number of bootstrap replicates. 0 disables them. Default: 10,000, or 0 if the bootstrap is
         known to be invalid for the metric (error similarity).
     sampler : {"auto", "exact", "nuts"}
-        Sampling method for the posterior, as in the function for this kind of metric, such as
-        `error_consistency`. For metrics computed from margins, only ``"auto"`` is available.
+        Sampling method for the posterior, as in `alikely.inference.posterior`. For metrics computed
+        from margins, only ``"auto"`` is available.
     prior : mapping or sequence of four numbers, optional
         Prior, as in `error_consistency` for correctness and option metrics, and as in `agreement`
         for rating metrics.
@@ -178,7 +178,7 @@ def error_consistency(
         Grouping of trials; groups are analyzed separately. If ``None``, all trials are pooled.
         Pooling conditions of unequal difficulty inflates EC.
     no_response : {"error", "drop"}
-        Count a missing response as an error, or drop the trial from that observer's pairs.
+        Count a missing response as an error, or exclude the trial from the observer's pairs.
     n_resamples : int
         Number of bootstrap replicates. 0 disables them.
     n_draws : int
@@ -201,12 +201,12 @@ def error_consistency(
         the cells of each pair, or the correctness of both observers by trial.
     cluster : str, optional
         Trial coordinate that defines clusters, for example ``"item"``. Clusters, not trials, are
-        the sampling units of standard errors, bootstrap, posterior and null test. Default: items if
-        any item is repeated, otherwise trials. By default, the responses of two observers to a
-        repeated item are crossed, and an item label denotes the same item in all conditions of a
-        data set. ``"trial"`` treats all responses as independent, and pairs the first responses of
-        both observers, then the second responses, and so on. With ``cluster="trial"``, every row of
-        the summary has a note.
+        the sampling units of the standard errors, the bootstrap, the posterior and the null test.
+        Default: items if any item is repeated, otherwise trials. By default, the responses of two
+        observers to a repeated item are crossed, and an item label denotes the same item in all
+        conditions of a data set. ``"trial"`` treats all responses as independent, and pairs the
+        first responses of both observers, then the second responses, and so on. With
+        ``cluster="trial"``, every row of the summary has a note.
     ci_prob : float
         Probability level of the intervals that `Result.summary` shows by default, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -273,7 +273,7 @@ def misclassification_agreement(
         intervals are wide.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error with the label ``(no response)``, or to drop
-        the trial from that observer's pairs.
+        the trial from the observer's pairs.
     n_resamples, n_draws, cluster, ci_prob, rng
         As in `error_consistency`.
 
@@ -299,8 +299,8 @@ def misclassification_agreement(
     sampled. In the published estimate, chance agreement is computed from products of marginal
     proportions, which also pair every joint error with itself. The estimate of agreement is
     therefore too low if joint errors are few and agreement is high. In posterior draws, chance
-    agreement excludes pairs of a joint error with itself, so the posterior median of agreement is
-    above the estimate. Analytic and bootstrap intervals are centered on the estimate.
+    agreement never pairs a joint error with itself, so the posterior median of agreement is above
+    the estimate. Analytic and bootstrap intervals are centered on the estimate.
 
     If all responses on joint errors have the same label, the estimate is undefined and the
     posterior is wide, because it allows for other labels; a note is added. Without joint errors,
@@ -407,10 +407,11 @@ def error_similarity(
     Notes
     -----
     Divergences estimated from samples are biased upward. Bootstrap and analytic intervals are not
-    corrected for this bias of divergences; like ``log_bayes_factor``, they are shown only on
-    request. For similar systems, the posterior interval of the divergence may correctly lie below
-    the estimate, and the interval of the similarity above it. The upper limit of similarity is
-    exactly 1 if the data are compatible with equal error distributions.
+    corrected for the upward bias of divergences and, like ``log_bayes_factor``, are shown only on
+    request. For similar systems, the posterior interval for the divergence may correctly lie below
+    the estimated divergence, and the interval for the similarity above the estimated similarity.
+    The upper limit of similarity is exactly 1 if the data are compatible with equal error
+    distributions.
 
     Each limit of the posterior interval is the more extreme of a posterior limit and a limit from
     simulated data sets. The posterior limit
@@ -461,9 +462,9 @@ def decision_margin_consistency(
 
     Decision-margin consistency measures whether two systems find the same items easy. A model's
     margin for an item is its score for the true class minus the highest score of the other classes.
-    A group's margin for an item is its proportion correct. The estimate is the correlation between
-    the margins of two systems across items [AK24]_. Trial-by-trial variability attenuates the
-    estimate; the posterior columns give the noise-corrected correlation.
+    A group's margin for an item is the group's proportion correct. The estimate is the correlation
+    between the margins of two systems across items [AK24]_. Trial-by-trial variability attenuates
+    the estimate; the posterior columns give the noise-corrected correlation.
 
     Parameters
     ----------
@@ -476,8 +477,8 @@ def decision_margin_consistency(
         compare only groups of observers, omit `margins`.
     pairs : str, sequence of str, or sequence of (str, str)
         Pairs of systems, selected as in `error_consistency`. Each observer with margins is a
-        separate system. Other observers with the same label `group` are pooled into one system,
-        named by this label.
+        separate system. Observers without margins that have the same label `group` are pooled into
+        one system, named by this label.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. Pooling conditions of unequal difficulty
         inflates the correlation.
@@ -489,15 +490,15 @@ def decision_margin_consistency(
     model : {"moments", "strengths"}
         Noise correction of the correlation:
 
-        - ``"moments"`` (milliseconds per pair): correlation between the normal scores of the
+        - ``"moments"`` (takes milliseconds per pair): correlation between the normal scores of the
           margins and the proportion correct in the population of observers. ``"moments"`` makes no
           assumption about the distribution of item strength. Even a perfect model scores below 1 if
           proportion correct is a nonlinear function of the normal scores of its margins.
-        - ``"strengths"`` (0.1 seconds per pair): correlation between the item strengths of a model
-          and a group. The distribution of item strengths can have any skewness and tail weight. The
-          posterior of the latent correlation, computed by quadrature, is widened if the data
-          deviate from the fitted distribution. If only correctness is known, `n_alternatives` is
-          required.
+        - ``"strengths"`` (takes 0.1 seconds per pair): correlation between the item strengths of a
+          model and a group. The distribution of item strengths can have any skewness and tail
+          weight. The posterior of the latent correlation, computed by quadrature, is widened if the
+          data deviate from the fitted distribution. If only correctness is known, `n_alternatives`
+          is required.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error, or to drop it.
     n_resamples : int
@@ -506,7 +507,7 @@ def decision_margin_consistency(
         Number of posterior draws of the noise-corrected correlation. 0 disables them.
     cluster : str, optional
         Item column that defines clusters of dependent items, such as ``"template"`` (read with
-        ``item_columns=``). Clusters are the sampling units of standard errors, bootstrap,
+        ``item_columns=``). Clusters are the sampling units of standard errors, the bootstrap,
         reliability and ``"moments"``. Use ``"item"`` if items occur in several conditions of a
         group. Default: classes, if these are known and each group of trials has at least 5 of them.
     rng
@@ -540,21 +541,19 @@ def decision_margin_consistency(
     ValueError
         If an option is invalid, or if the trials and margins do not allow the comparison.
     ValueError
-        If fewer than half of a model's items match items with responses. To use only items with
-        responses, remove the margins of all other items.
+        If fewer than half of a model's items have responses. To use only items with responses,
+        remove the margins of all other items.
 
     Notes
     -----
     Analytic (Fisher's z) and bootstrap intervals describe the attenuated correlation, and
     generalize to new items, or new classes of items, with the same observers. If `model` is
-    ``"moments"``, the interval generalizes to new items and new observers. Classes
-    are treated as clusters if
-    they are known and there are at least 5. The quantiles of the ``"moments"`` draws equal the
-    limits of the ``"moments"`` interval. With ``"moments"`` and ``"strengths"``, draws for
-    different pairs are sampled jointly, based on each item's influence on the estimates.
-    The limits of
-    ``"moments"`` lie within [-1, 1], and are -1 and 1 if the data are compatible with a reliability
-    of 0.
+    ``"moments"``, the interval generalizes to new items and new observers. Classes are treated as
+    clusters if they are known and there are at least 5. The quantiles of the ``"moments"`` draws
+    equal the limits of the ``"moments"`` interval. With ``"moments"`` and ``"strengths"``, draws
+    for different pairs are sampled jointly, based on each item's influence on the estimates. The
+    limits of the ``"moments"`` interval lie within [-1, 1], and are -1 and 1 if the data are
+    compatible with a reliability of 0.
 
     References
     ----------

@@ -85,9 +85,9 @@ class Result:
     Attributes
     ----------
     data : xarray.DataTree
-        A tree that ArviZ functions accept, with ``group="bootstrap", sample_dims="resample"`` for
-        the bootstrap. All results contain ``estimates`` and ``data_summary`` (numbers of trials and
-        responses of each observer).
+        A tree that ArviZ functions accept. For the bootstrap, pass them ``group="bootstrap"`` and
+        ``sample_dims="resample"``. All results contain ``estimates`` and ``data_summary`` (numbers
+        of trials and responses of each observer).
 
         - Pairs: ``observed_data`` (the correctness table), ``estimates`` (``estimate, se`` and
           tests of independence), ``bootstrap`` (resample, pair), ``posterior`` (chain, draw,
@@ -243,7 +243,8 @@ class Result:
         ----------
         generalize_to : {"images", "observers", "both"}, optional
             For scores: population to which intervals generalize (new images, new humans, or both).
-            Default: both. The posterior generalizes to new images with these humans (``"images"``).
+            Default: both. The posterior generalizes to new images with the same humans
+            (``"images"``).
         level : str or None
             For scores: a data set, ``"overall"`` (the unweighted mean of all data sets), or None
             for all data sets and ``"overall"``.
@@ -275,7 +276,7 @@ class Result:
         Returns
         -------
         pandas.DataFrame
-            A data frame of the library `as_`. Columns for pairs:
+            A data frame (see `as_`). Columns for pairs:
 
             - ``dataset, condition, observer_a, observer_b``
             - ``n_trials, accuracy_a, accuracy_b, estimate, se``
@@ -290,9 +291,9 @@ class Result:
             - ``note``: the reason if a value is undefined or an interval is not reliable; on
               request ``note_codes``, the codes of these notes
 
-            The summary of a matrix has the columns for pairs and, on request, ``log10_p`` (Fisher's
-            exact test) and ``p_adjusted`` (adjusted for all pairs). Rows are sorted by descending
-            estimate. Columns for scores:
+            In the summary of a matrix, tests of independence are ``p_adjusted`` (Fisher's exact
+            test, adjusted for all pairs) and, on request, ``log10_p`` (unadjusted). Rows are sorted
+            by descending estimate. Columns for scores:
 
             - ``level, system, estimate, se`` and bounds within the range of the metric
             - for models, ``ceiling_normalized`` (score divided by ceiling) with its Fieller
@@ -312,7 +313,7 @@ class Result:
             If the probability level, the kind, a method, a column or the library is invalid, or if
             an option does not apply to this kind of result.
         ImportError
-            If the library is not installed.
+            If the library `as_` is not installed.
 
         Examples
         --------
@@ -518,7 +519,7 @@ class Result:
         **labels : str or sequence of str
             Labels to keep: for pairs ``dataset, condition, observer_a, observer_b``, and for a
             matrix ``observer`` (in the given order), ``condition`` or ``dataset``. For benchmark
-            scores, ``system``; the rows ``human-human`` and ``ceiling`` are always kept.
+            scores, pass ``system``; the rows ``human-human`` and ``ceiling`` are always kept.
 
         Returns
         -------
@@ -553,8 +554,8 @@ class Result:
     def load(cls, path: str | Path, trials: Trials | None = None) -> Result:
         """Load a result from a file written by `save`, optionally with the trials of a matrix.
 
-        Means, differences, families and block means of a matrix require its trials, unless the
-        metric is a correctness metric.
+        To compute means, differences, families or block means from a matrix, you need its trials,
+        unless the metric is a correctness metric.
         """
         tree = read_tree(path)
         kind = str(tree.attrs.get("kind", ""))

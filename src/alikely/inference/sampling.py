@@ -86,8 +86,8 @@ def posterior(
         Generative model for MCMC: `alikely.models.copying`, or a custom model of the pairs that
         defines the metric as a variable with the dimension ``pair``.
     include : "all" or sequence of str
-        Groups to add. ``["log_likelihood"]``: the log likelihood of every trial of every pair, for
-        `arviz.loo`, or of the observed values of a custom model. Groups other than
+        Groups to add. ``["log_likelihood"]``: the log likelihood of every trial of every pair, or
+        of a custom model's observed values, for `arviz.loo`. Groups other than
         ``log_likelihood`` (see `alikely.inference.nuts`) require MCMC.
     cluster : str, optional
         Trial coordinate that defines clusters, such as ``"item"``. In each draw from the

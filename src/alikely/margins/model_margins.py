@@ -74,9 +74,10 @@ def decision_margins(
           (`Trials.with_probabilities`).
     columns : mapping of str to str, optional
         Mapping from roles to column names, for columns whose names differ from their roles. The
-        roles are ``observer, item`` (or ``image``), ``truth, class, condition, dataset``, and
-        exactly one of ``logit, probability, margin``. True classes are not needed with margins or
-        with `trials`; conditions and data sets are optional. Example: ``{"logit": "score"}``.
+        roles are ``observer``, ``item`` (or ``image``), ``truth``, ``class``, ``condition``,
+        ``dataset``, and exactly one of ``logit``, ``probability`` and ``margin``. True classes are
+        not needed with margins or with `trials`; conditions and data sets are optional. Example:
+        ``{"logit": "score"}``.
     trials : Trials, optional
         Trials that provide the true classes for tables without them, matched by data set, condition
         and item.

@@ -118,15 +118,16 @@ def split_half_reliability(
     -----
     A participant who is resampled twice could be in both halves, which would inflate the agreement
     between halves. The bootstrap therefore uses coefficient alpha [C51]_, a mean over all splits
-    that depends only on covariances between different participants. For the interval, the
-    deviations of replicates from the observed alpha, on Fisher's z scale [F21]_, are added to the
-    reliability.
+    that depends only on covariances between different participants. To obtain the interval, the
+    deviations of bootstrapped alphas from the observed alpha are added to the estimated
+    reliability, all on Fisher's z scale [F21]_.
 
     Tables are incomplete if participants saw different lists of items, responses are missing, or
     only some items are repeated. In incomplete tables, responses have equal weights, differences
     between the means of observers are removed by least squares, and items are compared only within
-    the same list. For incomplete tables, the result is the reliability of deviations from list
-    means. Within each list of items, halves are formed, and participants and items are resampled.
+    the same list of items. For incomplete tables, the result is the reliability of items'
+    deviations from their list's mean. Within each list of items, participants are split into
+    halves, and participants and items are resampled.
 
     Examples
     --------
@@ -474,9 +475,10 @@ def fit_observers(
         Priors for variables by name, as in `alikely.models.observer_margins`.
     model : "observer_margins" or pymc.Model
         Generative model: the default, or a custom model for the responses, such as an extended
-        `alikely.models.observer_margins`. A custom model must define ``strength`` (item),
-        ``strength_mean``, ``ability, log_gain`` (observer) and ``share`` (source). A custom model
-        with stable deviations must also define ``stable_sd``, and ``ceiling`` for each observer.
+        `alikely.models.observer_margins`. A custom model must define ``strength_mean``,
+        ``strength`` (item), ``ability`` (observer), ``log_gain`` (observer) and ``share`` (source).
+        A custom model with stable deviations must also define ``stable_sd`` and ``ceiling``
+        (observer).
     n_draws : int
         Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

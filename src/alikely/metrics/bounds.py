@@ -80,7 +80,7 @@ def error_consistency_bounds_from_expected(expected: ArrayLike) -> tuple[Floats,
 
 
 def accuracy_bounds(accuracy: ArrayLike, error_consistency: ArrayLike) -> tuple[Floats, Floats]:
-    """Compute the range of an observer's accuracy, given another's and their error consistency."""
+    """Bound an observer's accuracy, given another's accuracy and the pair's error consistency."""
     a = probability(accuracy, "accuracy")
     if np.any((a == 0) | (a == 1)):
         raise ValueError(

@@ -199,7 +199,7 @@ def spearman_brown(r: ArrayLike, factor: ArrayLike = 2) -> Floats:
     Parameters
     ----------
     r : array_like
-        Reliability, such as the correlation between two halves of a group.
+        Reliability, such as the correlation between results of two halves of a group.
     factor : array_like
         Ratio of the new to the old group size, above 0.
 

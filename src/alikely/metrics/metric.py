@@ -187,17 +187,18 @@ TRUST: Mapping[str, Trust] = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Metric:
-    """An estimand that is a function of features summed over trials.
+    """An estimand that is a function of sums of features over trials.
 
     Attributes
     ----------
     name : str
         Name in results, on the command line and in files.
     value : callable
-        Function of the summed features, an array of shape ``(..., K)``. The function returns an
-        array of shape ``(...)``, with NaN for undefined values. Multiplying all sums of features by
-        a constant must not change the metric, so that counts, weights and probabilities give the
-        same value. For the following `features`, the function takes arguments other than sums:
+        Function that takes the summed features, an array of shape ``(..., K)``. The function
+        returns an array of shape ``(...)``, with NaN for undefined values. Multiplying all sums of
+        features by a constant must not change the metric, so that counts, weights and probabilities
+        give the same value. For the following `features`, the function takes arguments other than
+        sums:
 
         - ``"ratings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
@@ -216,9 +217,9 @@ class Metric:
           which have the attributes ``correct_a, correct_b, response_a, response_b, truth`` (pair,
           trial)
     gradient : callable, optional
-        Function of the sums of features. Returns the derivative of the metric with respect to each
-        sum. Default: complex-step differentiation, or central differences if `value` does not
-        accept complex numbers. Required if `value` is not differentiable everywhere.
+        Function of the sums of features that returns the derivative of the metric with respect to
+        each sum. Default: complex-step differentiation, or central differences if `value` does
+        not accept complex numbers. Required if `value` is not differentiable everywhere.
     reason : callable, optional
         Function of the summed features that returns strings ``(...)``: the reason if the value is
         undefined, otherwise an empty string.
@@ -243,13 +244,13 @@ class Metric:
     alongside : tuple of str
         Variables of a result that tables show next to the estimate, if available.
     derived : mapping of str to callable
-        Mapping from column names to functions of the correctness cells ``(..., 4)``. Tables show
+        Mapping from column names to functions of a pair's four cells ``(..., 4)``. Tables show
         the columns of `derived` next to the estimate. For benchmark scores, tables show the means
         of the derived columns over the pairs from which each score is computed.
     draws : str
         Source of posterior draws: ``"cells"`` (of correctness), ``"labels"`` (of joint errors),
-        ``"ratings"``, ``"options"``, ``"rows"`` (divergences of error rows), ``"margins"``, or
-        ``""`` for no posterior. Default: determined by `counts`.
+        ``"ratings"``, ``"options"``, ``"rows"`` (divergences of distributions of incorrect
+        responses), ``"margins"``, or ``""`` for no posterior. Default: determined by `counts`.
     limits : {"kappa", "options", ""}
         Method for computing posterior limits without draws: ``"kappa"`` for Cohen's kappa (from the
         correctness cells), ``"options"`` for discrete `kappa_p` in matrices (from `all_pairs`), or
@@ -264,16 +265,16 @@ class Metric:
     requested : tuple of str
         Columns of `alongside` and `derived` that tables show only on request.
     rests_on : (str, str)
-        Variable that contains the count shown in tables, and the heading of the column with this
-        count. Default: determined by `counts`.
+        Variable with the count on which the estimate is based, such as ``n_trials``, and its
+        column heading. Default: determined by `counts`.
     trust : alikely.metrics.metric.Trust
         Conditions under which intervals are unreliable. Default: determined by `counts`.
     caution : callable, optional
         For ``"correctness"``: function of counts ``(pair, K)`` that returns strings ``(pair,)``.
         Each string is an additional reason why the analytic interval is unreliable, or empty.
     distinct : callable, optional
-        For ``"labels"``: function of the label statistics of weighted joint errors, and of the sums
-        of squared weights ``(..., 2)``. The function returns the metric with chance
+        For ``"labels"``: function of two arrays, the label statistics of weighted joint errors and
+        the sums of squared weights ``(..., 2)``. The function returns the metric with chance
         agreement computed over pairs of distinct joint errors (`errors.distinct_agreement`),
         because products of marginal proportions also pair each joint error with itself.
     all_pairs : callable, optional
@@ -289,8 +290,8 @@ class Metric:
           posterior limits without draws, and ``n_options`` (pair)
     all_influences : callable, optional
         With `all_pairs`: function that returns the influence of each trial on weighted sums over
-        pairs of observers, as an array (sum, trial). The arguments are the responses and an array
-        of weights (sum, observer, observer).
+        pairs of observers, as an array (sum, trial). The arguments are the responses and the
+        weights in each sum, as an array (sum, observer, observer).
     whys : tuple of str
         With `all_pairs`: possible reasons for an undefined estimate.
     options : mapping
@@ -386,7 +387,7 @@ class Metric:
 
     @property
     def crosses_repeats(self) -> bool:
-        """Whether all responses of one observer to an item are crossed with those of the other."""
+        """Whether all pairs of two observers' responses to an item are used."""
         return self.counts not in ONE_ANSWER
 
     def derivative(self, sums: Any) -> Any:
@@ -400,7 +401,7 @@ class Metric:
         return way(self.value, array)
 
     def influence(self, sums: Any) -> Floats:
-        """Compute the influence on the metric by kind of trial: derivative times trial count."""
+        """Compute the influence of a trial in each cell: derivative times number of trials."""
         array = np.asarray(sums, dtype=np.float64)
         return np.asarray(array.sum(axis=-1, keepdims=True) * self.derivative(array))
 

@@ -471,10 +471,10 @@ def cohort(
 
         - False: humans are exchangeable
         - ``"drawn"``: humans are a sample from a population whose members differ in accuracy and in
-          which images they find difficult. The responses of models and humans depend on the same
+          the images that they find difficult. The responses of models and humans depend on the same
           image easiness, with a slope ``following`` for each model. The generative model computes
-          the error consistency of models with a new human from the population, and with the
-          observed humans. The counts must record which humans were correct
+          the error consistency of models with the observed humans, and with a new human from the
+          same population. The counts must record which humans were correct
           (``who_was_right=True``).
     covariates : mapping of str to table, optional
         Covariates of each ``"model"`` or ``"condition"``, such as family or year. Covariates affect
@@ -484,8 +484,8 @@ def cohort(
 
         - Numeric columns such as ``year`` are centered and have a coefficient per unit, such as
           ``log_odds_ratio_year``.
-        - Text, categories and booleans, such as ``family``, have group effects that sum to zero,
-          such as ``log_odds_ratio_family`` (family). With three or more groups, the standard
+        - Text, categorical and boolean columns, such as ``family``, have group effects that sum to
+          zero, such as ``log_odds_ratio_family`` (family). With three or more groups, the standard
           deviation of the group effects is estimated (``log_odds_ratio_family_sd``).
     priors : mapping, optional
         Priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
@@ -515,7 +515,7 @@ def cohort(
     Raises
     ------
     ValueError
-        If the counts contain no model, or a prior is invalid, as in `alikely.models.copying`.
+        If the counts contain no model, or if a prior is invalid (see `alikely.models.copying`).
     ValueError
         If `human_effects` is ``"drawn"`` and one of the following applies: the counts lack
         ``who_was_right``, a condition has only one human, or there are covariates.

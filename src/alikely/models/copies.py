@@ -30,7 +30,7 @@ def copying(
     independent: bool = False,
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Build the signed copy model for pairs of observers from their correctness cells [K25]_.
+    """Build the signed copy model for pairs of observers from their correctness tables [K25]_.
 
     Observer ``a`` is correct with probability ``p_a``. Observer ``b`` is correct with probability
     ``u`` if ``a`` is correct and ``v`` if ``a`` is not. ``u - v`` is the probability that ``b``
@@ -49,11 +49,11 @@ def copying(
     priors : mapping, optional
         Mapping from the names of free variables to priors with constant parameters. A prior is a
         PyMC distribution without a name, such as ``pm.Beta.dist(2, 2)``, or the parameters of the
-        default family. Give parameters as a tuple in PyMC's order, or as a number or list if there
-        is only one. A scalar distribution applies to all elements; a distribution of the variable's
-        shape applies elementwise. Default: ``{"p_a": (1, 1), "u": (0.5, 0.5), "v": (0.5, 0.5)}``,
-        equivalent to a Dirichlet(1/2) on the four cells. For independent observers, the default
-        priors of ``p_a`` and ``p_b`` are uniform.
+        default distribution. Give several parameters as a tuple in PyMC's order, or a single one as
+        a number or list. A scalar distribution applies to all elements; a distribution of the
+        variable's shape applies elementwise. Default: ``{"p_a": (1, 1), "u": (0.5, 0.5), "v": (0.5,
+        0.5)}``, equivalent to a Dirichlet(1/2) on the four cells. For independent observers, the
+        default priors of ``p_a`` and ``p_b`` are uniform.
 
     Returns
     -------
@@ -75,8 +75,8 @@ def copying(
 
     Notes
     -----
-    With a signed copy probability as a free variable instead of ``u, v``, the posterior would have
-    a kink at 0 and a funnel near ceiling accuracy.
+    With a signed copy probability as a free variable instead of ``u`` and ``v``, the posterior
+    would have a kink at 0 and a funnel near ceiling accuracy.
 
     Examples
     --------

@@ -188,7 +188,7 @@ def observer_margins(
 
     An observer's stable deviations from the shared strength can be separated from noise only if
     items are repeated. If fewer than 5 items were repeated, stable deviations are treated as part
-    of the noise. Strengths are then measured in units of the standard deviation of all noise.
+    of the noise, whose total standard deviation is then the unit of strengths.
 
     Parameters
     ----------
@@ -234,9 +234,9 @@ def observer_margins(
     The stable deviations from the shared item strengths, one for each observer and item, are
     integrated out. The number of sampled parameters is approximately the number of items plus the
     number of observers, and MCMC chains mix well. For up to 6 responses of an observer to an item,
-    the integrals are interpolated from a table, with an accuracy of 1e-5. For more than 6
-    responses, the integrals are computed by Gauss-Hermite quadrature around the approximate
-    posterior [LP94]_.
+    the integrals are interpolated from a table, with an accuracy of 1e-5. For more than 6 responses
+    per observer and item, the integrals are computed by Gauss-Hermite quadrature around the
+    approximate posterior [LP94]_.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def spectrum(
         Number of regimes, at least 1.
     covariates : mapping of str to table, optional
         Table of covariates for ``"condition"`` or ``"human"``. The row index of the table contains
-        the values of `condition` or `person`. Columns and names of variables are as in
+        the values of `condition` or `person`. Column and variable names are as in
         `alikely.models.cohort`. Condition covariates affect ``logit_accuracy``
         (``logit_accuracy_contrast``); regimes then describe the residual difficulty. Human
         covariates affect ability on the logit scale (``ability_age``).
@@ -107,8 +107,8 @@ def spectrum(
         If shapes do not match, if counts are invalid, if `k` is out of range, or if fewer than 3
         counts are from reference conditions.
     ValueError
-        If a prior is invalid, as in `alikely.models.copying`, or a covariate is invalid, as in
-        `alikely.models.cohort`.
+        If a prior is invalid (see `alikely.models.copying`), or a covariate is invalid (see
+        `alikely.models.cohort`).
 
     Notes
     -----

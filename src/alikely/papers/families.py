@@ -238,7 +238,7 @@ def regime_family_contrasts(
     -----
     The p-value is exact if no scores are tied within a pair of families. If scores are tied, a
     normal approximation with corrections for ties and continuity is used. With two families of
-    three models, the p-value is at least 0.1.
+    three models each, the p-value is at least 0.1.
 
     Examples
     --------
@@ -532,7 +532,7 @@ def family_scores(
     Raises
     ------
     TypeError, ValueError
-        If an argument is invalid, as in `alikely.metric_correlations`.
+        If an argument is invalid for `alikely.metric_correlations`.
     TypeError, ValueError
         If an observer has no family, or a family is given for an unknown observer.
     ValueError

@@ -119,14 +119,13 @@ def reconstruct_leaderboard(
     If trials are simulated separately for each human, the noise in the model's responses is wrongly
     averaged over humans. We compared the simulation schemes for 22 models on 6 data sets of the
     model-vs-human benchmark. Score intervals for new images had a half-width of 0.0191 when
-    computed from the real trials. The schemes ``"pairs"``, ``"pairs, optimistic"`` and
-    ``"shared trials"`` gave half-widths of 0.0119, 0.0081 and 0.0203, with coverage of 0.78, 0.59
-    and 0.96 (nominal 0.95).
+    computed from real, not simulated, trials. The schemes ``"pairs"``, ``"pairs, optimistic"`` and
+    ``"shared trials"`` gave intervals with half-widths of 0.0119, 0.0081 and 0.0203, and coverage
+    of 0.78, 0.59 and 0.96, respectively (nominal 0.95).
 
-    None of the three simulation schemes takes into account that all models saw the same images, so
-    rank sets treat the sampling errors of models as independent. If accuracies are near 1,
-    replicates are biased, so intervals are centered on the published score rather than on the mean
-    of the replicates.
+    No simulation scheme takes into account that all models saw the same images, so rank sets treat
+    the sampling errors of models as independent. If accuracies are near 1, replicates are biased,
+    so intervals are centered on the published score rather than on the mean of the replicates.
 
     Examples
     --------

@@ -732,8 +732,8 @@ def choose_images(
     Returns
     -------
     StimulusPlan
-        Plan with the attributes ``table`` (images to show), ``expected`` (standard errors of random
-        images, the chosen images and all images), ``target`` and ``notes``. Pass the plan to
+        Plan with the attributes ``table`` (images to show), ``expected`` (standard errors with
+        random, chosen and all images), ``target`` and ``notes``. Pass the plan to
         `alikely.Trials.with_inclusion` after the experiment, so that estimates account for the
         sampling design. The plan has these methods:
 
@@ -1154,10 +1154,10 @@ def choose_conditions(
     The separation in a set of conditions is the variance of mean scores across models, divided by
     half the mean variance of their pairwise differences across samples of images. The separation of
     models is a squared signal-to-noise ratio, whose expected value is 1 if there is only noise. The
-    noise in the separation of models includes the variance due to sampling images, but not the
-    variance due to sampling humans. A model without errors in a condition has an error consistency
-    of 0 with all humans, and this value has no sampling variance. Conditions with accuracies near 1
-    therefore appear more informative than they are.
+    estimated noise includes variance due to sampling images, but not variance due to sampling
+    humans. A model without errors in a condition has an error consistency of 0 with all humans, and
+    this value has no sampling variance. Conditions with accuracies near 1 therefore appear more
+    informative than they are.
 
     Examples
     --------

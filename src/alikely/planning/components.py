@@ -497,8 +497,8 @@ def plan_reader_study(
         True difference between two modalities that the study should detect. If the pilot has only
         one modality: the true mean of the metric in this modality, which is tested against 0.
     ci_prob : float
-        Probability level of the interval, in (0, 1). The level of the two-sided test is ``1 -
-        ci_prob``.
+        Probability level of the interval, in (0, 1). The significance level of the two-sided
+        test is ``1 - ci_prob``.
 
     Returns
     -------
@@ -651,7 +651,7 @@ def plan_repeats(
     ValueError
         If the result has no repeated items, or its metric is not a correctness metric.
     ValueError
-        If an item occurs in several conditions of a group.
+        If an item occurs in several conditions of a group of trials.
     ValueError
         If a number is out of range.
 

@@ -74,8 +74,8 @@ def items_for_agreement(
     Parameters
     ----------
     value : array_like
-        True value of the coefficient, below 1. `value` must be at least the coefficient of readers
-        who share only the class frequencies.
+        True value of the coefficient, below 1. `value` must be at least the coefficient of
+        independent readers with the given class frequencies.
     width : array_like, optional
         Width of the interval, in (0, 2]. `value` and `width` are broadcast.
     n_items : array_like of int, optional
@@ -124,10 +124,10 @@ def items_for_agreement(
     `class_frequencies`, and every reader's rating of the item is drawn from these probabilities
     [M62]_. With two classes, this Dirichlet model is the common-correlation model [DE92]_. The
     influence function of the coefficient is evaluated for every rating pattern. The variance of the
-    influence divided by `n_items` is the squared standard error [G08]_. Intervals are computed on
-    the logit scale, as in `alikely.agreement`. In about half of all studies, the interval is wider
-    than planned. With more than two readers, the standard errors of the coefficient also depend on
-    associations among the ratings of three or more readers.
+    influence function, divided by `n_items`, is the squared standard error [G08]_. Intervals are
+    computed on the logit scale, as in `alikely.agreement`. In about half of all studies, the
+    interval is wider than planned. With more than two readers, the standard errors of the
+    coefficient also depend on associations among the ratings of three or more readers.
 
     Examples
     --------
@@ -350,8 +350,8 @@ def items_for_margins(
     dmc : array_like
         Correlation between the model's margins and the true accuracies of items, in (-1, 1).
     n_observers, item_mean, item_sd : array_like, optional
-        Number of participants, each of whom responds to every item once, and mean and standard
-        deviation of the true item accuracies, without response noise. Give `n_observers`,
+        Number of participants (each responds to every item once), and mean and standard deviation
+        over items of the true accuracy (excluding response noise). Give `n_observers`,
         `item_mean` and `item_sd` together, or none of them. By default, the true accuracies are
         treated as known.
     power : float
@@ -392,11 +392,11 @@ def items_for_margins(
     individual responses. The Spearman-Brown formula [S10]_ then gives the reliability of the means
     over participants (`alikely.margins.spearman_brown`), whose square root is the correlation
     between these means and the true accuracies [S04]_. With 20 to 40 participants, [AK24]_ find
-    correlations above 0.9 between mean and true accuracies. The predicted correlation between mean
-    and true accuracies is 0.9 if `item_sd` is 0.134 (40 participants) or 0.185 (20 participants) at
-    an `item_mean` of 0.75. To treat repeats of one observer as participants, set `item_sd` to
-    ``sqrt(kappa * item_mean * (1 - item_mean))``, where ``kappa`` is the observer's
-    self-consistency.
+    correlations above 0.9 between the mean accuracies of items and their true accuracies. With an
+    `item_mean` of 0.75, the predicted correlation between items' mean and true accuracies is 0.9 if
+    `item_sd` is 0.134 (40 participants) or 0.185 (20 participants). To treat repeats of one
+    observer as participants, set `item_sd` to ``sqrt(kappa * item_mean * (1 - item_mean))``, where
+    ``kappa`` is the observer's self-consistency.
 
     Examples
     --------

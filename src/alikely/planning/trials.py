@@ -455,8 +455,8 @@ def trials_for_width(
         Target width, in (0, 2]. Array arguments are broadcast. To compute all combinations of two
         arguments, pass one of them with shape (n, 1).
     n_trials : array_like of int, optional
-        Numbers of trials, at least 2, for which the interval width is computed. An alternative to
-        `width`.
+        Numbers of trials, at least 2, for which the interval width is computed. Pass either
+        `n_trials` or `width`.
     assurance : float, optional
         Proportion of experiments in which the interval should not be wider than `width`, in (0, 1).
     interval : {"posterior", "bootstrap", "analytic"}
@@ -503,8 +503,9 @@ def trials_for_width(
     Notes
     -----
     The width is computed from the standard error [FCE69]_, and is accurate to within 3% if at least
-    10 trials are expected in every cell of the table. If fewer than 10 trials are expected in a
-    cell, the width is that of the central range of estimates in 20,000 simulated data sets.
+    10 trials are expected in every cell of the table. If fewer than 10 trials are expected in one
+    of the four cells, the interval width is that of the central range (probability `ci_prob`) of
+    20,000 simulated estimates.
 
     Examples
     --------
@@ -963,7 +964,7 @@ def plan_from(
         Result of a pilot study, for any metric. For correctness metrics, the counts of each planned
         study are simulated and analyzed with the prior of the pilot study. For metrics that do not
         use correctness, and for any pilot study analyzed with ``cluster=``, plans use the posterior
-        draws and the standard error of the pilot study.
+        draws and the standard error from the pilot study.
 
         Instead of a result, you can pass assumed values of ``accuracy_a``, ``accuracy_b`` and
         ``ec``. Each value is a number, a distribution such as ``scipy.stats.beta(30, 10)``, or

@@ -94,7 +94,7 @@ def plot_benchmark(
         Data set to plot, or ``"overall"`` (the default), the mean over data sets.
     top : int, optional
         Number of models to plot, starting with the best; the axis label states the total number.
-        Default: all models, or as many as fit on a page within `column`.
+        Default: all models or, in the context `alikely.plots.column`, as many as fit on a page.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness for the rank sets.
     ax : matplotlib.axes.Axes, optional
@@ -368,7 +368,8 @@ def plot_cohort(
     - ``"fit"``: proportion correct of models against the proportion of humans who are correct, with
       95% predictive bands (`rng`)
     - ``"groups"``: copy probability of each group, with its 95% interval, at the mean accuracy of
-      the cohort (`covariate`). Small circles show the members of a group, each at its own accuracy
+      the cohort (argument: `covariate`). Small circles show the members of a group, each at its own
+      accuracy
 
     Parameters
     ----------

@@ -47,14 +47,15 @@ def plot_margins(
     Each kind of plot shows a different result; its arguments are in parentheses:
 
     - ``"checks"``: proportions correct against margins, residuals by class, and margins against
-      normal quantiles, from a result of `alikely.decision_margin_consistency` (`pair`). If the mean
-      proportion correct of items with similar margins lies outside the band, margins are not
-      linearly related to item strength. Residuals far from 0 indicate classes that are easier or
-      harder than their margins predict. Quantiles outside the band indicate heavy tails.
+      normal quantiles, from a result of `alikely.decision_margin_consistency` (argument: `pair`).
+      If the mean proportion correct of items with similar margins lies outside the band, margins
+      are not linearly related to item strength. Residuals far from 0 indicate classes that are
+      easier or harder than their margins predict. Margin quantiles outside the band indicate heavy
+      tails.
     - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_,
       from a table of `alikely.estimates.consistency_table`. Open markers show noise-corrected
-      medians. Horizontal lines show the consistency of a group and, dashed, ``margin_ceiling``.
-      With a single condition, lines have bands and also show means over models
+      medians. Solid horizontal lines show the consistency of a group, and dashed lines
+      ``margin_ceiling``. With a single condition, lines have bands and also show means over models
 
     Parameters
     ----------
@@ -78,7 +79,8 @@ def plot_margins(
     ValueError
         If the kind or the pair is unknown.
     ValueError
-        If the result is for another metric or lacks required values, or a table lacks a column.
+        If the result is not for decision-margin consistency or lacks required values, or if a table
+        lacks a column.
     TypeError
         If an argument is given that this kind of plot does not use.
     TypeError

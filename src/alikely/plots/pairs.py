@@ -420,9 +420,9 @@ def plot_intervals(
     result : Result
         Result to plot.
     intervals : sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to plot. Methods that the result does not have, or that are invalid for its metric,
-        are skipped. If no method in `intervals` can be plotted, the first valid method of the
-        result is shown.
+        Methods to plot. Methods for which the result has no intervals, or that are invalid for its
+        metric, are skipped. If no method in `intervals` can be plotted, the first valid method of
+        the result is shown.
     which : sequence of str, optional
         Labels of the comparisons to plot, from top to bottom. Default: all.
     sort : {"estimate", "label"}, optional

@@ -346,7 +346,7 @@ def detection_experiment(
 
     The defaults give an accuracy of about 0.49 and match the self-consistency (kappa 0.54) and
     error consistency (0.31) of 45 participants in a 16-alternative experiment with 160 images
-    [AK24]_. The following call also matches the participants' accuracy (0.80)::
+    [AK24]_. The following arguments also match the participants' accuracy (0.80)::
 
         detection_experiment(strength_mean=3.85, strength_sd=1.9, stable_sd=1.25)
 
@@ -366,8 +366,8 @@ def detection_experiment(
         Standard deviations, across observers, of ability and of the logarithm of the gain that
         scales item strengths.
     stable_sd : float
-        Standard deviation of an observer's deviations from item strengths. The deviation for an
-        item is the same in all repeats of the item.
+        Standard deviation of an observer's deviations from item strengths. An observer's deviation
+        for an item is the same in all repeats.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -539,8 +539,8 @@ def leaderboard(
     n_options : int
         Number of options, from 2 to 10.
     shared : float
-        Fraction of the random variance in ability that is due to the part shared by the family, in
-        [0, 1].
+        Fraction of the question-specific variance in ability that models of the same family share,
+        in [0, 1].
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -632,9 +632,9 @@ def reader_study(
         Number of readers and number of cases, each at least 1.
     spread : float
         Standard deviation, over readers, of the response criterion (in standard deviations of the
-        evidence) and of Fisher's z of the correlation with the AI's evidence. Half of the variance
-        of Fisher's z is common to both modalities. If `spread` is 0, readers have identical
-        parameters.
+        evidence) and of Fisher's z of the correlation between reader and AI evidence. Half of the
+        variance of Fisher's z is common to both modalities. If `spread` is 0, readers have
+        identical parameters.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 

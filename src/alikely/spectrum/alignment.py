@@ -133,8 +133,8 @@ def condition_alignment(
     over 8 conditions, the standard deviation across bootstrap replicates is 1.1 times `se` for
     models and their differences, and 0.9 to 1.5 times `se` for human-human values. `se` is computed
     as in `alikely.benchmark_scores`, with a condition in place of a data set, and is NaN with fewer
-    than 3 humans. Bootstrap replicates are corrected neither for trial-level noise that is counted
-    more than once, nor for the missing variance between humans.
+    than 3 humans. Bootstrap replicates are corrected neither for counting trial-level noise more
+    than once, nor for underestimating the variance between humans.
 
     Examples
     --------
@@ -484,8 +484,9 @@ def regime_alignment(
         - ``mean_ratio``: mean of the ratios in conditions with a human-human value above 0, not
           clipped
         - bounds such as ``bootstrap_eti95_lb`` (of ``estimate``) and ``ceiling_eti95_lb``; all
-          means and ratios are computed from the same replicates. Bounds of a ratio are infinite if
-          the interval for the human-human value includes 0 (for ``mean_ratio``: in any condition)
+          means and ratios are computed from the same bootstrap replicates. Bounds of a ratio are
+          infinite if the interval for the human-human value includes 0 (for ``mean_ratio``: in any
+          condition)
         - ``rank``: rank of the estimate within metric and regime, which equals the rank of
           ``ratio_of_means``
         - ``rank_lb``, ``rank_ub``: limits of the simultaneous confidence set, as in `rank_sets`
@@ -509,8 +510,8 @@ def regime_alignment(
     for all models, so that all models are compared on the same conditions. Uncertainty in the
     regime labels is not propagated into the intervals.
 
-    If a condition's value is undefined in a replicate (only one human or no joint errors), the mean
-    over conditions changes by the mean change in the other conditions
+    In replicates with an undefined value (only one human or no joint errors), the mean over
+    conditions deviates from its estimate by the mean deviation in the other conditions
     (`alikely.spectrum.alignment.mean_draws`).
 
     A few hard conditions with little human-human agreement can dominate `mean_ratio`. The variance

@@ -113,7 +113,7 @@ def difficulty_spectrum(
         If there are fewer than 3 reference values, if a reference value is infinite, or if all
         reference values are equal.
     ValueError
-        If a condition has fewer than two observers of that kind.
+        If a condition has fewer than two observers of kind `kind`.
     ValueError
         If `chance` is not in (0, 1), or is not given and the trials contain only correctness.
 

@@ -82,8 +82,8 @@ def regimes(
     Parameters
     ----------
     spectrum : xarray.Dataset or xarray.DataTree
-        Difficulty spectrum, as returned by `alikely.difficulty_spectrum`, with all deltas defined,
-        or a posterior distribution, as returned by `alikely.fit_spectrum`. The arguments other than
+        Difficulty spectrum with all deltas defined (see `alikely.difficulty_spectrum`), or
+        posterior distribution as returned by `alikely.fit_spectrum`. The arguments other than
         `spectrum` apply only to a difficulty spectrum.
     k : int or "auto"
         Number of regimes. ``"auto"`` selects the number between 1 and 6 with the lowest BIC [S78]_.
@@ -120,8 +120,8 @@ def regimes(
         - ``resampled_best``: proportion of replicates in which this number has the lowest BIC
 
         Attributes are ``k``, ``ties`` (numbers of regimes with a BIC within 2 of the lowest
-        [R95]_), and ``n_resamples``, the number of replicates with a delta for every condition.
-        Replicates in which the reference has no variance, or a condition has no humans, are
+        [R95]_) and ``n_resamples`` (number of replicates in which every delta is defined).
+        Replicates in which all reference values are equal, or a condition has no humans, are
         excluded.
 
         For a posterior distribution: ``delta`` (posterior mean), its bounds, such as
@@ -140,8 +140,8 @@ def regimes(
     As in scikit-learn, EM stops when a step increases the log likelihood by less than 1e-3; ``bic``
     refers to this solution. The likelihood may have a higher maximum that EM does not find. We add
     ``0.05**2`` to each variance, because the likelihood is otherwise unbounded if a component
-    collapses onto a single condition. If ``converged_bic`` is much lower than ``bic``, several
-    groupings of the conditions fit their difficulties similarly well.
+    collapses onto a single condition. If ``converged_bic`` is much lower than ``bic``, EM stopped
+    long before convergence, and a different grouping of the conditions may fit better.
 
     In each replicate, EM starts from the mixture that was fitted to the data. ``stability``
     therefore describes the stability of these regimes, not of the search for regimes.
@@ -410,15 +410,15 @@ def fit_spectrum(
         Priors for the model's variables by name, as in `alikely.models.spectrum`.
     model : "spectrum" or pymc.Model
         Generative model of the counts: `alikely.models.spectrum` (the default) or a custom model,
-        such as an extension of the default. A custom model must define the variables ``delta,
-        logit_accuracy`` (condition) and ``regime_weight, regime_mean, regime_sd`` (regime, `k` of
-        them).
+        such as an extension of the default. A custom model must define ``delta`` and
+        ``logit_accuracy`` for each condition, and ``regime_weight``, ``regime_mean`` and
+        ``regime_sd`` for each of `k` regimes.
     n_draws : int
         Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Groups to add, as in `alikely.inference.nuts`.
+        Groups to add to the tree, as in `alikely.inference.nuts`.
 
     Returns
     -------
@@ -433,7 +433,7 @@ def fit_spectrum(
     Raises
     ------
     ValueError
-        If an argument is invalid, as in `alikely.models.spectrum`.
+        If an argument is invalid (see `alikely.models.spectrum`).
     ValueError
         If a custom model lacks a variable or has a variable of the wrong shape, or if priors are
         also given.
