@@ -68,7 +68,7 @@ def without_code(text: str) -> str:
     text = re.sub(r"``.+?``|`[^`\n]+`|\$[^$\n]+\$", "Code", text, flags=re.DOTALL)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     for name in ALLOWED:
-        text = text.replace(name, "name")
+        text = re.sub(r"\s+".join(map(re.escape, name.split())), "name", text)
     return text
 
 
