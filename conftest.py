@@ -40,14 +40,23 @@ hypothesis.settings.register_profile("kernels", deadline=None, max_examples=20)
 # Examples in docstrings that fit a model of their own or simulate: seconds each.
 SLOW_EXAMPLES = {
     "alikely.benchmark.cohorts.cohort_check",
+    "alikely.benchmark.cohorts.cohort_contrasts",
+    "alikely.benchmark.cohorts.cohort_scores",
     "alikely.benchmark.cohorts.fit_cohort",
     "alikely.calibration.ranks.sbc",
+    "alikely.estimates.pairs.error_similarity",
     "alikely.inference.chains.extended",
     "alikely.margins.reliability.fit_observers",
+    "alikely.planning.trials.plan_from",
     "alikely.planning.trials.trials_for_width",
+    "alikely.plots.benchmark.plot_cohort",
+    "alikely.plots.planning.plot_plan",
     "alikely.report.pages.Report",
     "alikely.spectrum.regime_mixtures.fit_spectrum",
 }
+
+# Fits that take seconds to compile: their tests are slow.
+SLOW_FITS = {"cohort_fit", "cohort_tree", "family_tree"}
 
 # What examples are given, by the comment that tells a reader how to get it.
 EXAMPLES = {
@@ -245,7 +254,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Workers that are done take over from others what has not begun: at the end, that must be short.
     """
     for item in items:
-        if item.name in SLOW_EXAMPLES:
+        if item.name in SLOW_EXAMPLES or SLOW_FITS & {*getattr(item, "fixturenames", ())}:
             item.add_marker(pytest.mark.slow)
         own = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
         if own or GOLDEN in item.path.parents:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import alikely as al
 from alikely.metrics import metric as registry
+
+# Tests of stored results and of the settings themselves have the default settings.
+DEFAULTS = ("golden", "test_docs.py", "test_settings.py", "test_size.py")
 
 
 @pytest.fixture(scope="session")
@@ -16,6 +21,16 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"real data not found at {folder}")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def few_null_draws(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Simulate null distributions with few draws, unless a test sets their number."""
+    if any(name in request.path.parts for name in DEFAULTS):
+        yield
+        return
+    with al.options(n_null=400):
+        yield
 
 
 @pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["prior", "chains"])

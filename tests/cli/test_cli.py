@@ -107,6 +107,7 @@ def files(tmp_path: Path) -> list[str]:
     return [str(tmp_path / f"{name}.csv") for name in MATRICES]
 
 
+@pytest.mark.usefixtures("few_sweeps")
 def test_matrices_give_what_python_computes(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
