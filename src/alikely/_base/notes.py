@@ -162,7 +162,7 @@ NOTES = {
         "an item label has several true classes",
     ),
     "prior-alone": Note(
-        "No trial distinguishes the comparisons: the interval reflects only the prior. "
+        "The data alone give a standard error of 0: the interval reflects only the prior. "
         "Report each comparison separately",
         "the standard error of a mean or difference is 0",
     ),
@@ -175,8 +175,8 @@ NOTES = {
     "bootstrap-sums": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the "
         "bootstrap interval is too narrow. Report the analytic interval",
-        "fewer than about 17 disagreements per comparison are expected by chance, averaged over "
-        "the comparisons in a mean or on one side of a difference",
+        "fewer than about 17 disagreements per comparison are expected by chance among the "
+        "comparisons in a mean or in either term of a difference",
     ),
     "pair-by-pair": Note(
         "Posteriors of comparisons that share trials were drawn separately. Use "
@@ -233,9 +233,10 @@ NOTES = {
         "a comparison in a matrix uses only some of the trials to which both observers responded",
     ),
     "kink": Note(
-        "The estimate is within 2 standard errors of a kink ({kink}): the analytic interval "
-        "is not valid. Report the posterior interval",
-        "the estimate of a normalized metric is close to a kink of the metric",
+        "The estimate is within 2 standard errors of the metric's kink at {kink}: the analytic "
+        "interval is not valid. Report the posterior interval",
+        "the estimate of a normalized metric is close to a kink, where the metric is not "
+        "differentiable",
     ),
     "unreliable": Note(
         "{why}",
@@ -245,7 +246,7 @@ NOTES = {
     "few-humans": Note(
         "Only {n} humans: the interval is approximate",
         "an interval that generalizes to new humans is based on 3 to 6 humans",
-        "Report the interval as approximate, or treat these humans as fixed",
+        "Report the interval as approximate, or use `generalize_to='images'`",
     ),
     "too-few-humans": Note(
         "Only {n} humans: too few to generalize to new humans. Use generalize_to='images'",
@@ -295,7 +296,7 @@ NOTES = {
     "posterior-images": Note(
         "The posterior treats an image shown in several conditions as different images. "
         "Report the analytic interval",
-        "images are shown in several conditions, whose posteriors are drawn separately",
+        "images are shown in several conditions, each with a separate posterior",
     ),
     "no-posterior": Note(
         "No posterior: {why}",
@@ -327,7 +328,7 @@ NOTES = {
     ),
     "no-score": Note(
         "The data set has no score for {system}. Choose a data set with scores for all systems",
-        "a system in a comparison has no score in this data set",
+        "a system in a comparison has no score in the selected data set",
     ),
     "significant-alone": Note(
         "The difference is significant without adjustment, but not after adjustment for all "
@@ -401,9 +402,9 @@ NOTES = {
         "Report the interval as approximate, or select images for this comparison",
     ),
     "strata-several-humans": Note(
-        "With several humans, the posterior interval may be too narrow (coverage 0.89 for models "
-        "with similar responses). Report the analytic interval",
-        "a posterior for images selected from strata includes more than one human",
+        "With several humans, the posterior interval may be too narrow (coverage 0.89 for two "
+        "models with similar responses). Report the analytic interval",
+        "a posterior for images selected from strata is based on more than one human",
     ),
     "weighted-center": Note(
         "The interval is centered on {center}, the bias-corrected weighted estimate",
@@ -437,12 +438,12 @@ NOTES = {
         "Exclude the observer or the condition without an estimate",
     ),
     "few-means": Note(
-        "Fewer than two observers have a defined mean: no ranks are available",
+        "Fewer than two observers have a defined mean over pairs: no ranks are available",
         action="Collect more trials",
     ),
     "one-cluster-mean": Note(
-        "An observer's mean is based on only one cluster: standard errors and ranks are not "
-        "available",
+        "An observer's mean over pairs is based on only one cluster: standard errors and ranks are "
+        "not available",
         action="Collect more clusters",
     ),
 }

@@ -365,7 +365,7 @@ def judge_agreement(
 
     Notes
     -----
-    The interval is computed with a jackknife over candidates on Fisher's z scale and Student's t
+    The interval is computed on Fisher's z scale, with a jackknife over candidates and Student's t
     quantiles (``n_candidates - 4`` degrees of freedom). If accuracies differ, the maximum possible
     error consistency is below 1. The partial correlation removes only the linear part of the
     dependence on accuracy.

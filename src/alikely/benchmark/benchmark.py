@@ -269,9 +269,9 @@ def differences(
     Parameters
     ----------
     scores : Result
-        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`. Results
-        of `alikely.benchmark.reader_study` (modalities) are also accepted; for these, only
-        `intervals`, `columns` and `ci_prob` are available.
+        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`. To
+        compare modalities, pass the result of `alikely.benchmark.reader_study`; only `intervals`,
+        `columns` and `ci_prob` are then available.
     generalize_to : {"images", "observers", "both"}, optional
         Population to which intervals generalize: new images, new humans, or both. Default: both.
         `generalize_to` is not available for scores from `alikely.benchmark.scores_from_result`.
@@ -356,7 +356,7 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
         - ``reliability``, ``reliability_other``: fraction of the variance between models that is
           not due to the sampling of images and humans
         - ``latent``: disattenuated correlation, not clipped, with an interval that generalizes to
-          new models. NaN if there is no reliable variance. See
+          new models. NaN if noise explains all variance between models in one of the data sets. See
           `alikely.benchmark.ranking.latent_correlation`
         - ``note``
 

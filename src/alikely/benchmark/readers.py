@@ -121,8 +121,9 @@ def reader_study(
     -----
     The variance accounts for clustering by readers and by cases [CGM11]_:
     ``V_readers + V_cases - V_both``, where ``V_both`` is the variance of individual ratings. If
-    ``V_readers + V_cases - V_both`` is below ``V_cases``, the variance for fixed readers, then
-    ``V_cases`` is used. ``V_readers`` is the jackknife variance over readers [ES81]_. For a mean
+    ``V_readers + V_cases - V_both`` is below ``V_cases`` (the variance for fixed readers),
+    ``V_cases`` is used instead.
+    ``V_readers`` is the jackknife variance over readers [ES81]_. For a mean
     over pairs, each jackknife step leaves out all pairs
     with a given reader. Satterthwaite degrees of freedom [H07]_ combine ``R - 1`` for R readers
     with the degrees of freedom for cases.

@@ -108,9 +108,9 @@ def benchmark_scores(
         Any metric computed from trials, as in `alikely.compare`. For directed metrics, humans are
         the reference for models, and the human-human mean averages both directions. Noise ceilings
         require a correctness metric. For error similarity, Gibbs sampling takes 0.05 to 0.1 s per
-        pair and condition. Interval limits for error similarity are computed for the scores
-        themselves (`alikely.errors.draws.mean_draws`), because posterior draws for pairs cannot be
-        averaged.
+        pair and condition. Interval limits for class-level error similarity are computed for
+        the scores themselves (`alikely.errors.draws.mean_draws`), because posterior draws for pairs
+        cannot be averaged.
     models, humans : str
         Kind of observer to score, and kind of observer to compare it with.
     human_ids : {"shared", "per_dataset"}, optional
@@ -160,13 +160,13 @@ def benchmark_scores(
 
     Notes
     -----
-    Analytic intervals use the influence of each trial on the estimate for each pair. The variance
-    of a score for new images is the sum of the squared influences of all images. The influence of
-    an image is summed over all pairs and conditions in which the image occurs. The variance for new
-    humans is a jackknife variance [ES81]_: each step leaves one human out of all data sets. For new
-    images and new humans, only the part of the human variance that exceeds trial-level noise is
-    added to the image variance, which already includes this noise [CGM11]_. Variances are computed
-    separately for each contrast of scores.
+    Analytic intervals use the influence of each trial on the estimate for each pair. For new
+    images, the variance of a score is the sum of the squared influences of all images. The
+    influence of an image is summed over all pairs and conditions in which the image occurs. The
+    variance for new humans is a jackknife variance [ES81]_: each step omits one human from all data
+    sets. For new images and new humans, only the part of the human variance that exceeds
+    trial-level noise is added to the image variance, which already includes this noise [CGM11]_.
+    Variances are computed separately for each contrast of scores.
 
     Quantiles are from Student's t distribution, with degrees of freedom computed from the variances
     for images and for humans (`alikely.benchmark.decomposition.crossed_degrees`).
@@ -174,10 +174,10 @@ def benchmark_scores(
     For correctness metrics, intervals are centered on ``interval_center``, the score after adding a
     pseudocount to the four cells of each pair. The pseudocount
     (`alikely.benchmark.decomposition.added_count`) is 0.35 for one set of images and four humans,
-    and 0.1 for a mean over many sets of different images. The mean interval center over data sets
-    therefore differs from the interval center for ``overall``. For label metrics, the interval
-    center uses chance agreement computed without pairing any joint error with itself. For metrics
-    that use neither correctness nor labels, intervals are centered on the estimate, and the
+    and 0.1 for a mean over many sets of different images. The mean of the data sets' interval
+    centers therefore differs from the interval center for ``overall``. For label metrics, the
+    interval center uses chance agreement computed without pairing any joint error with itself. For
+    metrics that use neither correctness nor labels, intervals are centered on the estimate, and the
     influence of each trial is scaled up if errors are few.
 
     The bootstrap and the posterior resample each image, as identified by `item_scope`, once for all

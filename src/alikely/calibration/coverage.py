@@ -166,8 +166,8 @@ def coverage_study(
     Parameters
     ----------
     grid : pandas.DataFrame, optional
-        Simulation settings, one per row. Default: 6 to 88 settings of intermediate to high
-        difficulty, depending on the metric. The columns depend on the metric:
+        Simulation settings, one per row. Default: 6 to 88 settings, depending on the metric.
+        The columns depend on the metric:
 
         - correctness: ``accuracy_a, accuracy_b, ec, n_trials``
         - labels: ``copy_probability, n_classes, n_joint_errors, peakedness``
@@ -234,13 +234,13 @@ def coverage_study(
     ``1 - peakedness`` times as likely as the previous one. Incorrect responses are equally
     frequent for all true classes. The true value depends on the metric:
 
-    - Labels [X25]_: kappa of the joint distribution of the two incorrect labels; the second label
-      is either a copy of the first or independent of it. All data sets have the same copy
+    - Label metrics [X25]_: the true value is kappa of the joint distribution of the two incorrect
+      labels; the second copies the first or is independent of it. All data sets have the same copy
       probability and distributions of incorrect responses. In each simulated data set, both
       observers are correct on as many trials as there are joint errors.
     - Ratings: readers are exchangeable and err independently given the true class. The true value
       of a coefficient is its limit for infinitely many items.
-    - Multiple-choice options: one of two equally accurate systems copies the other, and
+    - Multiple-choice options: two equally accurate systems, one of which copies the other.
       ``peakedness`` is the proportion of errors in which the most popular incorrect option is
       chosen.
     - Probabilities: softmax of normally distributed logits, whose mean is one standard deviation

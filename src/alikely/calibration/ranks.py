@@ -155,10 +155,11 @@ def sbc(
         Free and deterministic variables to rank. If a variable has several elements, each
         simulation ranks one of them, chosen at random. Default: all free variables.
     likelihood : callable, optional
-        Function of two arguments: a mapping from names of variables to their draws, of shape (draw,
-        ...), and the data. The function returns the log likelihood of each draw, up to a constant.
-        By default, the log likelihood is computed from the free variables of `source`; the meaning
-        of these variables must not depend on the data.
+        Function whose first argument maps names of variables to arrays of draws, of shape (draw,
+        ...), and whose second argument is the data. The function returns the
+        log likelihood of each draw, up to a constant. By default, the log likelihood is computed
+        from the free variables of `source`; the meaning of these variables must not depend on the
+        data.
     thin, tune : int
         Thinning interval, and number of warm-up draws in each of 2 chains. Draws are thinned to
         100, because ranks among autocorrelated draws are not uniform.

@@ -67,7 +67,7 @@ def joint_correctness(
     pairs : str, sequence of str, or sequence of (str, str)
         ``"all"``; two kinds of observers joined by a hyphen, such as ``"human-model"``; several
         such strings; or a list of observer pairs. The first observer of a pair is the reference
-        ``a``; with ``"all"``, humans come first.
+        ``a``; with ``pairs="all"``, humans precede all other observers.
     by : {"condition", "dataset"} or None
         Groups of trials that are counted separately. Conditions are nested in data sets; ``None``
         pools all trials.
@@ -86,7 +86,7 @@ def joint_correctness(
         Whether to allow pairs without a common trial, for metrics that do not need common trials.
     directed : bool
         Whether to count pairs of observers of the same kind in both orders, for metrics that are
-        not symmetric. The order of listed pairs is kept.
+        not symmetric. Pairs in a list are counted only in the order given.
     repeats : {"paired", "crossed"}
         How to pair responses to items that are repeated within a condition. ``"paired"`` pairs the
         first responses of both observers, then the second responses, and so on; each pair of
@@ -99,8 +99,8 @@ def joint_correctness(
         ``cells`` (pair, cell) int64 with coords ``observer_a, observer_b, dataset,
         condition``; ``first, second`` (pair) positions of the observers; ``pair_group`` (pair);
         ``correct`` (observer, trial) int8 (1, 0, or -1 if excluded); ``trial_group`` (trial). A
-        pair is included once for each group of trials in which both observers were shown at least
-        one trial.
+        pair is included once for each group of trials in which each of its observers was shown at
+        least one trial.
 
         - With `labels`: the variables ``response`` (observer, trial) and ``truth`` (trial), which
           are positions on the dimension ``class``, with -1 for excluded responses.

@@ -98,7 +98,7 @@ class Trials:
         item_columns: Sequence[str] = (),
         classes: Sequence[Any] | str | None = None,
     ) -> Trials:
-        """Align long tables with one row per observer and trial.
+        """Create trials from long tables with one row per observer and trial.
 
         Parameters
         ----------
@@ -191,15 +191,15 @@ class Trials:
             Strings that denote missing values, in addition to empty fields. Default: NA, NaN, nan,
             null and NULL in tables, none in logs. A missing response means that the trial was shown
             but not answered; a missing value in another column raises an error. Values listed in
-            `classes` are read as classes.
+            `classes` are never read as missing.
         sep, encoding : str, optional
             Separator and encoding of text files. By default, the separator and the encoding are
             detected and reported in a note.
         wide : bool, "rows" or sequence of str
             True: one row for each trial; each column without another role contains the responses of
-            one observer. With a sequence, only the columns named in it are observers.
-            Without a column of true classes, responses of 0 and 1 are read as correctness.
-            ``"rows"``: one row for each observer and one column for each item, as in surveys.
+            one observer. A sequence of names: only these columns contain responses. Without a
+            column of true classes, responses of 0 and 1 are read as correctness. ``"rows"``: one
+            row for each observer and one column for each item, as in surveys.
         score, filter : str, optional
             Name of the score or filter to read, if logs contain several of them. If logs come from
             several tools, give one name per tool, separated by commas.
@@ -279,10 +279,10 @@ class Trials:
             Column of items. Default: ``item`` or ``image``; without these columns, each row is a
             separate item.
         truth : str
-            Column of true classes. If ``truth``, the default, is absent, responses are read as
+            Column of true classes. If the default column ``truth`` is absent, responses are read as
             correctness (0 or 1).
         condition, dataset, repeat : str
-            Column names. Columns with the default names may be absent.
+            Column names. Columns with the default names are optional.
         kind : mapping of str to str, optional
             Kind of each observer.
         item_columns, classes
@@ -393,7 +393,7 @@ class Trials:
     ) -> Trials:
         """Create trials from an array of correct (1) and incorrect (0) responses.
 
-        Metrics that need class labels raise an error for these trials.
+        Metrics that need class labels raise an error if trials contain only correctness.
 
         Parameters
         ----------
@@ -501,10 +501,10 @@ class Trials:
             An array of shape (observer, trial, class), in the order of `data` and `classes`. Values
             are NaN for trials without probabilities, and 0 for classes that are not options. The
             number of options is the number set by `with_options`, or by default the number of
-            classes. Memory-mapped and dask arrays are not loaded. Alternatively, a long table with
-            the columns ``observer, item, option, probability`` (or ``logit``) and, if needed to
-            identify a trial, ``dataset, condition, repeat``. The options of a question are those
-            with a row in the table.
+            classes. Memory-mapped and dask arrays are not loaded into memory. Alternatively, a long
+            table with the columns ``observer, item, option, probability`` (or ``logit``) and, if
+            needed to identify a trial, ``dataset, condition, repeat``. The options of a question
+            are those with a row in the table.
         scale : {"probabilities", "logits"}
             Scale of `values`. Logits or log likelihoods are converted to probabilities with the
             softmax function.

@@ -227,8 +227,8 @@ def sixteen_categories(
     dict of str to str
         Category of each WordNet identifier, in the order of the file, for
         ``alikely.margins.decision_margins(..., coarse=..., unmapped="ignore")``. Most of the 1,000
-        ImageNet classes have no category. A few identifiers in the file are not among the 1,000
-        ImageNet classes.
+        ImageNet classes belong to none of the 16 categories. A few identifiers in the file are not
+        among the 1,000 ImageNet classes.
 
     Raises
     ------

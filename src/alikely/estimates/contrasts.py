@@ -132,9 +132,9 @@ def difference(
     Returns
     -------
     pandas.DataFrame
-        Table as returned by `contrast`, for the contrast ``first - second``. For a matrix, there is
-        only the analytic row, and the estimate is the unweighted mean over the ``n_places``
-        conditions or data sets in which all selected pairs have estimates.
+        Table as returned by `contrast`, for the contrast ``first - second``. For a matrix, the table has only
+        the analytic row. Its estimate is the unweighted mean over the ``n_places`` conditions or data
+        sets in which all selected pairs have estimates.
 
     Raises
     ------
@@ -181,10 +181,10 @@ def mean(
     Returns
     -------
     pandas.DataFrame
-        Table with the columns of `contrast`. For a matrix, the table has only the analytic row, and
-        the estimate is the mean over the defined pairs, averaged with equal weights over
-        ``n_places`` conditions or data sets. ``n_pairs`` is the smallest number of pairs in any
-        condition or data set.
+        Table with the columns of `contrast`. For a matrix, the table has only the analytic row.
+        Defined pairs are averaged within each condition or data set, and the estimate is the
+        unweighted mean over the ``n_places`` conditions or data sets. ``n_pairs`` is the smallest
+        number of pairs in any condition or data set.
 
     Raises
     ------
@@ -196,9 +196,9 @@ def mean(
     Notes
     -----
     The analytic interval for a mean is computed on the scale of the metric, as in
-    `alikely.Result.summary`. For error similarity, posterior limits are computed for the mean
-    itself, because averaging the limits of pairs does not give the limits of the mean
-    (`alikely.errors.draws.mean_draws`).
+    `alikely.Result.summary`. For class-level error similarity, posterior limits are computed
+    for the mean itself, because averaging the limits of pairs does not give the limits of the
+    mean (`alikely.errors.draws.mean_draws`).
 
     Examples
     --------
@@ -405,19 +405,19 @@ def contrast(
     ValueError
         If the weights are not one finite number per comparison, or are all 0.
     ValueError
-        If the region, the interval or a method is invalid.
+        If `rope`, `ci_prob` or `intervals` is invalid.
 
     Notes
     -----
     If accuracies are near 1, estimates are biased and their standard errors are too small. If
     several correctness tables are combined, the analytic interval is therefore centered on the
-    weighted sum that results when pseudo-trials are added to each table. The pseudo-trials of a
-    comparison have its observers' accuracies, and the error consistency pooled over all comparisons
-    whose weights have the same sign. The analytic interval always includes the weighted sum of
-    the estimates without pseudo-trials. If comparisons are based on few errors, bootstrap intervals
-    are too narrow, and the posterior is biased, because its prior is centered on independent
-    errors. With few errors, the bootstrap and posterior rows are omitted unless they are named in
-    `intervals`.
+    weighted sum that results when pseudo-trials are added to each table. In the pseudo-trials of a
+    comparison, observers have the same accuracies as in its trials, and error consistency is pooled
+    over all comparisons whose weights have the same sign. The analytic interval always includes the
+    weighted sum of the estimates without pseudo-trials. If comparisons are based on few errors,
+    bootstrap intervals are too narrow, and the posterior is biased, because its prior is centered
+    on independent errors. With few errors, the bootstrap and posterior rows are omitted unless they
+    are named in `intervals`.
 
     Examples
     --------

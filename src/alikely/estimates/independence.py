@@ -56,7 +56,7 @@ def independent_observers(
 ) -> xr.DataTree:
     """Sample the posterior and replicated data under a model of independent observers.
 
-    Estimates in the replicated data form the null distribution [K25]_ [GMS96]_. Samples are drawn
+    Estimates from the replicated data form the null distribution [K25]_ [GMS96]_. Samples are drawn
     exactly or by MCMC.
 
     Parameters
@@ -81,8 +81,8 @@ def independent_observers(
         (``observed_cells`` and the estimand); with NUTS, also ``sample_stats``; on request,
         ``bootstrap`` (resample, pair).
 
-        ``null`` (pair, way) compares each estimate with the replicated data, for each ``way``
-        (``"exact"`` or ``"nuts"``, and ``"bootstrap"``):
+        ``null`` (pair, way) compares each estimate with replicated data; ``way`` is ``"exact"``,
+        ``"nuts"`` or ``"bootstrap"``. Variables:
 
         - ``estimate``; ``null_mean``, ``null_sd`` and limits of the replicates whose estimate is
           defined
@@ -195,7 +195,7 @@ def test_copy_model(result: Result) -> pd.DataFrame:
     ----------
     result : Result
         Result that provides the count tables and the prior. The prior must be a Dirichlet
-        distribution; its marginal distributions are the priors of the independent observers.
+        distribution; its marginal distributions are the priors of accuracies under independence.
 
     Returns
     -------

@@ -53,7 +53,7 @@ def latex_table(
     label: str | None = None,
     headings: Mapping[str, str] | None = None,
 ) -> str:
-    r"""Format any table of this package as LaTeX.
+    r"""Format any table from this package as LaTeX.
 
     Parameters
     ----------

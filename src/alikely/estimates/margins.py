@@ -209,7 +209,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
         - ``error_consistency``: mean over pairs of observers, one from each system, with an
           analytic interval that generalizes to new trials
 
-        Columns for each group of observers, with intervals; values are NaN for pairs of models:
+        Columns for comparisons with a group of observers, with intervals (NaN for pairs of models):
 
         - ``group_error_consistency``: mean over pairs of group members, which is not a ceiling for
           a model without response noise

@@ -97,7 +97,7 @@ def pairwise_matrix(
     Parameters
     ----------
     trials : Trials or xarray.DataArray, dims (observer, trial)
-        Aligned responses; or an array of 1 (correct), 0 (incorrect) and -1 (not shown or excluded).
+        Aligned responses, or an array of 1 (correct), 0 (incorrect) and -1 (not shown or excluded).
         A chunked array (dask, zarr, netCDF) is read in slices.
     metric : str or Metric
         A symmetric correctness metric, or one with an implementation for matrices, such as

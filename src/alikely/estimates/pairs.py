@@ -296,11 +296,12 @@ def misclassification_agreement(
     Notes
     -----
     Intervals describe the agreement in the population of joint errors from which the trials are
-    sampled. In the published estimate, chance agreement is computed from products of marginal
-    proportions, which also pair every joint error with itself. The estimate of agreement is
-    therefore too low if joint errors are few and agreement is high. In posterior draws, chance
-    agreement never pairs a joint error with itself, so the posterior median of agreement is above
-    the estimate. Analytic and bootstrap intervals are centered on the estimate.
+    sampled. In the published formula for misclassification agreement, chance agreement is computed
+    from products of marginal proportions, which also pair every joint error with itself. The
+    estimate of agreement is therefore too low if joint errors are few and agreement is high. In
+    posterior draws, chance agreement never pairs a joint error with itself, so the posterior median
+    of agreement is above the estimate. Analytic and bootstrap intervals are centered on the
+    estimate.
 
     If all responses on joint errors have the same label, the estimate is undefined and the
     posterior is wide, because it allows for other labels; a note is added. Without joint errors,
@@ -410,8 +411,8 @@ def error_similarity(
     corrected for the upward bias of divergences and, like ``log_bayes_factor``, are shown only on
     request. For similar systems, the posterior interval for the divergence may correctly lie below
     the estimated divergence, and the interval for the similarity above the estimated similarity.
-    The upper limit of similarity is exactly 1 if the data are compatible with equal error
-    distributions.
+    The upper interval limit of error similarity is exactly 1 if the data are compatible with equal
+    error distributions.
 
     Each limit of the posterior interval is the more extreme of a posterior limit and a limit from
     simulated data sets. The posterior limit
@@ -419,8 +420,8 @@ def error_similarity(
     divergence at which the observed estimate would be improbably small or large in data sets
     simulated from similar populations (`alikely.errors.draws`). The quantiles of
     ``result.draws("posterior")`` equal the limits of the posterior interval; draws of the
-    unadjusted posterior are in the group ``rows``. Do not compute limits for means from averaged
-    draws; `alikely.mean` and `alikely.difference` compute these limits from the group
+    unadjusted posterior are in the group ``rows``. Do not average draws over pairs;
+    `alikely.mean` and `alikely.difference` compute the limits for means from the group
     ``populations``.
 
     References
@@ -481,7 +482,7 @@ def decision_margin_consistency(
         one system, named by this label.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. Pooling conditions of unequal difficulty
-        inflates the correlation.
+        inflates the correlation of margins.
     group : str
         Label by which to group observers that have no margins: ``"kind"``, any other observer label
         in the trials, or ``"observer"`` (no pooling).
@@ -508,8 +509,9 @@ def decision_margin_consistency(
     cluster : str, optional
         Item column that defines clusters of dependent items, such as ``"template"`` (read with
         ``item_columns=``). Clusters are the sampling units of standard errors, the bootstrap,
-        reliability and ``"moments"``. Use ``"item"`` if items occur in several conditions of a
-        group. Default: classes, if these are known and each group of trials has at least 5 of them.
+        reliability and ``"moments"``. Use ``"item"`` if items occur in several conditions that are
+        pooled. By default, clusters are the true classes, if these are known and each group of
+        trials has at least 5.
     rng
         As in `error_consistency`. ``alikely.options.ci_prob`` sets the probability level of the
         intervals.

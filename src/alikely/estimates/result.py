@@ -85,9 +85,9 @@ class Result:
     Attributes
     ----------
     data : xarray.DataTree
-        A tree that ArviZ functions accept. For the bootstrap, pass them ``group="bootstrap"`` and
-        ``sample_dims="resample"``. All results contain ``estimates`` and ``data_summary`` (numbers
-        of trials and responses of each observer).
+        A tree that ArviZ functions accept. For the bootstrap, pass
+        ``group="bootstrap"`` and ``sample_dims="resample"`` to ArviZ functions. All results contain
+        ``estimates`` and ``data_summary`` (numbers of trials and responses of each observer).
 
         - Pairs: ``observed_data`` (the correctness table), ``estimates`` (``estimate, se`` and
           tests of independence), ``bootstrap`` (resample, pair), ``posterior`` (chain, draw,
@@ -291,9 +291,9 @@ class Result:
             - ``note``: the reason if a value is undefined or an interval is not reliable; on
               request ``note_codes``, the codes of these notes
 
-            In the summary of a matrix, tests of independence are ``p_adjusted`` (Fisher's exact
-            test, adjusted for all pairs) and, on request, ``log10_p`` (unadjusted). Rows are sorted
-            by descending estimate. Columns for scores:
+            In the summary of a matrix, the columns for tests of independence are ``p_adjusted``
+            (Fisher's exact test, adjusted for all pairs) and, on request, ``log10_p`` (unadjusted).
+            Rows are sorted by descending estimate. Columns for scores:
 
             - ``level, system, estimate, se`` and bounds within the range of the metric
             - for models, ``ceiling_normalized`` (score divided by ceiling) with its Fieller
@@ -525,7 +525,7 @@ class Result:
         -------
         Result
             The selected part of the result. For a matrix, ``p_adjusted`` remains adjusted for all
-            pairs of the original matrix.
+            pairs of the full matrix.
 
         Raises
         ------
@@ -552,10 +552,10 @@ class Result:
 
     @classmethod
     def load(cls, path: str | Path, trials: Trials | None = None) -> Result:
-        """Load a result from a file written by `save`, optionally with the trials of a matrix.
+        """Load a result from a file written by `save`.
 
-        To compute means, differences, families or block means from a matrix, you need its trials,
-        unless the metric is a correctness metric.
+        To compute means, differences, families or block means from a matrix, also pass its
+        `trials`, unless the metric is a correctness metric.
         """
         tree = read_tree(path)
         kind = str(tree.attrs.get("kind", ""))

@@ -87,8 +87,8 @@ def posterior(
         defines the metric as a variable with the dimension ``pair``.
     include : "all" or sequence of str
         Groups to add. ``["log_likelihood"]``: the log likelihood of every trial of every pair, or
-        of a custom model's observed values, for `arviz.loo`. Groups other than
-        ``log_likelihood`` (see `alikely.inference.nuts`) require MCMC.
+        of a custom model's observed values, for `arviz.loo`. Adding groups other than
+        ``log_likelihood`` (see `alikely.inference.nuts`) to the returned tree requires MCMC.
     cluster : str, optional
         Trial coordinate that defines clusters, such as ``"item"``. In each draw from the
         joint posterior, all trials in a cluster have the same weight. If the posteriors of

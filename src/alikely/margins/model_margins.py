@@ -75,8 +75,9 @@ def decision_margins(
     columns : mapping of str to str, optional
         Mapping from roles to column names, for columns whose names differ from their roles. The
         roles are ``observer``, ``item`` (or ``image``), ``truth``, ``class``, ``condition``,
-        ``dataset``, and exactly one of ``logit``, ``probability`` and ``margin``. True classes are
-        not needed with margins or with `trials`; conditions and data sets are optional. Example:
+        ``dataset``, and exactly one of ``logit``, ``probability`` and ``margin``. ``truth`` is
+        optional with margins or with `trials`; ``condition`` and ``dataset`` are always optional.
+        Example:
         ``{"logit": "score"}``.
     trials : Trials, optional
         Trials that provide the true classes for tables without them, matched by data set, condition

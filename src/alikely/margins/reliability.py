@@ -111,8 +111,8 @@ def split_half_reliability(
         If there are fewer than 2 observers, if fewer than 5 items have responses from two
         observers, or if an observer or an item has no response.
     ValueError
-        If all items are equally difficult, overall or for one half of the observers in every split.
-        If a number is out of range.
+        If all items are equally difficult, either overall or for one half of the observers in every
+        split. If a number is out of range.
 
     Notes
     -----
@@ -125,9 +125,9 @@ def split_half_reliability(
     Tables are incomplete if participants saw different lists of items, responses are missing, or
     only some items are repeated. In incomplete tables, responses have equal weights, differences
     between the means of observers are removed by least squares, and items are compared only within
-    the same list of items. For incomplete tables, the result is the reliability of items'
-    deviations from their list's mean. Within each list of items, participants are split into
-    halves, and participants and items are resampled.
+    the same list of items. If a table is incomplete, the result is the reliability of each item's
+    deviation from the mean of its list of items. Participants with the same list of items are split
+    into halves, and participants and items are resampled within lists.
 
     Examples
     --------
@@ -477,8 +477,8 @@ def fit_observers(
         Generative model: the default, or a custom model for the responses, such as an extended
         `alikely.models.observer_margins`. A custom model must define ``strength_mean``,
         ``strength`` (item), ``ability`` (observer), ``log_gain`` (observer) and ``share`` (source).
-        A custom model with stable deviations must also define ``stable_sd`` and ``ceiling``
-        (observer).
+        A custom model with stable deviations must also define ``stable_sd`` and, for each
+        observer, ``ceiling``.
     n_draws : int
         Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -573,10 +573,11 @@ def variance_fractions(
     Returns
     -------
     pandas.DataFrame
-        One row per ``source``, with its ``median`` and bounds. The sources of variance are the item
-        (shared by all observers), the interaction between observer and item (stable over repeats),
-        and trial-by-trial noise. Without repeats, the observer-item interaction and the noise
-        cannot be separated and are combined.
+        One row per ``source`` of variance, with the posterior ``median`` and interval bounds of its
+        fraction of the variance. The sources of variance are the item (shared by all observers),
+        the interaction between observer and item (stable over repeats), and trial-by-trial noise.
+        Without repeats, the observer-item interaction and the noise cannot be separated and are
+        combined.
 
     Raises
     ------

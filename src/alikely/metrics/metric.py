@@ -197,8 +197,8 @@ class Metric:
         Function that takes the summed features, an array of shape ``(..., K)``. The function
         returns an array of shape ``(...)``, with NaN for undefined values. Multiplying all sums of
         features by a constant must not change the metric, so that counts, weights and probabilities
-        give the same value. For the following `features`, the function takes arguments other than
-        sums:
+        give the same value. For the following `features`, the function takes these
+        arguments instead of summed features:
 
         - ``"ratings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
@@ -217,12 +217,12 @@ class Metric:
           which have the attributes ``correct_a, correct_b, response_a, response_b, truth`` (pair,
           trial)
     gradient : callable, optional
-        Function of the sums of features that returns the derivative of the metric with respect to
+        Function of the summed features that returns the derivative of the metric with respect to
         each sum. Default: complex-step differentiation, or central differences if `value` does
         not accept complex numbers. Required if `value` is not differentiable everywhere.
     reason : callable, optional
-        Function of the summed features that returns strings ``(...)``: the reason if the value is
-        undefined, otherwise an empty string.
+        Function that takes the summed features and returns one string per value: the reason if
+        the value is undefined, otherwise an empty string.
     label : str
         Label of the metric in plots and sentences. Default: the name of the metric, with
         underscores replaced by spaces.
@@ -239,14 +239,15 @@ class Metric:
     scale : {"identity", "fisher", "logit"}
         Scale on which the analytic interval is computed.
     differences : float
-        Prior standard deviation of the difference in the metric between two systems. This prior is
-        used for the probability that one system scores higher.
+        Prior standard deviation of the difference in the metric between two systems, used to
+        compute the probability that one of them scores higher.
     alongside : tuple of str
         Variables of a result that tables show next to the estimate, if available.
     derived : mapping of str to callable
-        Mapping from column names to functions of a pair's four cells ``(..., 4)``. Tables show
-        the columns of `derived` next to the estimate. For benchmark scores, tables show the means
-        of the derived columns over the pairs from which each score is computed.
+        Mapping from column names to functions that take the four cells of each pair as an array of
+        shape ``(..., 4)``. Tables show the columns of `derived` next to the estimate. For benchmark
+        scores, tables show the means of the derived columns over the pairs from which each score is
+        computed.
     draws : str
         Source of posterior draws: ``"cells"`` (of correctness), ``"labels"`` (of joint errors),
         ``"ratings"``, ``"options"``, ``"rows"`` (divergences of distributions of incorrect
@@ -270,12 +271,13 @@ class Metric:
     trust : alikely.metrics.metric.Trust
         Conditions under which intervals are unreliable. Default: determined by `counts`.
     caution : callable, optional
-        For ``"correctness"``: function of counts ``(pair, K)`` that returns strings ``(pair,)``.
-        Each string is an additional reason why the analytic interval is unreliable, or empty.
+        For ``"correctness"``: function that takes counts, an array of shape ``(pair, K)``, and
+        returns an array with one string per pair. Each string is empty or gives an additional
+        reason why the analytic interval is unreliable.
     distinct : callable, optional
-        For ``"labels"``: function of two arrays, the label statistics of weighted joint errors and
-        the sums of squared weights ``(..., 2)``. The function returns the metric with chance
-        agreement computed over pairs of distinct joint errors (`errors.distinct_agreement`),
+        For ``"labels"``: function of the label statistics of weighted joint errors, and of an array
+        of shape ``(..., 2)`` with sums of squared weights. The function returns the metric with
+        chance agreement computed over pairs of distinct joint errors (`errors.distinct_agreement`),
         because products of marginal proportions also pair each joint error with itself.
     all_pairs : callable, optional
         For metrics other than correctness metrics: function that `alikely.pairwise_matrix` applies
@@ -289,9 +291,9 @@ class Metric:
         - if `limits` is ``"options"``, also ``chosen`` (pair, 5), the counts for
           posterior limits without draws, and ``n_options`` (pair)
     all_influences : callable, optional
-        With `all_pairs`: function that returns the influence of each trial on weighted sums over
-        pairs of observers, as an array (sum, trial). The arguments are the responses and the
-        weights in each sum, as an array (sum, observer, observer).
+        With `all_pairs`: function that returns an array of shape (sum, trial), with the influence
+        of each trial on weighted sums of the metric over pairs of observers. The function takes the
+        responses, and an array (sum, observer, observer) of weights.
     whys : tuple of str
         With `all_pairs`: possible reasons for an undefined estimate.
     options : mapping
@@ -577,7 +579,8 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
     ValueError
         If another metric already has this name.
     ValueError
-        If a function of cells returns infinite values or an array of the wrong shape.
+        If a function of a correctness metric returns infinite values or an array of the wrong
+        shape.
     ValueError
         If multiplying all cells by a constant changes the metric, or if the metric has a kink and
         no gradient is given.

@@ -460,7 +460,8 @@ def cohort(
     Within a condition, a human responds correctly to a trial with probability ``P``, which has a
     beta distribution over trials with mean ``human_accuracy``. A model copies a random member of
     the population with probability ``copy_probability``; otherwise, it responds independently.
-    Given ``P``, a model is correct with probability ``right_alone + copy_probability * P``.
+    On a trial to which humans respond correctly with probability ``P``, a model is correct with
+    probability ``right_alone + copy_probability * P``.
 
     Parameters
     ----------
@@ -544,9 +545,9 @@ def cohort(
     the model's ``level`` and ``w = spread following``. If ``following`` is 0, the model responds
     independently of humans; if it is 1, easiness affects the model as much as it affects humans.
     Models can be more consistent with humans than humans are with one another, which is impossible
-    if models copy humans. ``copy_probability`` is the slope of the best linear approximation, in
-    ``P``, of the model's probability of a correct response, and may exceed 1. Abilities are
-    normally distributed, and loadings are log-normal.
+    if models copy humans. ``copy_probability`` is the slope of the best linear approximation to
+    the model's probability of a correct response as a function of ``P``. This slope may exceed 1.
+    Abilities are normally distributed, and loadings are log-normal.
 
     Examples
     --------

@@ -49,11 +49,11 @@ def copying(
     priors : mapping, optional
         Mapping from the names of free variables to priors with constant parameters. A prior is a
         PyMC distribution without a name, such as ``pm.Beta.dist(2, 2)``, or the parameters of the
-        default distribution. Give several parameters as a tuple in PyMC's order, or a single one as
-        a number or list. A scalar distribution applies to all elements; a distribution of the
-        variable's shape applies elementwise. Default: ``{"p_a": (1, 1), "u": (0.5, 0.5), "v": (0.5,
-        0.5)}``, equivalent to a Dirichlet(1/2) on the four cells. For independent observers, the
-        default priors of ``p_a`` and ``p_b`` are uniform.
+        default distribution. Give several parameters of a distribution as a tuple in PyMC's order,
+        or a single parameter as a number or list. A scalar distribution applies to all elements; a
+        distribution of the variable's shape applies elementwise. Default: ``{"p_a": (1, 1), "u":
+        (0.5, 0.5), "v": (0.5, 0.5)}``, equivalent to a Dirichlet(1/2) on the four cells. For
+        independent observers, the default priors of ``p_a`` and ``p_b`` are uniform.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def copying(
         variables.
     ValueError
         If a prior is not a continuous distribution with constant, valid parameters, has the wrong
-        shape, or allows values outside the support of the default.
+        shape, or allows values outside the support of the default prior.
 
     Notes
     -----

@@ -182,13 +182,13 @@ def observer_margins(
     Item ``i`` has a latent strength that all observers share. Each observer ``o`` scales and shifts
     the latent strength of an item, and adds a stable deviation, which is the same in all repeats of
     the item. The probability of a correct response follows from signal detection theory for m
-    alternatives [GS66]_, with strength::
+    alternatives [GS66]_, with the strength of item ``i`` for observer ``o`` given by::
 
         d[o, i] = mean + ability[o] + exp(log_gain[o]) (strength[i] - mean) + stable[o, i]
 
     An observer's stable deviations from the shared strength can be separated from noise only if
-    items are repeated. If fewer than 5 items were repeated, stable deviations are treated as part
-    of the noise, whose total standard deviation is then the unit of strengths.
+    items are repeated. If fewer than 5 items were repeated, an observer's stable deviations are
+    treated as part of the noise, whose total standard deviation is then the unit of strengths.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def spectrum(
     right, shown : array_like of int, shape (entry,)
         Numbers of correct responses and of all responses, one value per person and condition.
     condition, person : array_like of int, shape (entry,)
-        Indices of conditions and persons, numbered from 0 without gaps.
+        Indices of conditions and people, numbered from 0 without gaps.
     is_reference : array_like of bool, shape (condition,)
         Whether a condition is a reference condition (without distortion).
     k : int
@@ -76,8 +76,8 @@ def spectrum(
     covariates : mapping of str to table, optional
         Table of covariates for ``"condition"`` or ``"human"``. The row index of the table contains
         the values of `condition` or `person`. Column and variable names are as in
-        `alikely.models.cohort`. Condition covariates affect ``logit_accuracy``
-        (``logit_accuracy_contrast``); regimes then describe the residual difficulty. Human
+        `alikely.models.cohort`. Condition covariates affect ``logit_accuracy``, with coefficients
+        such as ``logit_accuracy_contrast``; regimes then describe the residual difficulty. Human
         covariates affect ability on the logit scale (``ability_age``).
     priors : mapping, optional
         Priors by name, such as ``{"regime_sd": pm.LogNormal.dist(-1, 0.3)}`` or

@@ -437,9 +437,9 @@ def compare_groupings(
 
     Notes
     -----
-    Distances that share a system are dependent, so Cohen's d cannot be tested with a t
-    distribution. Six systems can be split into two groups of three in only 10 ways, so the
-    permutation p-value cannot be much smaller than 0.1.
+    Distances that share a system are dependent, so a t test of Cohen's d is not valid. Six systems
+    can be split into two groups of three in only 10 ways, so the permutation p-value cannot be much
+    smaller than 0.1.
 
     Examples
     --------

@@ -117,8 +117,8 @@ def reconstruct_leaderboard(
     accuracy in this range. ``"shared trials"`` simulates the same model responses for all humans.
 
     If trials are simulated separately for each human, the noise in the model's responses is wrongly
-    averaged over humans. We compared the simulation schemes for 22 models on 6 data sets of the
-    model-vs-human benchmark. Score intervals for new images had a half-width of 0.0191 when
+    averaged over humans. We compared all three simulation schemes for 22 models on 6 data sets of
+    the model-vs-human benchmark. Score intervals for new images had a half-width of 0.0191 when
     computed from real, not simulated, trials. The schemes ``"pairs"``, ``"pairs, optimistic"`` and
     ``"shared trials"`` gave intervals with half-widths of 0.0119, 0.0081 and 0.0203, and coverage
     of 0.78, 0.59 and 0.96, respectively (nominal 0.95).
@@ -292,7 +292,7 @@ def reconstruct_score(
     Returns
     -------
     Reconstruction
-        Estimate and interval, which generalizes to new images with these humans.
+        Estimate with an interval that generalizes to new images with the same humans.
 
     Raises
     ------

@@ -195,7 +195,7 @@ def plot_condition_map(
     ----------
     divergences : xarray.Dataset, xarray.DataArray or pandas.DataFrame
         Divergences as returned by `alikely.errors.condition_divergences`, or a matrix of distances
-        with names as index and columns.
+        with the names of conditions as index and columns.
     groups : mapping, pandas.Series or xarray.DataArray
         Group of each condition, which determines its color: a regime, such as ``found["label"]``
         from `alikely.regimes`, or a distortion. Conditions that occur only in `groups` are ignored.

@@ -98,7 +98,7 @@ def representation_similarity(
         If `representations` is not a mapping.
     ValueError
         If there are fewer than two systems, if they have different numbers of items, or if `truth`
-        is missing for SOCE.
+        is missing for the metric ``"soce"``.
     ValueError
         If `n_resamples` is below 2, if values are not finite, or if confidences are not
         probabilities that sum to 1.

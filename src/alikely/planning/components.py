@@ -94,9 +94,9 @@ def variance_components(
     models, humans : str
         Kind of observer to score, and kind of observer to compare it with.
     metric : str or Metric
-        Any metric computed from trials. The values of each pair are first averaged over conditions.
-        For directed metrics, the human is the reference for the model, and the value for two humans
-        is the mean of both directions.
+        Any metric computed from trials. The metric is computed for each pair in each condition, and
+        averaged over conditions. For directed metrics, the human is the reference for the model,
+        and the value for two humans is the mean of both directions.
     no_response : {"error", "drop"}
         As in `alikely.benchmark_scores`.
 
@@ -299,7 +299,7 @@ def best_design(
     ----------
     components : pandas.DataFrame
         Variance components, as in `expected_errors`. If the table has several rows, standard errors
-        and widths are root mean squares over rows.
+        and interval widths are root mean squares over rows.
     budget : float
         Maximum total cost of the study, in the same unit as the other costs.
     cost_per_trial : float

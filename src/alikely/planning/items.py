@@ -122,7 +122,7 @@ def items_for_agreement(
     -----
     The class probabilities of each item are drawn from a Dirichlet distribution with mean
     `class_frequencies`, and every reader's rating of the item is drawn from these probabilities
-    [M62]_. With two classes, this Dirichlet model is the common-correlation model [DE92]_. The
+    [M62]_. With two classes, the Dirichlet model is the common-correlation model [DE92]_. The
     influence function of the coefficient is evaluated for every rating pattern. The variance of the
     influence function, divided by `n_items`, is the squared standard error [G08]_. Intervals are
     computed on the logit scale, as in `alikely.agreement`. In about half of all studies, the
@@ -351,7 +351,7 @@ def items_for_margins(
         Correlation between the model's margins and the true accuracies of items, in (-1, 1).
     n_observers, item_mean, item_sd : array_like, optional
         Number of participants (each responds to every item once), and mean and standard deviation
-        over items of the true accuracy (excluding response noise). Give `n_observers`,
+        of the items' true accuracies (without response noise). Give `n_observers`,
         `item_mean` and `item_sd` together, or none of them. By default, the true accuracies are
         treated as known.
     power : float
@@ -393,10 +393,10 @@ def items_for_margins(
     over participants (`alikely.margins.spearman_brown`), whose square root is the correlation
     between these means and the true accuracies [S04]_. With 20 to 40 participants, [AK24]_ find
     correlations above 0.9 between the mean accuracies of items and their true accuracies. With an
-    `item_mean` of 0.75, the predicted correlation between items' mean and true accuracies is 0.9 if
-    `item_sd` is 0.134 (40 participants) or 0.185 (20 participants). To treat repeats of one
-    observer as participants, set `item_sd` to ``sqrt(kappa * item_mean * (1 - item_mean))``, where
-    ``kappa`` is the observer's self-consistency.
+    `item_mean` of 0.75, the predicted correlation between items' mean accuracies and true
+    accuracies is 0.9 if `item_sd` is 0.134 (40 participants) or 0.185 (20 participants). To treat
+    repeats of one observer as participants, set `item_sd` to ``sqrt(kappa * item_mean * (1 -
+    item_mean))``, where ``kappa`` is the observer's self-consistency.
 
     Examples
     --------

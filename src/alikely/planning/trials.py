@@ -701,7 +701,7 @@ def trials_for_difference(
     Raises
     ------
     ValueError
-        If an argument is out of range, or the two error consistencies are equal.
+        If an argument is out of range, or if `ec_a` equals `ec_b`.
     ValueError
         If there is no joint distribution with these values; the message states the feasible range.
 
@@ -992,7 +992,8 @@ def plan_from(
         `alikely.error_consistency`. The planned analysis uses `prior`, not the distributions of
         the assumed values.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness. The same true values are used for all numbers of trials.
+        Source of randomness. True values are drawn once, from the posterior of the pilot or from
+        the assumed distributions, and are used for all numbers of trials.
 
     Returns
     -------

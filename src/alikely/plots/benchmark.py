@@ -69,7 +69,7 @@ def plot_benchmark(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot scores with the human ceiling, ranks, or probabilities that one model outscores another.
+    """Plot scores and the human ceiling, ranks, or probabilities that one model outscores another.
 
     Kinds of plot, with their arguments in parentheses:
 

@@ -53,9 +53,10 @@ def plot_margins(
       easier or harder than their margins predict. Margin quantiles outside the band indicate heavy
       tails.
     - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_,
-      from a table of `alikely.estimates.consistency_table`. Open markers show noise-corrected
-      medians. Solid horizontal lines show the consistency of a group, and dashed lines
-      ``margin_ceiling``. With a single condition, lines have bands and also show means over models
+      from a table of `alikely.estimates.consistency_table`. Open markers show posterior medians of
+      noise-corrected correlations. Horizontal lines show the consistency within each group (solid,
+      or dotted with several conditions) and ``margin_ceiling`` (dashed). With a single condition,
+      lines have bands and also show means over models
 
     Parameters
     ----------

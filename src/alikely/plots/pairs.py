@@ -196,7 +196,7 @@ def plot_metrics(
     Parameters
     ----------
     results : sequence of Result, or mapping of str to Result
-        Results for the same trials, pairs and groups. To name the results, pass a mapping.
+        Results to compare, for the same trials, pairs and groups. To name them, pass a mapping.
     x, y : str
         Name of a metric, or of a result in the mapping `results`, for each axis.
     observer_kinds : mapping or Trials, optional
@@ -208,8 +208,8 @@ def plot_metrics(
     -------
     matplotlib.axes.Axes
         The size of a point shows the mean accuracy of the two observers on their common trials. The
-        title states Spearman's rank correlation over the comparisons shown. Points are not
-        independent, because pairs share observers.
+        title states Spearman's rank correlation of the two metrics over the comparisons shown.
+        Points are not independent, because pairs share observers.
 
     Raises
     ------
@@ -443,7 +443,7 @@ def plot_intervals(
     ValueError
         If a label or an option is unknown.
     ValueError
-        If there are more than 60 rows, or more rows than fit in a one-column figure (`column`).
+        If the plot has more than 60 rows, or more than fit in a one-column figure (`column`).
 
     Notes
     -----
@@ -578,8 +578,8 @@ def plot_agreement(
     Raises
     ------
     ValueError
-        If the kind is unknown, if the kind does not support the result's metric, or if an
-        observer has no kind.
+        If `kind` is unknown or does not support the result's metric, or if an observer has no
+        kind in `observer_kinds`.
     TypeError
         If an argument is given that this kind of plot does not use.
 
@@ -913,7 +913,7 @@ def plot_families(
     tree : Result
         Result of `alikely.benchmark.families`.
     matrix : Result
-        The matrix from which the tree was computed.
+        Pairwise matrix from which `tree` was computed.
     by : mapping of str to str, optional
         Group of each observer, such as its model family. Groups are drawn as a color strip between
         the tree and the matrix.

@@ -82,8 +82,9 @@ def plot_plan(
     -------
     matplotlib.axes.Axes or ndarray of them
         Two axes if `kind` is ``"images"``, otherwise one. The first panel shows all images in the
-        pool, with filled markers for images in the plan. The second panel shows expected standard
-        errors for one human against the number of images, for random and for chosen images.
+        pool, with filled markers for images in the plan. The second panel shows the expected
+        standard error of the plan's target, measured with one human, against the number of random
+        or chosen images.
 
     Raises
     ------

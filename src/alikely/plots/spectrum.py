@@ -162,9 +162,10 @@ def plot_alignment(
 
     Kinds of plot, with their arguments in parentheses:
 
-    - ``"distortions"``: for each data set, a row of conditions as dots with intervals, as in Figure
-      3A of [X26]_ (argument: `metric`). Rows with five or more conditions have a violin, which
-      shows the density of the dots rather than their uncertainty
+    - ``"distortions"``: for each data set, a row of dots with intervals, which show human-human
+      agreement in each condition, as in Figure 3A of [X26]_ (argument: `metric`). Rows with five or
+      more conditions have a violin, which shows the density of the dots rather than their
+      uncertainty
     - ``"levels"``: all models across the conditions of one data set, with regimes as background
       colors; a thick line with a band shows human-human agreement (`dataset`, `metric`, `families`)
 
@@ -192,7 +193,7 @@ def plot_alignment(
     Raises
     ------
     ValueError
-        If the kind, the data set or the metric is unknown.
+        If `kind`, `dataset` or `metric` is unknown.
     ValueError
         If the table is empty or lacks a column, or all values are undefined.
     ValueError

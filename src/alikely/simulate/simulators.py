@@ -257,7 +257,7 @@ def observers(
         Standard deviation of the items' easiness in probits.
     abilities : sequence of float, optional
         Ability of each observer in probits, humans first. Default: draws from a normal distribution
-        with SD 0.2.
+        with mean 0 and SD 0.2.
     families : sequence of str, optional
         Family of each observer, stored as the label ``family``. Default: the observer's kind.
     no_response : float
@@ -725,8 +725,8 @@ def repeated_answers(
     """Simulate two observers who respond to the same items several times.
 
     Each observer has normally distributed evidence for every item, and the evidence is correlated
-    between observers. Independent noise is added for every response. A response is correct if
-    evidence plus noise is below a criterion, which is determined by the accuracy.
+    between observers. Independent noise is added to the evidence for every response. A response is
+    correct if evidence plus noise is below a criterion, which is determined by the accuracy.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def condition_alignment(
     xarray.Dataset
         Dimensions are ``metric``, ``condition`` (``dataset:condition``, in the order of the data)
         and ``system`` (the models, then ``human-human``). Variables are NaN if a model has no
-        responses in a condition, or all its pairs are undefined:
+        responses in a condition, or if the estimates for all its pairs are undefined:
 
         - ``estimate``: mean of the metric over humans (for models) or over pairs of humans
         - ``se``, ``df``: standard error for new images and new humans, and degrees of freedom
@@ -102,9 +102,9 @@ def condition_alignment(
         - ``undefined``: number of undefined pairs, which are excluded from the mean
         - ``replicates``: bootstrap replicates with the dimension ``resample``, as float32
 
-        Coordinates are ``metric_min`` and ``metric_max`` (range of each metric); ``dataset``,
-        ``condition_name``, ``n_humans`` and ``n_images`` (of each condition); and labels of
-        observers (of each system). Attributes are ``models``, ``humans``, ``no_response``,
+        Coordinates are the range of each metric (``metric_min``, ``metric_max``), the ``dataset``,
+        ``condition_name``, ``n_humans`` and ``n_images`` of each condition, and the labels of each
+        system. Attributes are ``models``, ``humans``, ``no_response``,
         ``missing_note`` and ``seed``.
 
     Raises
@@ -463,9 +463,10 @@ def regime_alignment(
     delta : mapping, pandas.Series, xarray.DataArray or xarray.Dataset, optional
         Difficulty of each condition, or a difficulty spectrum. Required for ``"representative"``.
     metrics : sequence of str, optional
-        Metrics in `alignment` to average in each condition, separately for models and humans. With
-        error consistency and misclassification agreement, ``mean_ratio`` is the ratio on which
-        [X26]_ base ranks (their equation 2). By default, every metric is analyzed separately.
+        Metrics in `alignment` that are replaced by their mean in each condition, separately for
+        models and humans. With error consistency and misclassification agreement, ``mean_ratio`` is
+        the ratio on which [X26]_ base ranks (their equation 2). By default, every metric is
+        analyzed separately.
     ci_prob : float
         Probability level of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
@@ -510,7 +511,7 @@ def regime_alignment(
     for all models, so that all models are compared on the same conditions. Uncertainty in the
     regime labels is not propagated into the intervals.
 
-    In replicates with an undefined value (only one human or no joint errors), the mean over
+    In replicates undefined in some conditions (only one human or no joint errors), the mean over
     conditions deviates from its estimate by the mean deviation in the other conditions
     (`alikely.spectrum.alignment.mean_draws`).
 

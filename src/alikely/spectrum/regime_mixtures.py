@@ -131,9 +131,10 @@ def regimes(
     Raises
     ------
     ValueError
-        If `k` is below 1 or above the number of distinct deltas.
+        If `k` is below 1 or above the number of distinct values of ``delta``.
     ValueError
-        If a delta is undefined, if there is only one condition, or if a number is out of range.
+        If ``delta`` is undefined for a condition, if there is only one condition, or if a number
+        is out of range.
 
     Notes
     -----
