@@ -132,9 +132,9 @@ def difference(
     Returns
     -------
     pandas.DataFrame
-        Table as returned by `contrast`, for the contrast ``first - second``. For a matrix, the table has only
-        the analytic row. Its estimate is the unweighted mean over the ``n_places`` conditions or data
-        sets in which all selected pairs have estimates.
+        Table as returned by `contrast`, for the contrast ``first - second``. For a matrix, the
+        table has only the analytic row. Its estimate is the unweighted mean over the ``n_places``
+        conditions or data sets in which all selected pairs have estimates.
 
     Raises
     ------
