@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 
-def test_imports_keep_to_their_contracts() -> None:
+def test_imports_follow_their_contracts() -> None:
     # In a process of its own: it switches off the loggers of the process that it runs in.
     code = (
         "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))"

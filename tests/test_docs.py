@@ -111,7 +111,7 @@ def test_notebooks_pass_arguments_that_exist(path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_targets(page: Path) -> None:
     dead = [to for to in LINK.findall(page.read_text()) if not (page.parent / to).exists()]
     assert dead == []
 

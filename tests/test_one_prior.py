@@ -204,7 +204,7 @@ def test_joint_draws_have_the_limits_of_their_pairs() -> None:
     assert np.abs(np.stack([below, above]) - 0.025).max() < 6 * np.sqrt(0.025 / n) + 0.002
 
 
-def test_readings_of_two_classes_are_beta() -> None:
+def test_ratings_of_two_classes_are_beta() -> None:
     codes = np.random.default_rng(2).integers(0, 2, (2, 60)).astype(str)
     trials = al.Trials.from_arrays(codes.tolist(), codes[0].tolist())
     drawn = al.agreement(trials, "raw_agreement", prior=(9, 3, 3, 9), n_resamples=0, rng=1)
@@ -213,7 +213,7 @@ def test_readings_of_two_classes_are_beta() -> None:
     assert found.pvalue > 1e-4
 
 
-def test_files_keep_the_prior(tmp_path: Path) -> None:
+def test_files_store_the_prior(tmp_path: Path) -> None:
     found, pair = two(STRONG)
     found.save(tmp_path / "r.nc")
     loaded = al.Result.load(tmp_path / "r.nc")
@@ -263,9 +263,7 @@ BETAS = {"u": (1, 1), "v": (1, 1)}
         (lambda: result((1, 1, 1)), "prior must be four positive numbers"),
     ],
 )
-def test_priors_that_cannot_be_honored_are_refused(
-    call: Callable[[], object], message: str
-) -> None:
+def test_unsupported_priors_raise_an_error(call: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message) as error:
         call()
     assert "\n" not in str(error.value)

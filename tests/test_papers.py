@@ -39,7 +39,7 @@ def test_no_verdict_without_a_number() -> None:
             assert row["notebook"], where
 
 
-def test_table_and_page_say_what_the_notebooks_found() -> None:
+def test_table_and_page_agree_with_the_notebooks() -> None:
     rows = papers.rows()
     assert papers.merged(rows) == rows
     assert PAGE.read_text(encoding="utf-8") == papers.page(rows)

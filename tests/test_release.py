@@ -34,7 +34,7 @@ def workflow(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("file", "schema"), VALID, ids=lambda entry: getattr(entry, "name", entry))
-def test_files_keep_to_their_schemas(file: Path, schema: str) -> None:
+def test_files_follow_their_schemas(file: Path, schema: str) -> None:
     # It takes three seconds to import, which every worker would spend.
     from check_jsonschema import main as check
 

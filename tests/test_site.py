@@ -105,7 +105,7 @@ def test_docstrings_cite_what_they_or_their_file_name() -> None:
     assert open_ == []
 
 
-def test_the_pages_of_validation_say_what_the_studies_found() -> None:
+def test_validation_pages_agree_with_stored_studies() -> None:
     text = (DOCS / "validation" / "pairs.md").read_text(encoding="utf-8")
     study = pd.read_csv(ROOT / "models" / "coverage.csv").query("ci_prob == .95")
     rows = re.findall(r"^\| ([a-z][^|]*) \| (0\.\d{3}) \| (\d+) of (\d+) \|$", text, re.MULTILINE)

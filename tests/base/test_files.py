@@ -40,7 +40,7 @@ def test_content_arrives_in_pieces_and_replaces(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_keeps_its_rights_and_a_link_its_target(tmp_path: Path) -> None:
+def test_permissions_and_links_are_preserved(tmp_path: Path) -> None:
     path, link = tmp_path / "file.txt", tmp_path / "link.txt"
     path.write_text("old")
     path.chmod(0o640)
@@ -144,7 +144,7 @@ def test_targets_that_cannot_be(
     assert Path("/dev/null").is_char_device()
 
 
-def test_a_tree_comes_back(tmp_path: Path) -> None:
+def test_a_tree_round_trips(tmp_path: Path) -> None:
     path = tmp_path / "tree.nc"
     write_tree(tree(), path)
     found = read_tree(path)

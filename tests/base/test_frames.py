@@ -80,7 +80,7 @@ def test_no_text_is_markup(texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("n", "said"), [(ROWS, ""), (ROWS + 1, "1 more row"), (300, "290 more")])
-def test_a_page_says_how_many_rows_are_left(n: int, said: str) -> None:
+def test_html_states_the_number_of_omitted_rows(n: int, said: str) -> None:
     cells = pd.DataFrame({"x": ["1"] * ROWS})
     around, rows = page(html_of("T", cells, n_rows=n, more="summary() has all"))
     assert len(rows) == ROWS + 1

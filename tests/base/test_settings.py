@@ -98,13 +98,13 @@ def test_assignment_lasts_and_a_block_ends() -> None:
         ("n_draw", 1, "no option 'n_draw'; choose from ci_prob, .*; did you mean 'n_draws'"),
     ],
 )
-def test_bad_values_are_refused(name: str, value: object, message: str) -> None:
+def test_bad_values_raise_an_error(name: str, value: object, message: str) -> None:
     with pytest.raises((AttributeError, TypeError, ValueError), match=message):
         setattr(al.options, name, value)
     assert {name: getattr(al.options, name) for name in DEFAULTS} == DEFAULTS
 
 
-def test_long_lists_say_that_they_go_on() -> None:
+def test_long_lists_are_truncated_visibly() -> None:
     assert listed(range(20)).endswith("18, 19")
     assert listed(range(21)).endswith("18, 19, ... (21 in all)")
     assert listed({"a": 1}) == "a"
@@ -125,7 +125,7 @@ def test_near_misses(given: object, names: list[object], meant: str) -> None:
     assert nearest(given, names) == meant
 
 
-def test_long_names_stay_apart() -> None:
+def test_shortened_names_are_unique() -> None:
     names = [f"alexnet-w{w}-mlp-probe{k}" for w in (1, 3) for k in range(4)]
     short = told_apart([*names, "resnet50"], 12)
     assert short["alexnet-w3-mlp-probe2"] == "alexnet-w3~2"

@@ -80,7 +80,7 @@ def in_pymc(pairs: pd.DataFrame) -> pm.Model:
     return model
 
 
-def test_a_family_that_shares_is_more_alike(found: al.Result) -> None:
+def test_a_family_with_shared_errors_agrees_more(found: al.Result) -> None:
     summary = found.summary().set_index("parameter")
     assert summary.index.tolist() == [
         "intercept", "same_family", *agreement.ACCURACIES, "tau", "sigma", "omega_family",
@@ -94,9 +94,7 @@ def test_a_family_that_shares_is_more_alike(found: al.Result) -> None:
     np.testing.assert_allclose(draws.mean(axis=0), summary["estimate"])
 
 
-def test_errors_that_pairs_share_are_summed_by_influence(
-    matrix: al.Result, family: dict[str, str]
-) -> None:
+def test_shared_errors_are_summed_by_influence(matrix: al.Result, family: dict[str, str]) -> None:
     """Against the covariance of all pairs with all, written out."""
     part = matrix.sel(observer=matrix.observers[::3])
     pairs = agreement._pairs(part)
@@ -132,7 +130,7 @@ def test_conditions_are_averaged() -> None:
 
 
 @pytest.mark.slow
-def test_chains_say_the_same(figure: Callable[[str], None]) -> None:
+def test_chains_agree_with_draws(figure: Callable[[str], None]) -> None:
     """Means and probabilities of both, within 4 Monte Carlo errors of both."""
     pairs = table()
     tree = inference.nuts(in_pymc(pairs), 5_000, tune=1_000, target_accept=0.95, rng=1)

@@ -85,7 +85,7 @@ def scored(trials: al.Trials, metric: str = AGREEMENT) -> pd.DataFrame:
     return scores.summary("both", level="overall").set_index("system")
 
 
-def test_few_joint_errors_and_error_rows_say_so() -> None:
+def test_few_joint_errors_and_biased_rows_are_noted() -> None:
     few, many = (World(p).benchmark(4, 160, np.random.default_rng(4)) for p in (0.9, 0.6))
     told = "a pair has fewer than 20 joint errors: intervals may be too narrow"
     assert scored(few)["note"].str.contains(told).all()
@@ -97,7 +97,7 @@ def test_few_joint_errors_and_error_rows_say_so() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("accuracy", "n_humans"), [(0.7, 4), (0.9, 10)])
-def test_intervals_of_agreement_hold_where_joint_errors_are_not_few(
+def test_intervals_cover_with_enough_joint_errors(
     accuracy: float, n_humans: int, figure: Figure
 ) -> None:
     """Where they are few, the center is nearer to the truth than the estimate."""

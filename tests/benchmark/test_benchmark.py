@@ -87,7 +87,7 @@ def test_image_variance_agrees_with_the_bootstrap(scores: al.Result) -> None:
     assert names.tolist()[-2:] == ["human-human", "ceiling"]
 
 
-def test_a_score_above_the_ceiling_is_kept_and_explained() -> None:
+def test_a_score_above_the_ceiling_is_not_clipped() -> None:
     rng = np.random.default_rng(1)
     z = rng.standard_normal(600)
     humans = 0.5 * z + 0.85 * rng.standard_normal((5, 600)) > -0.6
@@ -124,7 +124,7 @@ def test_differences_use_the_covariance(scores: al.Result) -> None:
     assert (table["p_value_bh"] >= table["p_value"]).all()
 
 
-def test_p_values_agree_with_the_intervals_beside_them(scores: al.Result) -> None:
+def test_p_values_agree_with_their_intervals(scores: al.Result) -> None:
     for population in ("images", "observers", "both"):
         table = al.benchmark.differences(scores, population, intervals="all", ci_prob=0.8)  # type: ignore[arg-type]
         for interval, p in (("pointwise", "p_value"), ("simultaneous", "p_value_simultaneous")):
@@ -137,7 +137,7 @@ def test_p_values_agree_with_the_intervals_beside_them(scores: al.Result) -> Non
         ).all()
 
 
-def test_simultaneous_intervals_hold_for_all_pairs_at_once(scores: al.Result) -> None:
+def test_simultaneous_intervals_cover_all_pairs_together(scores: al.Result) -> None:
     """Draw new estimates from the fitted normal and count how often any interval misses."""
     models = scores.observers
     matrix = covariance(scores, "images").sel(system=models, system_other=models).values
@@ -152,7 +152,7 @@ def test_simultaneous_intervals_hold_for_all_pairs_at_once(scores: al.Result) ->
     assert 0.95 - 4 * np.sqrt(0.95 * 0.05 / 20_000) < held < 0.99
 
 
-def test_identical_models_are_said_to_be_so() -> None:
+def test_identical_models_are_noted() -> None:
     trials = two_datasets()
     table = trials.to_table()
     twin = table[table["observer"] == trials.observers[-1]].assign(observer="twin")
@@ -211,7 +211,7 @@ def drop_humans(trials: Trials, n: int) -> Trials:
     return trials.select(observer=[o for o in trials.observers if o not in humans[n:]])
 
 
-def test_few_humans_are_refused_or_flagged() -> None:
+def test_few_humans_raise_or_are_noted() -> None:
     trials = al.load_example().select(condition="noise")
     three = al.benchmark_scores(drop_humans(trials, 3), n_resamples=0, n_draws=0)
     crossed = three.summary("both", intervals=["analytic"], columns=["df"])
@@ -227,7 +227,7 @@ def test_few_humans_are_refused_or_flagged() -> None:
     assert four["note"].str.startswith("only 4 humans: the interval is approximate").all()
 
 
-def test_undefined_entries_stand_for_what_is_not_known() -> None:
+def test_undefined_entries_widen_the_interval() -> None:
     generator = np.random.default_rng(1)
     correct = np.ones((6, 80))
     # Perfect model and perfect humans: only the pair with the first human is defined.
@@ -258,7 +258,7 @@ def test_models_that_lack_a_dataset() -> None:
         al.benchmark_scores(holed)
 
 
-def test_a_label_in_two_data_sets_must_be_said_to_be_one_person_or_two() -> None:
+def test_equal_labels_in_two_data_sets_need_human_ids() -> None:
     rng = np.random.default_rng(1)
     z = rng.standard_normal(240)
     right = 0.8 * z + 0.6 * rng.standard_normal((5, 240)) > -0.6
@@ -292,7 +292,7 @@ def test_a_label_in_two_data_sets_must_be_said_to_be_one_person_or_two() -> None
     assert level_parts(same).sizes["image"] == 240
 
 
-def test_intervals_lie_about_the_centre_with_the_quantiles_of_their_degrees() -> None:
+def test_intervals_have_their_center_and_student_quantiles() -> None:
     scores = al.benchmark_scores(two_datasets(), n_resamples=0, n_draws=0)
     table = scores.summary(level=None, columns=["interval_center", "df"])
     half = stats.t.ppf(0.975, table["df"]) * table["se"]

@@ -46,7 +46,7 @@ def _without(trials: al.Trials, metric: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_support_is_that_of_questions_drawn_anew(trials: al.Trials, metric: str) -> None:
+def test_support_is_that_of_resampled_questions(trials: al.Trials, metric: str) -> None:
     matrix = al.pairwise_matrix(trials, metric)
     tree = al.benchmark.families(matrix, 3, n_resamples=40, rng=1)
     groups = tree.summary().set_index("observer")
@@ -67,7 +67,7 @@ def test_support_is_that_of_questions_drawn_anew(trials: al.Trials, metric: str)
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_influences_are_those_of_leaving_questions_out(trials: al.Trials, metric: str) -> None:
+def test_influences_agree_with_the_jackknife(trials: al.Trials, metric: str) -> None:
     """Of judges' agreements and of all entries, against the jackknife."""
     matrix, names = al.pairwise_matrix(trials, metric), trials.observers
     n = trials.data.sizes["trial"]
@@ -86,7 +86,7 @@ def test_influences_are_those_of_leaving_questions_out(trials: al.Trials, metric
     assert np.corrcoef(every.ravel(), jackknife.T.ravel())[0, 1] > 0.999
 
 
-def test_everything_of_a_leaderboard_takes_probabilities(trials: al.Trials) -> None:
+def test_leaderboard_functions_take_probabilities(trials: al.Trials) -> None:
     matrix, names = al.pairwise_matrix(trials, "kappa_p"), trials.observers
     family = {name: str(k // 3) for k, name in enumerate(names)}
     blocks = block_means(matrix, family)

@@ -105,7 +105,7 @@ def test_effects_add_to_the_log_odds_ratio_and_the_level(table: pd.DataFrame) ->
 
 
 @pytest.mark.slow
-def test_contrasts_exchange_the_effect_and_keep_accuracies(tree: xr.DataTree) -> None:
+def test_contrasts_exchange_effects_at_equal_accuracies(tree: xr.DataTree) -> None:
     """Each model as a member of either family, its table found anew; means by hand."""
     posterior, layout = tree["posterior"].to_dataset(), layout_of(tree)
     draws = cohort_effects(tree, "family", ["vit", "cnn"])
@@ -153,7 +153,7 @@ def test_contrasts_of_numbers_are_between_two_of_them(tree: xr.DataTree) -> None
     assert ten.loc["log_odds_ratio", "difference"] == pytest.approx(10 * slope)
 
 
-def test_tables_of_any_kind_say_the_same(table: pd.DataFrame) -> None:
+def test_tables_of_any_kind_give_equal_fits(table: pd.DataFrame) -> None:
     known = {"model": table.index.tolist()}
     columns = {name: table[name].tolist() for name in table}
     polars = pl.DataFrame({"model": known["model"], **columns})

@@ -79,7 +79,7 @@ def score(
     return float(np.mean([kappa(right[i], right[j], added, **w) for i, j in pairs]))
 
 
-def test_score_images_and_people_by_plain_loops() -> None:
+def test_score_images_and_humans_by_plain_loops() -> None:
     """Influences against numerical derivatives, people against the jackknife of both."""
     right = answers(1, 4, 2, 60)
     trials, _ = crowd(right, 4)
@@ -153,7 +153,7 @@ def test_influences_of_few_labels_are_stretched() -> None:
     assert not waves.any()
 
 
-def test_labels_of_two_data_sets_are_one_person_or_two() -> None:
+def test_equal_labels_are_one_human_or_two() -> None:
     right = answers(7, 4, 1, 60, n_blocks=2)
     trials, _ = crowd(right, 4, dataset=["one"] * 60 + ["two"] * 60)
     first, second, same = decomposed(trials)
@@ -176,7 +176,7 @@ def test_labels_of_two_data_sets_are_one_person_or_two() -> None:
     np.testing.assert_allclose(same["shared"].values, apart["shared"].values)
 
 
-def test_images_that_data_sets_share_join_before_they_are_squared() -> None:
+def test_influences_of_shared_images_are_added_first() -> None:
     right = answers(8, 3, 1, 40, n_blocks=2)
     item = [str(i) for i in range(40)] * 2
     trials, _ = crowd(right, 3, dataset=["one"] * 40 + ["two"] * 40, item=item)
@@ -203,7 +203,7 @@ def test_images_that_data_sets_share_join_before_they_are_squared() -> None:
         ([(0, 3), (2, 3)], None),
     ],
 )
-def test_degrees_of_people(crowds: list[tuple[int, int]], df: float | None) -> None:
+def test_degrees_of_freedom_of_humans(crowds: list[tuple[int, int]], df: float | None) -> None:
     made = [(np.arange(start, start + n), 1 / len(crowds)) for start, n in crowds]
     n_humans = max(start + n for start, n in crowds)
     found = degrees_of_people(made, n_humans)
@@ -224,7 +224,7 @@ def test_degrees_of_people(crowds: list[tuple[int, int]], df: float | None) -> N
     assert found == pytest.approx(simulated, rel=4 * np.sqrt(20 / 200_000))
 
 
-def test_degrees_of_images_are_those_of_few() -> None:
+def test_degrees_of_freedom_of_few_images() -> None:
     # m of G alike, the others nothing: a binomial count.
     for m, n in ((2, 50), (30, 50)):
         few = np.r_[np.full(m, 0.3), np.zeros(n - m)]
@@ -238,7 +238,7 @@ def test_degrees_of_images_are_those_of_few() -> None:
     assert np.isinf(degrees_of_images(np.ones(10)))
 
 
-def test_crossed_variance_is_images_plus_what_people_add() -> None:
+def test_crossed_variance_is_images_plus_humans() -> None:
     parts = decomposed(crowd(answers(9, 4, 2, 60), 4)[0])[-1]
     contrasts = np.array([[1.0, -1, 0, 0], [0, 0, 1, 0], [1, 0, 0, -0.5]])
     images, humans, crossed = (
@@ -277,7 +277,7 @@ def two_parts(images: float, people: np.ndarray, shared: float, df_humans: float
 
 
 @pytest.mark.parametrize("df", [2, 3, 9])
-def test_intervals_of_few_people_hold_whether_they_differ_or_not(df: int) -> None:
+def test_intervals_cover_for_few_humans_with_any_spread(df: int) -> None:
     """Coverage by quadrature, for a known variance of images and one of people that is chi-square.
 
     Of Student's intervals with few degrees of freedom none holds just what it promises for people
@@ -293,7 +293,7 @@ def test_intervals_of_few_people_hold_whether_they_differ_or_not(df: int) -> Non
         assert 0.92 < held.mean() < 0.983, (ratio, differ)
 
 
-def test_many_people_do_not_make_few_images_many() -> None:
+def test_many_humans_do_not_add_degrees_of_freedom_of_images() -> None:
     parts = two_parts(1.0, np.array([0.02]), 0.02, 39.0)
     few = parts.drop_vars("influence").assign(
         influence=(("system", "image"), np.sqrt(np.r_[np.full(4, 0.25), np.zeros(76)])[None])
@@ -304,7 +304,7 @@ def test_many_people_do_not_make_few_images_many() -> None:
 
 @given(seed=st.integers(0, 10_000), n_humans=st.integers(2, 5))
 @settings(deadline=None, max_examples=4)
-def test_order_of_people_models_and_images_does_not_matter(seed: int, n_humans: int) -> None:
+def test_order_of_humans_models_and_images_does_not_matter(seed: int, n_humans: int) -> None:
     right = answers(seed, n_humans, 2, 30)
     rng = np.random.default_rng(seed)
     turned = right[np.r_[rng.permutation(n_humans), n_humans + np.array([1, 0])]]
@@ -339,7 +339,7 @@ def test_joint_covariance_bounds_the_variance_of_every_contrast() -> None:
             np.testing.assert_allclose(form, own, rtol=1e-9)
 
 
-def test_differences_that_are_judged_together_share_their_degrees_of_freedom() -> None:
+def test_simultaneous_differences_have_common_degrees_of_freedom() -> None:
     parts = decomposed(crowd(answers(15, 4, 4, 60), 4)[0])[-1]
     found, of_images = (compared_pairs(parts, x, np.eye(6)[:4]) for x in ("both", "images"))
     pool = found.variance.mean() ** 2 * 3 / found.humans.mean() ** 2
@@ -350,7 +350,7 @@ def test_differences_that_are_judged_together_share_their_degrees_of_freedom() -
     assert stats.norm.cdf(deviates[0, 2]) == pytest.approx(stats.t.cdf(found.t[1], found.pooled[1]))
 
 
-def test_share_of_the_ceiling_is_where_the_score_less_it_is_no_more_than_t_errors_off() -> None:
+def test_ceiling_ratio_has_fiellers_interval() -> None:
     parts = decomposed(crowd(answers(16, 6, 1, 200), 6)[0])[-1]
     ratio, se, *bounds, bounded = shares_of_ceiling(parts, [0], 2, "both", 0.95).iloc[0]
     assert bounded

@@ -148,7 +148,7 @@ def test_a_perfect_score_stays_possible(result: al.Result) -> None:
 
 
 @pytest.mark.slow
-def test_missing_entries_are_refused_or_counted(
+def test_missing_entries_raise_or_are_counted(
     made: tuple[al.Trials, pd.DataFrame], result: al.Result
 ) -> None:
     trials, margins = made

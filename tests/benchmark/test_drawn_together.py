@@ -46,7 +46,7 @@ def test_copies_of_a_data_set_add_nothing() -> None:
     assert kept[2].estimates["n_humans"].values.tolist() == [4, 4, 4]
 
 
-def test_other_people_and_images_are_drawn_apart() -> None:
+def test_different_humans_and_images_are_independent() -> None:
     apart = al.benchmark_scores(
         copies(2, rows=ROWS), human_ids="per_dataset", n_resamples=400, n_draws=400, rng=1
     )
@@ -56,7 +56,7 @@ def test_other_people_and_images_are_drawn_apart() -> None:
     assert apart.estimates["n_humans"].values.tolist() == [4, 4, 8]
 
 
-def test_draws_of_shared_images_keep_the_posterior_of_each_pair() -> None:
+def test_shared_images_leave_the_posterior_of_each_pair() -> None:
     trials = copies(2, rows=ROWS)
     table, _ = laid_out(trials, models="model", humans="human")
     n = 6_000

@@ -60,7 +60,7 @@ def test_each_condition_its_own_level_is_alignment_by_condition(trials: Trials) 
         np.testing.assert_allclose(table["interval_center"], part["interval_center"])
 
 
-def test_a_level_with_a_condition_of_too_few_humans_says_so() -> None:
+def test_a_level_with_too_few_humans_in_a_condition_has_a_note() -> None:
     right = np.ma.masked_array(np.random.default_rng(2).random((7, 120)) < 0.7)
     right[2:5, :60] = np.ma.masked
     made = Trials.from_correct(

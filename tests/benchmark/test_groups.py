@@ -75,7 +75,7 @@ def test_coverage_of_within_minus_between(
     assert (coverage >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)).all()
 
 
-def test_groups_weigh_alike_and_one_observer_has_nothing_within() -> None:
+def test_groups_weigh_equally_and_single_observers_have_none() -> None:
     right = np.random.default_rng(2).random((6, 100)) < 0.7
     group = dict(zip([f"observer_{i}" for i in range(6)], "aaaabc", strict=True))
     found = group_scores(al.Trials.from_correct(right), group, **POINT)

@@ -70,7 +70,7 @@ def test_the_plain_partial_correlation_is_that_of_residuals() -> None:
     assert partial_correlation(x, y, z)[0] == pytest.approx(expected, rel=1e-10)
 
 
-def test_what_is_left_out_is_told() -> None:
+def test_a_score_of_the_judge_itself_is_noted() -> None:
     judged = judged_candidates(8, 300, 1.0, rng=1)
     matrix = _matrix(judged)
     scores = dict(zip(matrix.observers, [1.0, *judged.scores.tolist()], strict=True))
@@ -83,7 +83,7 @@ def test_what_is_left_out_is_told() -> None:
 @pytest.mark.parametrize(
     ("n_candidates", "n_questions", "preference"), [(20, 1_000, 0.0), (40, 1_000, 3.0)]
 )
-def test_intervals_hold(
+def test_intervals_cover(
     n_candidates: int,
     n_questions: int,
     preference: float,

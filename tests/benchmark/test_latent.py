@@ -55,7 +55,7 @@ def test_without_noise_it_is_the_correlation() -> None:
     )
 
 
-def test_what_is_not_known_says_why() -> None:
+def test_undefined_correlations_have_a_reason() -> None:
     x, y = np.random.default_rng(2).normal(size=(2, 8))
     none = latent_correlation(x, y, (10.0, 5), (0.1, 5))
     assert np.isnan([none["latent"], none["lower"], none["upper"]]).all()
@@ -75,7 +75,7 @@ def test_what_is_not_known_says_why() -> None:
     assert codes(unsure["note"]) == ["reliability-unclear", "mostly-noise"]
 
 
-def test_noise_is_that_of_differences_and_stands_in_the_table() -> None:
+def test_noise_is_that_of_differences_and_is_listed() -> None:
     trials = two_datasets(np.random.default_rng(3), 0.6)
     scores = al.benchmark_scores(trials, human_ids="per_dataset", n_resamples=60, n_draws=0, rng=1)
     models = list(range(6))

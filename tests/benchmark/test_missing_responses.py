@@ -58,7 +58,7 @@ def table() -> pd.DataFrame:
     "name",
     [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CALLS],
 )
-def test_a_note_gives_the_number_and_what_becomes_of_it(name: str, table: pd.DataFrame) -> None:
+def test_a_note_reports_the_number_and_its_treatment(name: str, table: pd.DataFrame) -> None:
     trials = al.Trials.from_table(table)
     alone = {"reader_study", "difficulty_spectrum", "condition_divergences"}
     n_shown = int((table["kind"] == "human").sum()) if name in alone else len(table)
@@ -74,7 +74,7 @@ def test_a_note_gives_the_number_and_what_becomes_of_it(name: str, table: pd.Dat
     assert not any("missing" in note for note in _notes(CALLS[name](whole)))
 
 
-def test_the_default_is_the_same_but_for_readings() -> None:
+def test_the_default_differs_for_ratings_only() -> None:
     found = {}
     for subject in (al, al.benchmark, al.data, al.errors, al.estimates, al.margins, al.planning,
                     al.spectrum):  # fmt: skip

@@ -39,7 +39,7 @@ def test_means_and_differences_are_those_of_pairs() -> None:
     assert row["se"] >= row["se_readers"]
 
 
-def test_readers_alike_in_everything_bring_no_variance() -> None:
+def test_identical_readers_add_no_variance() -> None:
     """Copies of one reader: what is left is the error over cases."""
     right = np.random.default_rng(1).random((2, 90)) < 0.7
     copies = al.Trials.from_correct(
@@ -129,7 +129,7 @@ def test_the_same_answers_in_both_modalities_do_not_differ() -> None:
         assert row["n_cases"] == 60
 
 
-def test_readers_of_one_modality_each_are_apart() -> None:
+def test_readers_of_one_modality_each_are_independent() -> None:
     """Split plot: the variance over readers of the difference is the sum of both."""
     trials, _ = readers(8, 60, rng=2)
     table = trials.to_table()
@@ -212,7 +212,7 @@ def studied(right: np.ndarray, of_ai: np.ndarray) -> Studies:
     )
 
 
-def test_many_studies_by_hand_are_those_of_the_door() -> None:
+def test_many_studies_by_hand_agree_with_the_public_function() -> None:
     right, of_ai = answers(np.random.default_rng(1), 1, 4, 60, 0.3)
     by_hand = studied(right, of_ai)
     (found,) = zip(*by_hand, strict=True)
@@ -225,7 +225,7 @@ def test_many_studies_by_hand_are_those_of_the_door() -> None:
 
 
 @pytest.mark.slow
-def test_power_is_what_is_promised(
+def test_power_is_as_planned(
     figure: Callable[[str], None], sets: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Power and width of six designs by components of 40 large pilots: wrong is the formula.

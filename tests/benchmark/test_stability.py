@@ -86,7 +86,7 @@ def test_ceilings_are_tested_against_zero(scores: al.Result, trials: Trials) -> 
     assert al.benchmark.ceilings(two, "images").filter(like="consensus").isna().all().all()
 
 
-def test_shares_of_a_ceiling_that_is_not_above_zero() -> None:
+def test_ceiling_ratio_if_the_ceiling_is_not_above_zero() -> None:
     """Below 0 there are none; if its interval includes 0, Fieller's set is unbounded."""
     right = np.random.default_rng(1).integers(0, 2, (7, 30))
     right[3], right[[1, 2, 4]] = right[0], 1 - right[0]

@@ -65,7 +65,7 @@ def test_one_difference_needs_no_adjustment() -> None:
 
 
 @pytest.mark.slow
-def test_equality_holds_its_level_where_tukey_is_exact() -> None:
+def test_equality_has_its_level_where_tukey_is_exact() -> None:
     rng, n_sets, p = np.random.default_rng(5), 250, []
     for drawn in rng.standard_normal((n_sets, 3)):
         table = difference_table(["a", "b", "c"], drawn, independent(drawn), "images", 0.1)
@@ -139,7 +139,7 @@ def simulated(accuracy: float, n_conditions: int) -> al.Result:
 
 
 @pytest.mark.slow
-def test_a_posterior_that_its_prior_moves_is_withheld() -> None:
+def test_a_prior_dominated_posterior_is_not_reported() -> None:
     """Fifteen conditions near the ceiling: each entry a little too high, and so their mean."""
     many = simulated(0.95, 15)
     table = many.summary("images", intervals="all")
@@ -159,7 +159,7 @@ def test_a_posterior_that_its_prior_moves_is_withheld() -> None:
     assert not few["note"].str.contains("not reported").any()
 
 
-def test_claims_lean_on_the_prior_where_nothing_is_told_apart(scores: al.Result) -> None:
+def test_claims_depend_on_the_prior_if_nothing_differs(scores: al.Result) -> None:
     table: pd.DataFrame = al.benchmark.differences(scores, columns=["interval_center"])
     above = table["interval_center"] > 0
     assert ((table["prob_positive"] > 0.5) == above).all()

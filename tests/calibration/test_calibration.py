@@ -26,7 +26,7 @@ IN_FULL, LEAST, BROKEN = 200, 50, 30
 
 
 @pytest.mark.parametrize("n", [20, 60])
-def test_the_band_holds_uniform_numbers_as_often_as_it_says(n: int) -> None:
+def test_the_band_has_its_coverage_of_uniform_numbers(n: int) -> None:
     n_samples = 1_000
     samples = np.random.default_rng(n).random((n_samples, n))
     place, lower, upper = rank_band(n, 0.9)
@@ -43,7 +43,7 @@ def test_the_band_holds_uniform_numbers_as_often_as_it_says(n: int) -> None:
 
 @given(st.integers(5, 60), st.integers(0, 2**32 - 1))
 @settings(max_examples=30, deadline=None)
-def test_uniformity_looks_at_both_ends_alike(n: int, seed: int) -> None:
+def test_uniformity_treats_both_ends_equally(n: int, seed: int) -> None:
     values = np.random.default_rng(seed).random(n)
     assert uniformity(values) == pytest.approx(uniformity(1 - values), abs=1e-12)
 
@@ -141,7 +141,7 @@ def test_a_model_draws_its_own_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_models_that_cannot_be_simulated_say_so() -> None:
+def test_models_that_cannot_be_simulated_raise_an_error() -> None:
     with pytest.raises(ValueError, match=r"cannot simulate its data .* use simulate="):
         al.calibration.sbc(forgetful, 2, rng=1)
     with pm.Model() as bare:

@@ -80,13 +80,13 @@ def test_the_page_is_of_the_model_that_is_built(name: str, tmp_path: Path) -> No
         assert (tmp_path / name / file).read_text() == (CARDS / name / file).read_text()
 
 
-def test_the_page_of_the_copy_model_has_the_priors_of_the_exact_draws() -> None:
+def test_page_of_the_copy_model_has_the_prior_of_exact_draws() -> None:
     card = json.loads((CARDS / "copying" / "model.json").read_text())
     assert card["priors"] == {k: f"Beta({a:g}, {b:g})" for k, (a, b) in check_prior(None).items()}
 
 
 @pytest.mark.parametrize("name", ["README.md", *(f"{name}/README.md" for name in NAMES)])
-def test_names_and_files_that_a_page_speaks_of_exist(name: str) -> None:
+def test_names_and_files_on_a_page_exist(name: str) -> None:
     text = (CARDS / name).read_text()
     for dotted in set(re.findall(r"\b(?:alikely|al)((?:\.[A-Za-z_]\w*)+)", text)):
         spoken: Any = al
@@ -187,7 +187,7 @@ def test_pages_state_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         pages.update(written[0], models)
 
 
-def test_the_default_interval_keeps_its_promise() -> None:
+def test_the_default_interval_has_nominal_coverage() -> None:
     study = pd.read_csv(CARDS / pages.SETTINGS)
     assert len(study) == 88 * 10 * 3
     summary = Coverage(study).summary().set_index("method")
@@ -237,7 +237,7 @@ def made(n: int, divergent: Callable[[int], int] = lambda _: 0, seed: int = 1) -
     )
 
 
-def test_simulations_with_divergences_are_counted_and_judged_apart() -> None:
+def test_simulations_with_divergences_are_tested_separately() -> None:
     found = verdict(made(120, lambda i: 3 * (i % 4 == 0)))
     assert found["n_simulations"] == 120
     assert not found["passed"]
@@ -252,7 +252,7 @@ def test_simulations_with_divergences_are_counted_and_judged_apart() -> None:
     assert verdict(made(40))["divergences"] == none
 
 
-def test_ranks_that_are_kept_say_what_ranks_said(tmp_path: Path) -> None:
+def test_stored_ranks_give_equal_results(tmp_path: Path) -> None:
     path = tmp_path / RANKS
     first = made(200, lambda i: i == 7)
     first.loc[first["simulation"] == 3, "rank"] = np.nan
@@ -276,7 +276,7 @@ def test_ranks_that_are_kept_say_what_ranks_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_branch_is_put_to_the_test(
+def test_a_branch_is_calibrated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The catalog of one model, whose case has another branch; short chains."""

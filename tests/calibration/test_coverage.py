@@ -60,7 +60,7 @@ def test_wald_coverage_is_the_exact_one() -> None:
 
 
 @pytest.mark.slow
-def test_every_method_is_what_the_front_door_gives() -> None:
+def test_every_method_agrees_with_the_public_function() -> None:
     """Widths and coverage of 300 data sets, by the study and through `Result`."""
     n_sets = 300
     study = coverage_study(
@@ -136,7 +136,7 @@ def implied_agreement(c: float, k: int, peakedness: float) -> float:
     return (float(np.trace(joint)) - chance) / (1 - chance)
 
 
-def test_counts_are_those_of_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_agree_with_the_public_function(monkeypatch: pytest.MonkeyPatch) -> None:
     """Analytic intervals data set by data set; replicates and draws by plain quantiles."""
     n, calls = 10, []
 

@@ -114,7 +114,7 @@ def test_bad_studies(options: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("family", ["probit", "guessing"])
 @pytest.mark.parametrize("accuracy", [0.75, 0.95])
-def test_truth_is_that_of_very_many_images_and_people(family: Any, accuracy: float) -> None:
+def test_true_values_are_those_of_large_benchmarks(family: Any, accuracy: float) -> None:
     n_images = 20_000
     design = BenchmarkDesign(family, 40, 1, 1, n_images, accuracy=accuracy)
     rng = np.random.default_rng(1)
@@ -148,7 +148,7 @@ def test_truth_is_that_of_very_many_images_and_people(family: Any, accuracy: flo
         (BenchmarkDesign(n_humans=5, n_datasets=40, pool=8), [5] * 40, 8),
     ],
 )
-def test_people_of_data_sets_are_others_the_same_or_some_of_a_pool(
+def test_humans_of_data_sets_are_separate_equal_or_from_a_pool(
     design: BenchmarkDesign, sizes: list[int], total: int
 ) -> None:
     crowds = benchmarks._crowds(design, np.random.default_rng(4))
@@ -157,7 +157,7 @@ def test_people_of_data_sets_are_others_the_same_or_some_of_a_pool(
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_populations_of_errors_are_what_their_names_say(name: str) -> None:
+def test_populations_of_errors_match_their_names(name: str) -> None:
     design, rng = DESIGNS[name], np.random.default_rng(1)
     of = population(design, rng)
     labels, truth = answers(design, of, rng)
@@ -210,7 +210,7 @@ def test_statements_are_judged_by_their_own_truth() -> None:
 
 
 @pytest.mark.slow(first=True)
-def test_intervals_of_scores_hold_what_they_promise(sets: Callable[..., int]) -> None:
+def test_intervals_of_scores_have_nominal_coverage(sets: Callable[..., int]) -> None:
     """At accuracy 0.75; docs/validation/benchmarks.md has other populations."""
     n = sets(200, 60)
     table = BENCHMARKS.summary(BENCHMARKS.run(n, ["probit, 6 humans"], rng=1))
@@ -249,7 +249,7 @@ def test_short_coverage_is_judged_over_scenarios() -> None:
 
 @pytest.mark.parametrize("world", ["copying", "shared difficulty", "cohort"])
 @pytest.mark.parametrize("human", [0.6, 0.9])
-def test_models_have_the_accuracy_that_is_asked_for(world: str, human: float) -> None:
+def test_models_have_the_requested_accuracy(world: str, human: float) -> None:
     made = sharing_cells(world, human)
     cells = np.stack(made["cells"].tolist())
     np.testing.assert_allclose(cells.sum(axis=1), 1)
@@ -262,7 +262,7 @@ def test_models_have_the_accuracy_that_is_asked_for(world: str, human: float) ->
         np.testing.assert_allclose(copy_probability(np.maximum(cells, 0)), made["shared"])
 
 
-def test_no_metric_is_right_in_every_world() -> None:
+def test_no_metric_is_best_in_every_scenario() -> None:
     table = copying_recovery().set_index(["world", "metric"])
     copying = table.xs("copy_probability", level="metric")
     assert copying.loc[["copying", "cohort"], "tau"].tolist() == pytest.approx([1, 1])

@@ -45,7 +45,7 @@ def test_every_subcommand_that_reads_has_the_options_of_reading(subcommand: str)
         ("plan with wide=False", "plan with --no-wide"),
     ],
 )
-def test_messages_speak_of_options(message: str, expected: str) -> None:
+def test_messages_name_options(message: str, expected: str) -> None:
     names = ["--classes", "--na-values", "--wide", "--sep", "--columns", "--n-resamples", "--pairs",
              "--level", "--ci-prob"]  # fmt: skip
     assert expected in worded(message, names, ["truth", "condition"])

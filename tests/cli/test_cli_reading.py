@@ -23,7 +23,7 @@ def table(tmp_path: Path) -> Path:
     return tmp_path / "trials.csv"
 
 
-def test_compare_reads_what_its_options_say(
+def test_compare_reads_files_by_its_options(
     table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = "observer=subject, truth=category"

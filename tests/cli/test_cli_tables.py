@@ -66,7 +66,7 @@ def test_plain_where_nobody_looks_on(capsys: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.parametrize("n", [2, 30, 300])
 @pytest.mark.parametrize("width", [50, 60, 80, 200])
-def test_names_have_the_room_there_is(width: int, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_use_the_available_width(width: int, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ESCAPES.sub("", on_terminal(frame(n=n), width, monkeypatch)).splitlines()
     assert max(map(len, lines)) <= width
     rows = "\n".join(lines[2:]).split("human_")[1:]

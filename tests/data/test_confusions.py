@@ -53,7 +53,7 @@ def test_estimates_are_those_of_the_matrices() -> None:
         assert known[name].notna().all()
 
 
-def test_nothing_is_told_of_differences_on_unknown_items() -> None:
+def test_differences_on_unknown_items_raise_an_error() -> None:
     lost = al.error_similarity(matrices(), paired=True)
     first, second, _ = lost.table["pair"].values
     with pytest.raises(ValueError, match="give no interval of a mean or difference"):
@@ -81,7 +81,7 @@ WRONG: dict[str, tuple[dict[Any, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_bad_matrices_are_refused_in_a_line(case: str) -> None:
+def test_bad_matrices_raise_a_one_line_error(case: str) -> None:
     given, message = WRONG[case]
     with pytest.raises(ValueError, match=message) as error:
         confusion_trials(given)

@@ -133,7 +133,7 @@ def _refused_well(message: str) -> bool:
         if (i + j) % 7 in (0, 3)
     ],
 )
-def test_damaged_files_are_read_whole_or_refused(tmp_path: Path, name: str, damage: str) -> None:
+def test_damaged_files_are_read_whole_or_rejected(tmp_path: Path, name: str, damage: str) -> None:
     """Rows in are rows out: nothing is lost but with a note that says so."""
     write, options = FORMATS[name]
     write(tmp_path)

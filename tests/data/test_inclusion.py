@@ -44,7 +44,7 @@ def test_cells_are_weighted_and_sum_to_the_trials() -> None:
     assert weighted.notes == ["2 images outside the plan, which models alone saw, are left out"]
 
 
-def test_equal_inclusion_is_what_plain_trials_say() -> None:
+def test_equal_inclusion_agrees_with_plain_trials() -> None:
     equal = plan(inclusion=0.4)
     weighted = trials().with_inclusion(equal, generalize_to="images")
     plain = al.Trials.from_table(weighted.to_table())
@@ -81,7 +81,7 @@ def test_plans_that_do_not_fit(
         trials().with_inclusion(table, generalize_to=generalize_to, humans=humans)
 
 
-def test_people_of_separate_lists_are_not_compared() -> None:
+def test_humans_of_separate_lists_are_not_compared() -> None:
     table = plan(list=[1, 1, 2, 2])
     correct = np.ma.masked_all((3, 6))
     correct[2] = 1
@@ -95,7 +95,7 @@ def test_people_of_separate_lists_are_not_compared() -> None:
     assert al.data.joint_correctness(weighted, "human-model").sizes["pair"] == 2
 
 
-def test_who_takes_no_weights_refuses_them() -> None:
+def test_functions_without_weights_raise_an_error() -> None:
     weighted = trials().with_inclusion(plan(), generalize_to="pool")
     for door in (al.pairwise_matrix, lambda t: al.data.cohort_counts(t)):
         with pytest.raises(

@@ -123,7 +123,7 @@ def _read(tables: list[Any], options: dict[str, Any], folder: Path) -> xr.Datase
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_pieces_of_any_size_say_the_same(
+def test_chunks_of_any_size_give_equal_data(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change, options, message = CHANGES[name]
@@ -148,7 +148,7 @@ def test_pieces_of_any_size_say_the_same(
 
 
 @pytest.mark.parametrize("piece", [7, 1 << 20])
-def test_rows_come_back(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_round_trip(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest, "PIECE", piece)
     tables = _tables(np.random.default_rng(3))
     data = _read(tables, {"labels": ["lab"]}, tmp_path)
@@ -171,7 +171,7 @@ def test_rows_come_back(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert keys == sorted(keys)
 
 
-def test_numbers_printed_as_floats_are_whole_in_all_pieces(
+def test_whole_floats_are_integers_in_all_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two truths, two items and two answers that are one, whichever way of writing comes first."""
@@ -193,7 +193,7 @@ def test_numbers_printed_as_floats_are_whole_in_all_pieces(
         al.error_consistency(al.Trials.read(tmp_path / "t.csv", classes=["1", "2"]))
 
 
-def test_more_labels_than_small_numbers_hold() -> None:
+def test_more_labels_than_small_integers_can_code() -> None:
     n = 40_000
     names = np.array([f"c{k}" for k in range(n)])
     table = pa.table(
@@ -209,7 +209,7 @@ def test_more_labels_than_small_numbers_hold() -> None:
     np.testing.assert_array_equal(found["repeat"], np.arange(n)[::-1])
 
 
-def test_a_grid_that_memory_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grid_larger_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALIKELY_MEMORY", "1MB")
     n = 2_000
     table = pa.table({"observer": np.arange(n), "item": np.arange(n), "correct": np.ones(n, int)})

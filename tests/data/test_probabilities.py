@@ -75,7 +75,7 @@ def test_questions_with_fewer_options() -> None:
     np.testing.assert_allclose(of_logits["probability"], two, atol=1e-15)
 
 
-def test_what_is_said_of_answers() -> None:
+def test_notes_on_responses_and_probabilities() -> None:
     """The third answer of x is B, and likeliest is B; the first of y is B; all agree here."""
     assert trials().with_probabilities(P).notes == []
     other = P[:, :, [1, 0, 2]]
@@ -157,7 +157,7 @@ def test_bad_tables(change: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "labels"), [("condition", ["c", "d"]), ("repeat", [0, 1])])
-def test_tables_tell_trials_apart(name: Any, labels: list[Any]) -> None:
+def test_tables_must_identify_trials(name: Any, labels: list[Any]) -> None:
     twice = al.Trials.from_arrays(
         [["A", "B"]], ["A", "B"], item=["q", "q"], observers=["x"], **{name: labels}
     )

@@ -422,7 +422,7 @@ def inspect_retry(folder: Path) -> None:
     _retried(folder)
 
 
-def test_all_runs_can_be_kept(tmp_path: Path) -> None:
+def test_all_runs_can_be_read(tmp_path: Path) -> None:
     _retried(tmp_path)
     names = ["anna", "anna (2026_failed.json)", "bert"]
     assert sorted(Trials.read(tmp_path, runs="all").observers) == names

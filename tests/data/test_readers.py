@@ -207,7 +207,7 @@ def test_inspect_json(tmp_path: Path) -> None:
     assert any("1 samples of" in note and "have no score" in note for note in trials.notes)
 
 
-def test_inspect_keeps_probabilities(tmp_path: Path) -> None:
+def test_inspect_reads_probabilities(tmp_path: Path) -> None:
     """Of the letter that was written, if the run asked for them; summaries do not hold them."""
 
     def answered(id_: int, value: str, answer: str, top: dict[str, float]) -> dict[str, Any]:
@@ -386,7 +386,7 @@ TOP = {"top_logprobs": {" B": -0.25, "B": -4.0, " A": -1.5, "\n": -3.0}}
         ),
     ],
 )
-def test_helm_keeps_probabilities(
+def test_helm_reads_probabilities(
     tmp_path: Path, method: str, requests: list[Any], expected: list[float]
 ) -> None:
     """As HELM compares options: means over tokens, differences, letters; held to its own number."""

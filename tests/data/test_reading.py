@@ -84,7 +84,7 @@ def test_columns_of_arrow(tmp_path: Path) -> None:
     assert same(Trials.read(tmp_path / "t.parquet"))
 
 
-def test_latin_1_is_said(tmp_path: Path) -> None:
+def test_latin_1_is_noted(tmp_path: Path) -> None:
     table = TABLE.replace({"anna": "zoë"})
     (tmp_path / "t.csv").write_bytes(text(table=table).encode("latin-1"))
     trials = Trials.read(tmp_path / "t.csv")
@@ -117,7 +117,7 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     assert "1 files of other kinds were not read: README.md" in trials.notes[0]
 
 
-def test_answers_that_look_missing_are_told() -> None:
+def test_responses_that_look_missing_are_noted() -> None:
     table = pd.DataFrame({"observer": "a", "item": range(100), "truth": "cat", "response": "cat"})
     table.loc[0, "truth"] = "dog"
     table.loc[1, "response"] = "na"
@@ -174,7 +174,7 @@ def test_what_means_missing(tmp_path: Path) -> None:
     refused(r"'-' \(column 'response', row 1 of .*\).*name it in na_values", tmp_path / "t.csv")
 
 
-def test_missing_elsewhere_is_refused(tmp_path: Path) -> None:
+def test_missing_values_elsewhere_raise_an_error(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(text(table=TABLE.assign(item=["NA", "y", "NA", "y"])))
     refused(
         r"column 'item' has 'NA' in row 0 of .*, which means missing; .* or give na_values=\[\]",
@@ -304,7 +304,7 @@ def test_bad_wide_tables(options: dict[str, Any], message: str) -> None:
         Trials.read(WIDE[["image", "truth"]], wide=True)
 
 
-def test_wide_tables_without_truth_hold_readings_or_right_and_wrong() -> None:
+def test_wide_tables_without_truth_have_ratings_or_correctness() -> None:
     trials = Trials.read(WIDE.rename(columns={"truth": "label"}), wide=True)
     assert trials.observers == ["label", "anna", "net"]
     assert "3 columns are observers: label, anna, net" in trials.notes
@@ -325,7 +325,7 @@ def test_tables_are_read_as_by_their_own_functions(
 
 
 @pytest.mark.parametrize("opened", [Trials.read, Trials.from_table, Trials.from_wide])
-def test_columns_of_one_name_are_refused(opened: Callable[[Any], Trials]) -> None:
+def test_duplicate_columns_raise_an_error(opened: Callable[[Any], Trials]) -> None:
     """Also of columns that nothing asks for: a wide table would make observers of them."""
     table = pd.DataFrame([["x", "x", "y"], ["y", "x", "y"]], columns=["truth", "a", "a"])
     arrow = pa.table([["x", "y"], ["x", "x"], ["y", "y"]], names=["truth", "a", "a"])

@@ -63,7 +63,7 @@ def test_counts_equal_a_plain_loop(seed: int, no_response: Any) -> None:
     assert seen == table["cells"].values.sum()
 
 
-def test_conditions_of_two_datasets_with_one_label_stay_apart() -> None:
+def test_equal_condition_labels_of_two_datasets_are_separate() -> None:
     trials = Trials.from_correct(
         [[1, 0, 1, 1], [1, 0, 0, 1]], dataset=["p", "p", "q", "q"], condition=["0"] * 4
     )
@@ -115,7 +115,7 @@ def test_a_pair_without_common_trials_in_one_condition_stays_visible() -> None:
     assert consistency.undefined_reason(table["cells"].values).tolist() == ["", "no common trials"]
 
 
-def test_tables_from_counts_hold_trials_of_those_counts() -> None:
+def test_tables_from_counts_have_trials_with_those_counts() -> None:
     counts = [[3, 2, 1, 4], [0, 0, 0, 0], [5, 0, 0, 1]]
     table = from_counts(counts)
     for block, row in zip(blocks(table), counts, strict=True):
@@ -228,7 +228,7 @@ def _plain(correct: NDArray[np.int8]) -> list[list[int]]:
         np.int8, st.tuples(st.integers(2, 6), st.integers(1, 200)), elements=st.integers(-1, 1)
     )
 )
-def test_counts_and_answers_come_back(correct: NDArray[np.int8]) -> None:
+def test_counts_and_responses_round_trip(correct: NDArray[np.int8]) -> None:
     packed = pack(correct)
     assert all_cells(packed).tolist() == _plain(correct)
     assert (packed.unpacked(np.arange(len(correct))) == correct).all()

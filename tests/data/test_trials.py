@@ -54,7 +54,7 @@ def test_numbers_as_labels_become_text_however_they_are_stored() -> None:
     assert by_label(trials) == by_label(Trials.from_table(small()))
 
 
-def test_condition_belongs_to_its_dataset_and_groups_stand_together() -> None:
+def test_conditions_belong_to_data_sets_and_groups_are_contiguous() -> None:
     table = pd.DataFrame(
         {
             "observer": ["a"] * 4 + ["b"] * 4,
@@ -123,7 +123,7 @@ def test_select_drops_what_nobody_saw() -> None:
     assert only.n_trials == 1
 
 
-def test_summary_counts_missing_apart() -> None:
+def test_summary_counts_missing_responses() -> None:
     summary = Trials.from_table(small()).summary().set_index("observer")
     assert summary.loc["h1", ["n_trials", "no_response", "not_shown"]].tolist() == [3, 1, 0]
     assert summary.loc["m1", ["n_trials", "no_response", "not_shown"]].tolist() == [2, 0, 1]

@@ -206,7 +206,7 @@ def test_image_names(name: str, image: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_shared_copy_has_all_responses(shared_data: Path) -> None:
+def test_the_local_copy_has_all_responses(shared_data: Path) -> None:
     trials = datasets.model_vs_human(shared_data / "model_vs_human")
     assert (trials.data["correct"].values != NOT_SHOWN).sum() == 447_680
 

@@ -37,7 +37,7 @@ def share(statistics: Any) -> NDArray[np.float64]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("agreed", "others"), [(3, 2), (5, 0), (0, 7)])
-def test_labels_agree_as_often_as_jeffreys_says(agreed: int, others: int) -> None:
+def test_probability_of_equal_labels_is_jeffreys_beta(agreed: int, others: int) -> None:
     """Over many groups, as each has patterns of its own: the first two moments of the Beta."""
     n_sets = 400
     table = joint_correctness(pair_of(agreed, others, n_sets), labels=True)
@@ -97,7 +97,7 @@ def test_draws_of_pairs_hang_together_as_estimates_do() -> None:
     )
 
 
-def test_undefined_says_so() -> None:
+def test_undefined_agreement_has_a_note() -> None:
     """No joint error, and one wrong label throughout, whose posterior is wide but there."""
     right = al.Trials.from_arrays([[0, 1, 2], [1, 1, 2]], [0, 1, 2], classes=range(3))
     none = al.misclassification_agreement(right, n_resamples=100, n_draws=100, rng=7)

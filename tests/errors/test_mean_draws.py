@@ -58,7 +58,7 @@ def ends(draws: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("apart", [0.0, 0.08])
-def test_limits_of_means_hold_where_those_of_pairs_do_not_average(apart: float) -> None:
+def test_limits_of_means_cover_with_a_common_bias(apart: float) -> None:
     rng = np.random.default_rng(1)
     n_means, size = 100, 6
     made = populations(n_means * size, rng, apart)

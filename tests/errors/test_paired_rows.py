@@ -100,7 +100,7 @@ def test_labels_add_up_to_the_divergence(options: dict[str, Any]) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
-def test_shares_of_small_parameters_are_dirichlet() -> None:
+def test_proportions_of_small_parameters_are_dirichlet() -> None:
     """Moments, also where gamma variates would all underflow."""
     parameters = np.array([1e-4, 3e-4, 0.0, 6e-4])
     drawn = log_gamma_shares(np.tile(parameters, (20_000, 1)), np.random.default_rng(1))
@@ -249,7 +249,7 @@ def trials_of(labels: NDArray[Any], truth: NDArray[Any]) -> xr.Dataset:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("power", [False, True])
-def test_p_values_keep_their_level(power: bool, sets: Callable[..., int]) -> None:
+def test_p_values_have_their_level(power: bool, sets: Callable[..., int]) -> None:
     """Of equal systems a twentieth has p below .05, whatever is copied; few others do not."""
     rng = np.random.default_rng(7)
     # A share above .9 shows in a few.

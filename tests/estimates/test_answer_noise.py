@@ -70,7 +70,7 @@ def test_intervals_cover_closed_forms(
         assert held / n_sets == pytest.approx(0.9, abs=4 * np.sqrt(0.9 * 0.1 / n_sets)), name
 
 
-def test_what_cannot_be_told_says_so() -> None:
+def test_undefined_noise_has_a_note() -> None:
     trials, _ = repeated_answers(30, (1, 4), rng=1)
     observers, pairs = response_noise(trials)
     assert "one response to each item" in observers.query("observer == 'a'")["note"].item()

@@ -58,7 +58,7 @@ def counted(tree, name):
 @pytest.mark.filterwarnings("ignore:.*look (discrete|binary):UserWarning")
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")
 @pytest.mark.parametrize("door", [consistency, cohort])
-def test_arviz_takes_what_a_door_leaves(door):
+def test_arviz_accepts_returned_trees(door):
     tree = door()
     assert set(tree.children) >= EVERY
     assert tree["posterior"].sizes["chain"] * tree["posterior"].sizes["draw"] == N_DRAWS

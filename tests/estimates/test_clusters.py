@@ -106,7 +106,7 @@ def test_coverage(sizes: list[int], icc: float, sets: Callable[..., int]) -> Non
 
 
 @pytest.mark.parametrize("n_observers", [2, 10])
-def test_correlated_items_are_told(n_observers: int) -> None:
+def test_correlated_items_are_noted(n_observers: int) -> None:
     """A pair or ten observers, 300 items: seldom told of items that are independent."""
     rng = np.random.default_rng(3)
     told = {}

@@ -27,7 +27,7 @@ def result(two_conditions: al.Trials) -> al.Result:
     return al.error_consistency(two_conditions, "human-model", rng=1)
 
 
-def test_difference_by_every_school(result: al.Result) -> None:
+def test_difference_by_every_method(result: al.Result) -> None:
     one, other = "human_1 x model_4 [noise]", "human_1 x model_5 [noise]"
     table = al.difference(result, one, other, rope=(-0.1, 0.1), intervals="all")
     labels = list(result.table["pair"].values)
@@ -77,7 +77,7 @@ def test_mean_over_pairs_and_conditions(result: al.Result) -> None:
     assert everything.loc["analytic", "estimate"] == pytest.approx(rows["estimate"].mean())
 
 
-def test_pairwise_draws_are_refused_where_trials_are_shared() -> None:
+def test_pairwise_draws_raise_if_trials_are_shared() -> None:
     trials = al.load_example().select(condition="noise")
     prior = {"u": (1, 1), "v": (1, 1)}
     result = al.error_consistency(trials, "human-human", prior=prior, rng=1)
@@ -88,7 +88,7 @@ def test_pairwise_draws_are_refused_where_trials_are_shared() -> None:
     assert "posteriors of comparisons that share trials were drawn separately" in row["note"]
 
 
-def test_undefined_entries_say_so() -> None:
+def test_undefined_differences_have_a_note() -> None:
     result = al.error_consistency(al.load_example().select(condition="clean"), "model-model", rng=1)
     methods = ["analytic", "bootstrap", "posterior"]
     table = al.difference(result, "model_1 x model_2", "model_4 x model_5", intervals=methods)

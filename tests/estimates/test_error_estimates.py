@@ -114,7 +114,7 @@ def test_analytic_and_bootstrap_errors_agree() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
-def test_results_say_what_they_rest_on(tmp_path: Path) -> None:
+def test_results_store_metric_options_and_class_sums(tmp_path: Path) -> None:
     trials = al.load_example().select(kind="human")
     result = al.compare(
         trials, al.metrics.get_metric("CLES", mixture="pooled", base=np.e), n_resamples=200, rng=14

@@ -49,7 +49,7 @@ def test_a_row_for_each_entry_and_way(result: al.Result, exact: xr.DataTree) -> 
                 np.testing.assert_allclose(bounds.astype(float), compute(draws, 0.95), atol=1e-6)
 
 
-def test_what_is_undefined_is_counted_and_said(exact: xr.DataTree) -> None:
+def test_undefined_values_are_counted_and_noted(exact: xr.DataTree) -> None:
     table = exact["null"].to_dataset().to_dataframe()
     never, nothing = table.iloc[4:6], table.iloc[6:]
     # Exact draws allow errors that the bootstrap has never seen.

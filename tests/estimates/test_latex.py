@@ -25,7 +25,7 @@ def pair() -> al.Result:
 
 @given(st.lists(st.text(st.characters(codec="ascii", exclude_categories=["C"])), min_size=1))
 @settings(deadline=None, max_examples=25)
-def test_any_text_is_set_as_it_stands(texts: list[str]) -> None:
+def test_any_text_is_typeset_unchanged(texts: list[str]) -> None:
     """Read back, every cell is its text, with spaces as LaTeX has them."""
     rows = tabular(latex_table(pd.DataFrame({"name": texts, "value": 1})))
     assert [spoken(row[0]) for row in rows[1:]] == [" ".join(text.split()) for text in texts]
@@ -43,7 +43,7 @@ def test_names_of_columns_and_rows_are_escaped(name: str) -> None:
     assert f"see {plain}" in spoken(text)
 
 
-def test_bounds_stand_with_what_they_are_of() -> None:
+def test_bounds_follow_their_estimates() -> None:
     frame = pd.DataFrame({"estimate": [0.43, np.nan, -0.1], "n_trials": [10, 2_000, 3]})
     frame["p_value"] = [0.0001, np.nan, 0.25]
     frame["bootstrap_eti90_lb"] = [0.31, np.nan, -0.2]

@@ -52,7 +52,7 @@ def consistency(trials: al.Trials, margins: Any = None, **options: Any) -> al.Re
     return al.decision_margin_consistency(trials, margins, **given)
 
 
-def test_the_estimate_is_the_correlation_of_margins_with_shares() -> None:
+def test_estimate_is_the_correlation_with_proportions_correct() -> None:
     answers, margins = experiment(np.random.default_rng(1), models=("net", "other"))
     result = consistency(al.Trials.from_table(answers), margins, n_resamples=4000)
     table = result.summary(intervals="all")
@@ -93,7 +93,7 @@ def test_reliability_and_correction() -> None:
     assert ceiling["lower"] < ceiling["reliability"] < ceiling["upper"]
 
 
-def test_weights_stand_for_repeated_items() -> None:
+def test_weights_equal_repeated_items() -> None:
     rng = np.random.default_rng(3)
     # Ties on one side, as shares of few answers have.
     x, y = rng.normal(size=30), rng.integers(0, 6, 30) / 5
@@ -106,7 +106,7 @@ def test_weights_stand_for_repeated_items() -> None:
     assert np.isnan(margin_consistency(moments[:1])).all()
 
 
-def test_conditions_are_kept_apart_or_pooled() -> None:
+def test_conditions_are_separate_or_pooled() -> None:
     rng = np.random.default_rng(12)
     parts = [experiment(rng, condition=c, n_items=40) for c in ("one", "two")]
     answers, margins = (pd.concat(frames) for frames in zip(*parts, strict=True))
@@ -158,7 +158,7 @@ def test_both_consistencies_side_by_side() -> None:
     assert other["accuracy_model"] == table["accuracy_model"][0] == table["accuracy_b"][0]
 
 
-def test_undefined_entries_say_why() -> None:
+def test_undefined_entries_have_a_note() -> None:
     answers, margins = experiment(np.random.default_rng(14), models=("net", "flat"))
     margins.loc[margins["observer"] == "flat", "margin"] = 1.0
     result = consistency(
@@ -183,7 +183,7 @@ def test_a_model_with_few_matched_items_needs_confirmation() -> None:
     assert found.summary()["n_trials"].tolist() == [16]
 
 
-def test_systems_that_share_no_item_are_refused() -> None:
+def test_systems_without_common_items_raise_an_error() -> None:
     trials, margins = al.simulate.detection_experiment(
         6, 40, 2, rho={"near": 0.9, "far": 0.4}, rng=1, n_alternatives=8
     )

@@ -33,7 +33,7 @@ def _by_pair(frame: pd.DataFrame) -> pd.DataFrame:
 
 @pytest.mark.parametrize("metric", ["error_consistency", "normalized"])
 @pytest.mark.parametrize("by", ["condition", None])
-def test_entries_are_those_of_the_general_door(
+def test_entries_equal_those_of_the_general_function(
     trials: al.Trials, metric: str, by: str | None
 ) -> None:
     found = _by_pair(al.pairwise_matrix(trials, metric, by).summary(intervals="all"))
@@ -187,7 +187,7 @@ def test_sums_of_some_conditions_are_those_of_tables(metric: str) -> None:
 
 @pytest.mark.parametrize("metric", [*OPTIONS, "misclassification_agreement"])
 @pytest.mark.filterwarnings("error")
-def test_models_on_other_questions_are_told(metric: str) -> None:
+def test_models_with_other_questions_are_noted(metric: str) -> None:
     trials = board_of_options()
     codes, p = trials.data["response"].values.copy(), trials.data["probability"].values.copy()
     said = np.array(list("ABCD"), dtype=object)[codes]

@@ -90,7 +90,7 @@ def compared(cells: list[list[int]]) -> dict[str, list[object]]:
     return al.test_copy_model(result).to_dict("list")
 
 
-def test_every_row_says_what_it_found_and_why_not() -> None:
+def test_every_row_has_a_result_or_a_reason() -> None:
     found = compared(
         [[100, 20, 20, 20], [60, 60, 40, 0], [100, 30, 24, 6], [80, 40, 0, 0], [0, 0, 9, 9]]
     )

@@ -33,7 +33,7 @@ def cells_of_pairs(cells: np.ndarray) -> pm.Model:
 
 
 @pytest.mark.slow
-def test_a_model_of_ones_own_gives_the_posterior_of_the_door() -> None:
+def test_a_custom_model_gives_the_default_posterior() -> None:
     trials = al.load_example().select(condition="blur")
     table = joint_correctness(trials, "human-human")
     own = cells_of_pairs(table["cells"].values)
@@ -88,7 +88,7 @@ LAYOUTS = tuple(likelihoods_of(np.zeros((1, 4), int), np.zeros((2, 1))))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_models_must_hold_the_data_in_whatever_layout(layout: str) -> None:
+def test_models_must_contain_the_data_in_any_layout(layout: str) -> None:
     condition = ["blur", "noise"]
     trials = al.load_example()
     humans = [f"human_{k}" for k in range(1, 4)]
@@ -109,7 +109,7 @@ def test_models_must_hold_the_data_in_whatever_layout(layout: str) -> None:
             assert "\n" not in str(e.value)
 
 
-def test_models_of_other_trials_are_refused() -> None:
+def test_models_of_other_trials_raise_an_error() -> None:
     trials = al.load_example()
     blur, noise = (trials.select(condition=name) for name in ("blur", "noise"))
     cells = joint_correctness(noise, "human-human")["cells"].values
@@ -157,7 +157,7 @@ def with_labels_of(trials: al.Trials, model: pm.Model) -> pm.Model:
     "door",
     ["fit_cohort", "fit_observers"],
 )
-def test_other_functions_refuse_models_of_other_trials(door: str) -> None:
+def test_other_functions_check_the_trials_of_models(door: str) -> None:
     with pytest.raises(ValueError, match="holds the counts of these trials; build it from") as e:
         other_models()[door]()
     assert "\n" not in str(e.value)
@@ -213,7 +213,7 @@ def call(door: str, priors: Any, **options: Any) -> Any:
 @pytest.mark.slow
 @pytest.mark.usefixtures("prior_chains")
 @pytest.mark.parametrize("door", OWN)
-def test_doors_pass_priors_on_and_remember_all(door: str, tmp_path: Path) -> None:
+def test_functions_use_and_store_priors(door: str, tmp_path: Path) -> None:
     given = OWN[door]
     (name,) = given
     found = call(door, given)

@@ -51,7 +51,7 @@ def yule_q(cells: Any) -> Any:
     return (a * d - b * c) / (a * d + b * c)
 
 
-def test_scores_outside_their_own_interval_say_so() -> None:
+def test_scores_outside_their_interval_have_a_note() -> None:
     """Three errors of 60: half a count added moves Yule's Q from -.5 to .8."""
     metric = al.Metric("yule_q", yule_q, independent=0.0)
     alike, accurate = np.full((4, 1), 0.8), np.full((4, 1), 0.95)

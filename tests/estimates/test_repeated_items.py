@@ -41,7 +41,7 @@ def presentations(answers: list[Right], **columns: Any) -> al.Trials:
     )
 
 
-def test_every_answer_meets_every_other_and_items_weigh_alike() -> None:
+def test_responses_are_crossed_and_items_weigh_equally() -> None:
     """By hand: 2 items, one answer of the first, 2 of the second."""
     trials = presentations([np.array([[1], [0]]), np.array([[1, 0], [0, 0]])])
     table = al.data.joint_correctness(trials, repeats="crossed")
@@ -55,7 +55,7 @@ def test_every_answer_meets_every_other_and_items_weigh_alike() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 4))
-def test_cells_are_means_over_all_meetings(seed: int, n_a: int, n_b: int) -> None:
+def test_cells_are_means_over_all_pairs_of_responses(seed: int, n_a: int, n_b: int) -> None:
     rng = np.random.default_rng(seed)
     a, b = rng.integers(0, 2, (9, n_a)), rng.integers(0, 2, (9, n_b))
     table = al.data.joint_correctness(presentations([a, b]), repeats="crossed")
@@ -69,7 +69,7 @@ def test_cells_are_means_over_all_meetings(seed: int, n_a: int, n_b: int) -> Non
     np.testing.assert_allclose(block.shares().sum(axis=2), table["cells"].values, atol=1e-12)
 
 
-def test_identical_repeats_add_nothing_in_any_school() -> None:
+def test_identical_repeats_add_nothing_in_any_method() -> None:
     """Five equal answers to each item say what one says: same intervals."""
     right = np.random.default_rng(1).random((3, 60)) < 0.7
     once = al.error_consistency(al.Trials.from_correct(right), **QUICK).summary(intervals="all")
@@ -86,7 +86,7 @@ def test_identical_repeats_add_nothing_in_any_school() -> None:
     assert (often["note"] == once["note"]).all()
 
 
-def test_all_schools_agree_on_noisy_answers() -> None:
+def test_all_methods_agree_on_noisy_responses() -> None:
     """The three standard errors of 400 items with unequal repeats."""
     rng = np.random.default_rng(3)
     common = rng.standard_normal(400)
@@ -188,7 +188,7 @@ def labeled(rng: np.random.Generator, n_items: int, n_repeats: int) -> al.Trials
 
 
 @pytest.mark.parametrize("name", ["misclassification_agreement", "error_similarity"])
-def test_labels_of_repeated_items_against_all_meetings_written_out(name: str) -> None:
+def test_labels_of_repeated_items_equal_all_pairs_of_responses(name: str) -> None:
     trials = labeled(np.random.default_rng(1), 60, 2)
     response = trials.data["response"].values.reshape(2, 2, 60)
     names, truth = trials.data["class"].values, trials.data["truth"].values[:60]
@@ -220,7 +220,7 @@ def counterbalanced() -> al.Trials:
     return al.Trials.from_correct(right)
 
 
-def test_pairs_without_a_common_trial_stand_with_the_reason() -> None:
+def test_pairs_without_a_common_trial_have_a_note() -> None:
     result = al.error_consistency(counterbalanced(), **QUICK)
     table = result.summary()
     apart = table["n_trials"] == 0
@@ -235,7 +235,7 @@ def test_pairs_without_a_common_trial_stand_with_the_reason() -> None:
     assert np.isfinite(found[["estimate", "se"]]).all().all()
 
 
-def test_one_odd_truth_is_refused_and_many_are_numbers() -> None:
+def test_an_item_with_several_truths_raises_an_error() -> None:
     truth = np.array(["cat", "dog"])[np.random.default_rng(1).integers(0, 2, 50)]
     rows: dict[str, Any] = {"item": [*range(50)] * 2, "condition": ["a"] * 50 + ["b"] * 50}
     other = truth.copy()

@@ -171,14 +171,14 @@ def test_three_equal_answers_are_one_answer(door: str) -> None:
 
 
 @pytest.mark.parametrize("door", REFUSED)
-def test_what_needs_one_answer_says_so(door: str) -> None:
+def test_functions_for_single_responses_raise_an_error(door: str) -> None:
     with pytest.raises(ValueError, match=r"came back|recur|repeated|one answer to each") as told:
         REFUSED[door](world(REPEATS))
     assert "\n" not in str(told.value)
     assert any(way in str(told.value) for way in ("select(repeat", "cluster='trial'", "repeats="))
 
 
-def test_tests_of_independence_stand_where_each_answered_once() -> None:
+def test_pairs_without_repeats_have_independence_tests() -> None:
     """Two data sets, one with repeats of one observer: the tests of other pairs are as alone."""
     rng = np.random.default_rng(2)
     once = np.ma.masked_all((3, 100))

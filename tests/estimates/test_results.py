@@ -49,7 +49,7 @@ def test_intervals_are_quantiles_of_the_defined_draws(result: al.Result) -> None
             np.testing.assert_allclose(bounds, np.quantile(column, [0.025, 0.975]), atol=1e-6)
 
 
-def test_undefined_estimates_say_why_and_the_posterior_stays(result: al.Result) -> None:
+def test_undefined_estimates_have_a_note_and_a_posterior(result: al.Result) -> None:
     """Two models of the example make no error in the clean condition."""
     reasons = result.undefined
     assert (reasons == "both observers always correct").all()
@@ -102,7 +102,7 @@ def test_other_posteriors_have_none(sampler: Any, ci_kind: str) -> None:
     assert not [name for name in result.summary() if name.startswith("posterior")]
 
 
-def test_items_that_come_back_have_none() -> None:
+def test_repeated_items_have_none() -> None:
     """Answers to one item are not independent: the posterior is another."""
     rng = np.random.default_rng(1)
     right = rng.integers(0, 2, (3, 80))

@@ -26,7 +26,7 @@ def many() -> al.Result:
 
 
 @pytest.mark.parametrize("method", ["analytic", "bootstrap", "posterior"])
-def test_a_difference_is_said_as_its_table_has_it(many: al.Result, method: str) -> None:
+def test_sentence_of_a_difference_agrees_with_its_table(many: al.Result, method: str) -> None:
     labels = many.table["pair"].values[[40, 41]].tolist()
     row = al.difference(many, *labels, intervals=[method]).loc[method]
     text = many.sentence(difference=labels, interval=method)

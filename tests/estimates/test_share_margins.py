@@ -38,7 +38,7 @@ def analyzed(trials: al.Trials, margins: pd.DataFrame, **options: Any) -> al.Res
     return al.decision_margin_consistency(trials, margins, **given)
 
 
-def test_the_door_gives_the_limits_of_the_moments() -> None:
+def test_the_public_function_returns_moment_limits() -> None:
     world = MarginWorld(n_items=96)
     data = margin_data(world, 3)
     result = analyzed(*tables(world, 3))
@@ -80,7 +80,7 @@ def test_between_is_of_means_of_classes() -> None:
     assert row["r_between_class"] == pytest.approx(expected, abs=1e-9)
 
 
-def test_bent_margins_are_told_and_do_not_change_the_interval() -> None:
+def test_nonlinear_margins_are_noted_and_leave_the_interval() -> None:
     world = MarginWorld(rho=0.9)
     trials, margins = tables(world, 7)
     plain = analyzed(trials, margins).summary().iloc[0]
@@ -91,7 +91,7 @@ def test_bent_margins_are_told_and_do_not_change_the_interval() -> None:
     assert bent["note"] != plain["note"]
 
 
-def test_draws_of_models_that_share_people_belong_together() -> None:
+def test_draws_of_models_with_common_humans_correlate() -> None:
     world = MarginWorld(n_items=160)
     data = margin_data(world, 8)
     rng = np.random.default_rng(8)
@@ -107,14 +107,14 @@ def test_draws_of_models_that_share_people_belong_together() -> None:
     assert table.loc["posterior", "se"] < 0.8 * alone
 
 
-def test_what_cannot_be_told_says_why() -> None:
+def test_undefined_intervals_have_a_note() -> None:
     trials, margins = tables(MarginWorld(n_observers=1, n_items=40), 10)
     row = analyzed(trials, margins).summary().iloc[0]
     assert np.isnan(row["posterior_median"])
     assert "no item was answered by two observers" in row["note"]
 
 
-def test_classes_err_together_in_every_school() -> None:
+def test_every_method_treats_classes_as_clusters() -> None:
     world = MARGIN_WORLDS["opposite classes"]
     trials, margins = tables(world, 4)
     by_class, named, alone = (
@@ -135,7 +135,7 @@ def test_classes_err_together_in_every_school() -> None:
 
 
 @pytest.mark.slow
-def test_reliability_of_people_on_silhouettes(shared_data: Path) -> None:
+def test_reliability_of_humans_on_silhouettes(shared_data: Path) -> None:
     """The third set of the paper, of which no margins are public: the people alone."""
     people = al.Trials.read(shared_data / "model_vs_human" / "trials.parquet").select(
         dataset="silhouette", kind="human"

@@ -155,7 +155,7 @@ def test_every_model_of_the_catalogue_is_here() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ONE_FOR_ALL)
-def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
+def test_models_with_common_code_give_equal_results(name: str) -> None:
     """One data set poured into the model of another gives what a model of its own would."""
     one, other = (ONE_FOR_ALL[name](seed) for seed in (1, 2))
     assert any(
@@ -171,7 +171,7 @@ def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ONE_FOR_EACH)
-def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -> None:
+def test_models_that_precompute_from_data_share_no_code(name: str) -> None:
     one, again, other = (ONE_FOR_EACH[name](seed) for seed in (1, 1, 2))
     written = cache.Computation(one)
     assert written == cache.Computation(again)
@@ -183,7 +183,7 @@ def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -
 
 
 @pytest.mark.slow
-def test_options_that_change_the_graph_share_nothing() -> None:
+def test_options_that_change_the_graph_share_no_code() -> None:
     few, many = observers(1, FEW_ANSWERS), observers(1, FEW_ANSWERS + 1)  # other nodes
     assert cache.Computation(few) != cache.Computation(many)
     plain = cache.Computation(toy([1, 2, 3]))
@@ -267,7 +267,7 @@ def test_compiled_code_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("empty")
-def test_threads_compile_once_and_keep_their_data() -> None:
+def test_threads_compile_once_and_use_their_data() -> None:
     def fit(y: list[float]) -> xr.DataTree:
         return al.inference.nuts(toy(y), 200, 300, rng=1)
 
@@ -281,7 +281,7 @@ def test_threads_compile_once_and_keep_their_data() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("empty")
-def test_what_models_hold_beside_data_stays_with_them() -> None:
+def test_models_use_their_values_of_shared_variables() -> None:
     """Models of one graph share it, and not what was put into a shared variable since."""
 
     def scaled(held: Any) -> pm.Model:
@@ -298,7 +298,7 @@ def test_what_models_hold_beside_data_stays_with_them() -> None:
     assert cache.graphs_of.cache_info().misses == 1
 
 
-def test_models_without_a_gradient_are_refused() -> None:
+def test_models_without_a_gradient_raise_an_error() -> None:
     with pm.Model() as model:
         pm.Poisson("k", 3)
     with pytest.raises(ValueError, match="continuous variables, got discrete k; sum them out"):
@@ -314,7 +314,7 @@ def minibatch() -> pm.Model:
     return model
 
 
-def test_a_density_that_draws_random_numbers_is_refused_in_one_line() -> None:
+def test_a_random_density_raises_a_one_line_error() -> None:
     with pytest.raises(
         ValueError, match=r"random numbers at each .*in place of pm\.Minibatch"
     ) as e:

@@ -75,7 +75,7 @@ def test_replicates_have_the_null_distribution(tree: xr.DataTree) -> None:
         beyond_thresholds(draws.values.ravel(), *all_tables(cells), size=size)
 
 
-def test_without_common_trials_nothing_is_said() -> None:
+def test_without_common_trials_all_is_undefined() -> None:
     for sampler in ("exact", "nuts"):
         tree = independent_posterior([[0, 0, 0, 0], *CELLS[:2]], None, sampler, n_draws=80, rng=1)
         missing = np.isnan(tree["posterior"]["p_a"]).mean(("chain", "draw"))

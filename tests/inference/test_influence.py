@@ -44,7 +44,7 @@ def test_standard_error_equals_fleiss_cohen_everitt() -> None:
         assert result["se"][i].item() ** 2 == pytest.approx(reference.var_kappa, abs=1e-12)
 
 
-def test_covariance_of_pairs_that_share_an_observer_agrees_with_the_bootstrap() -> None:
+def test_covariance_of_overlapping_pairs_agrees_with_the_bootstrap() -> None:
     table = joint_correctness(three_observers(n_trials=2000))
     matrix = covariance(table)
     n = 20_000
@@ -59,7 +59,7 @@ def test_covariance_of_pairs_that_share_an_observer_agrees_with_the_bootstrap() 
     assert matrix[0, 1] > 0.2 * matrix[0, 0]
 
 
-def test_variances_stand_on_the_diagonal_and_disjoint_trials_are_uncorrelated() -> None:
+def test_diagonal_is_variances_and_disjoint_trials_are_uncorrelated() -> None:
     table = from_counts(CELLS)
     matrix = covariance(table)
     np.testing.assert_allclose(np.diag(matrix), influence.estimate(table)["se"] ** 2, rtol=1e-12)

@@ -42,7 +42,7 @@ def test_same_indices_give_exactly_the_replicates_of_index_resampling() -> None:
             assert values[pair] == consistency.error_consistency(plain)
 
 
-def test_pairs_share_their_trials_and_groups_do_not() -> None:
+def test_pairs_correlate_within_conditions_only() -> None:
     rng = np.random.default_rng(1)
     right = rng.standard_normal(300) + 0.5 * rng.standard_normal((3, 300)) > 0
     trials = Trials.from_correct(right, condition=["u"] * 150 + ["v"] * 150)

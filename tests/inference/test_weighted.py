@@ -48,7 +48,7 @@ def test_bootstrap_weights_have_the_variance_of_the_design() -> None:
         assert (drawn @ y).var() == pytest.approx(expected, rel=4 * np.sqrt(2 / 40_000) * 1.5)
 
 
-def test_strata_of_one_person_are_beta_and_binomial() -> None:
+def test_strata_of_one_human_are_beta_and_binomial() -> None:
     held, rng = np.array([10, 2]), np.random.default_rng(2)
     share = np.broadcast_to(held / held.sum(), (40_000, 2))
     number = np.array([0, 0, 0, 0, 1, 1])
@@ -70,7 +70,7 @@ def test_strata_of_one_person_are_beta_and_binomial() -> None:
     assert (pieces[:, 1] == 0).all()
 
 
-def test_the_doors_say_what_the_arrays_say() -> None:
+def test_public_functions_agree_with_arrays() -> None:
     """error_consistency and difference against the estimators of plans."""
     rng = np.random.default_rng(3)
     ease = rng.normal(size=300)

@@ -81,7 +81,7 @@ def put(places: Any, value: float) -> Any:
         (put(slice(None), 2.5), ["all margins of net are 2.5"]),
     ],
 )
-def test_what_is_odd_is_told(change: Any, told: list[str]) -> None:
+def test_unusual_margins_are_noted(change: Any, told: list[str]) -> None:
     found = notes(*data(change))
     assert len(found) == len(told)
     for text, start in zip(found, told, strict=True):
@@ -151,7 +151,7 @@ def table_of(world: MarginWorld, seed: int) -> xr.Dataset:
         (MarginWorld(n_observers=5, n_repeats=4, stable_sd=1.0), "p_repeats"),
     ],
 )
-def test_what_data_contradict_is_told(world: MarginWorld, name: str) -> None:
+def test_contradicted_assumptions_are_noted(world: MarginWorld, name: str) -> None:
     table = table_of(world, 3)
     found = entry_draws(table, 8, n_alternatives=16, rng=1)
     # A third of the level that notes of a row share.

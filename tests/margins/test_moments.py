@@ -57,7 +57,7 @@ def test_with_equal_numbers_it_is_the_closed_form(within: bool) -> None:
     assert result.rho == pytest.approx(expected, abs=1e-12)
 
 
-def test_with_unequal_numbers_noise_is_told_by_products_of_two_people() -> None:
+def test_with_unequal_numbers_noise_comes_from_pairs_of_humans() -> None:
     data = experiment(2, n_repeats=3, n_items=60, missing=0.4, n_observers=4)
     strata = lists_of_items(data.shown)
     side = group_side(data.right, data.shown, strata)
@@ -85,7 +85,7 @@ def test_with_unequal_numbers_noise_is_told_by_products_of_two_people() -> None:
         np.testing.assert_allclose(side.square[i], expected, atol=1e-9)
 
 
-def test_limits_are_where_the_ratio_is_so_many_standard_errors_off() -> None:
+def test_limits_invert_the_test_of_the_ratio() -> None:
     data = experiment(3)
     result = found(data.right, data.shown, data.margins)
     lower, middle, upper = moment_limits(result, LEVELS)
@@ -180,14 +180,14 @@ def test_lists_and_classes_are_strata() -> None:
         ([[1, 0, 0, 0] * 5, [0, 1, 0, 0] * 5], "items differ no more than by chance"),
     ],
 )
-def test_what_tells_nothing_is_undefined_and_says_why(right: Any, reason: str) -> None:
+def test_uninformative_data_are_undefined_with_a_reason(right: Any, reason: str) -> None:
     result = found(right, np.ones(np.shape(right)), np.arange(20.0) ** 2)
     assert result.reason.startswith(reason)
     assert np.isnan(result.rho)
     assert np.isnan(moment_limits(result, LEVELS)).all()
 
 
-def test_correlations_that_are_one_are_told_apart_in_the_share_of_the_level() -> None:
+def test_equal_correlations_are_rejected_at_the_level() -> None:
     """Of normal variables in all and of their first half: a known world."""
     rng = np.random.default_rng(1)
     p = []

@@ -98,7 +98,7 @@ def test_pairs_of_observers_on_their_common_items_by_hand() -> None:
     assert found.lower < found.reliability < found.upper
 
 
-def test_levels_of_lists_and_of_people_do_not_count() -> None:
+def test_means_of_lists_and_of_humans_do_not_matter() -> None:
     rng = np.random.default_rng(15)
     x, shown = lists(rng)
     plain = reliability.split_half_reliability(x, shown, n_splits=50, n_resamples=10, rng=1)

@@ -139,7 +139,7 @@ def test_probabilities_of_0_add_to_others_of_their_category() -> None:
         decision_margins(none, coarse=GROUPS, how="mean_probability")
 
 
-def test_classes_without_a_category_or_with_one_score_are_told() -> None:
+def test_incomplete_classes_are_noted() -> None:
     table = logits(2, 8).query("condition == 'clear'")
     table.loc[(table["observer"] == "net_1") & (table["class"] == "dog"), "logit"] = 0
     table["truth"] = "car"

@@ -135,7 +135,7 @@ def test_a_perfect_model_is_covered_and_an_unrelated_one_is_not_perfect() -> Non
     assert strength_limits(opposite, 0.025) == -1.0
 
 
-def test_room_for_what_the_model_leaves_out_only_widens() -> None:
+def test_allowance_for_misfit_only_widens() -> None:
     data = experiment(3, rho=0.6)
     group = group_strengths(data.right, data.shown, 16)
     # Items of a class that err together: neighbors by residual.

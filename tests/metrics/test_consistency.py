@@ -52,7 +52,7 @@ def test_symmetries(cells: tuple[int, ...]) -> None:
     )
 
 
-def test_undefined_cases_say_why_and_raise_no_warning() -> None:
+def test_undefined_cases_have_a_reason_and_no_warning() -> None:
     cells = [[0, 0, 0, 0], [9, 0, 0, 0], [0, 0, 0, 9], [3, 1, 0, 0]]
     assert consistency.undefined_reason(cells).tolist() == [
         "no common trials",
@@ -79,9 +79,7 @@ def test_agreement_bounds_are_reached_and_not_passed(p_a: float, p_b: float) -> 
 
 
 @given(probability, probability)
-def test_bounds_from_expected_agreement_hold_for_every_pair_of_accuracies(
-    p_a: float, p_b: float
-) -> None:
+def test_expected_agreement_bounds_cover_all_pairs_of_accuracies(p_a: float, p_b: float) -> None:
     expected = consistency.expected_agreement(p_a, p_b)
     lower, upper = bounds.agreement_bounds(p_a, p_b)
     least, most = bounds.agreement_bounds_from_expected(expected)

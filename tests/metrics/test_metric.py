@@ -68,7 +68,7 @@ def test_influences_at_a_kink_are_the_mean_of_both_sides() -> None:
         np.testing.assert_allclose(metric.influence(cells), sides.mean(axis=0), atol=1e-5)
 
 
-def test_the_scaled_analytic_interval_holds_away_from_its_kink() -> None:
+def test_scaled_analytic_interval_covers_away_from_its_kink() -> None:
     """Accuracies .9 and .6: the share of .3 is in the interval as often as promised."""
     probabilities = al.simulate.cell_probabilities(0.9, 0.6, 0.12)
     truth = float(consistency.normalized_error_consistency(probabilities))

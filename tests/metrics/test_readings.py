@@ -170,7 +170,7 @@ def test_the_order_of_readers_classes_and_items_does_not_matter(
 
 
 @pytest.mark.parametrize("metric", ALL, ids=repr)
-def test_perfect_agreement_is_one_and_what_is_undefined_says_why(metric: Metric) -> None:
+def test_perfect_agreement_is_one_and_undefined_has_a_reason(metric: Metric) -> None:
     alike = readings(np.tile([0, 1, 2, 2, 1], (3, 1)))
     assert metric.value(alike) == 1
     assert metric.reason(alike) == ""

@@ -90,7 +90,7 @@ def test_one_repeat_cannot_tell_deviations_from_noise() -> None:
     assert "stable_sd" in repeated.named_vars
 
 
-def test_simulated_observers_are_as_consistent_as_said() -> None:
+def test_simulated_observers_have_the_stated_consistency() -> None:
     trials, margins = al.simulate.detection_experiment(
         45, 800, rho={"a": 0.9, "b": 0.0}, rng=np.random.default_rng(1)
     )

@@ -165,7 +165,7 @@ def labeled(table: np.ndarray, responses: str) -> xr.DataArray:
         (lambda c: [labeled(x, "acb") for x in c], "in the same order.* reindex"),
     ],
 )
-def test_bad_counts_are_refused(change: Any, message: str) -> None:
+def test_bad_counts_raise_an_error(change: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         paired_errors(*change(square(COUNTS)))
 

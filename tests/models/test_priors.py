@@ -227,7 +227,7 @@ def test_texts_of_our_models() -> None:
         ("effects", {"other_deviate": pm.Normal.dist(0, 1)}, "default, ZeroSumNormal(1); No"),
     ],
 )  # fmt: skip
-def test_each_default_says_what_it_takes(name: str, priors: Any, message: str) -> None:
+def test_messages_describe_the_default_prior(name: str, priors: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
         MODELS[name](priors=priors)
     assert "\n" not in str(caught.value)

@@ -35,7 +35,7 @@ def some(n: int = 60, seed: int = 0) -> al.Trials:
     )
 
 
-def test_shares_by_hand() -> None:
+def test_proportions_by_hand() -> None:
     trials = some()
     table = trials.to_table()
     named = table["item"].str.extract(r"^([a-z]+)\d+-([a-z]+)\d+$")

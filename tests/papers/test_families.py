@@ -259,7 +259,7 @@ def test_a_table_is_as_good_as_a_result(ec: al.Result) -> None:
         pd.testing.assert_frame_equal(found, expected)
 
 
-def test_a_table_without_domains_holds_for_all(ec: al.Result) -> None:
+def test_a_table_without_domains_applies_to_all(ec: al.Result) -> None:
     pairs = ec.pairs[["observer_a", "observer_b"]].drop_duplicates()
     values = np.random.default_rng(1).random(len(pairs))
     found = al.metric_correlations([pairs.assign(cka=values), ec], n_resamples=20, rng=1)

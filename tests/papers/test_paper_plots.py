@@ -42,7 +42,7 @@ def test_radar_is_of_means_over_families(alignment: xr.Dataset) -> None:
     assert legend(ax) == ["humans among each other", "one (3 models)", "other (3 models)"]
 
 
-def test_ranks_and_their_sets_are_where_the_table_says(alignment: xr.Dataset) -> None:
+def test_ranks_and_rank_sets_are_drawn_as_in_the_table(alignment: xr.Dataset) -> None:
     table = al.spectrum.regime_alignment(alignment, REGIME, rng=1)
     ax = al.plot_regimes(table)
     own = table[table["metric"] == "error_consistency"]

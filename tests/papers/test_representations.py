@@ -162,7 +162,7 @@ def test_limits_of_the_similarity_of_confidences() -> None:
     assert math.isnan(measured("soce", sure, other, [0, 1, 2, 3]))
 
 
-def test_units_alike_for_all_items_are_no_spread() -> None:
+def test_constant_units_have_no_variance() -> None:
     """Whatever rounding leaves of them."""
     rng, whole = np.random.default_rng(0), np.ones((1, 20))
     for _ in range(300):

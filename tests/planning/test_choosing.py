@@ -71,7 +71,7 @@ def test_weights_of_all_images_give_the_pool_itself() -> None:
     assert found[1, 0] == found[2, 0]
 
 
-def test_allocation_keeps_to_its_bounds() -> None:
+def test_allocation_respects_its_bounds() -> None:
     number = np.repeat([0, 1, 2], [3, 50, 100])
     shown = allocation(number, np.repeat([9.0, 1.0, 0.0], [3, 50, 100]), 40)
     assert shown.tolist() == [3, 33, 4]
@@ -85,7 +85,7 @@ def of_size(pi: Any) -> Design:
     return Design(Pool("", "", [], x, x, x, 0), Target("", None), pi, pi)
 
 
-def test_systematic_samples_keep_their_probabilities() -> None:
+def test_systematic_samples_have_their_probabilities() -> None:
     pi = probabilities(np.array([0.0, 1, 2, 3, 40, 1, 1, 1]), 4)
     assert pi.sum() == pytest.approx(4)
     assert pi.max() == 1
@@ -99,7 +99,7 @@ def test_systematic_samples_keep_their_probabilities() -> None:
     assert (abs(drawn / 4_000 - pi) <= 4 * error + 1e-12).all()
 
 
-def test_few_images_that_tell_leave_room_for_others() -> None:
+def test_few_informative_images_leave_slots_for_others() -> None:
     """Models of one accuracy: where they agree an answer moves nothing."""
     size = np.repeat([2.0, 0.0], [5, 95])
     pi = probabilities(size, 24, uniform_fraction=0.15)
@@ -158,7 +158,7 @@ def test_lists_classes_and_images_shown_before() -> None:
     np.testing.assert_allclose(even.table["inclusion"], 40 / 240)
 
 
-def test_plans_are_tried_on_simulated_people() -> None:
+def test_plans_are_simulated_with_new_humans() -> None:
     x, _ = pool()
     plan = al.planning.choose_images(trials(x), 60, ("m0", "m1"), rng=1)
     simulated = plan.simulate(accuracy=[0.7], difficulty_correlation=[0.8], n_designs=30, rng=1)
@@ -232,7 +232,7 @@ def test_separation_by_pairs() -> None:
     assert _separation([(score, v)]) == pytest.approx(expected)
 
 
-def test_error_is_that_of_the_mean_over_people() -> None:
+def test_standard_error_is_that_of_the_mean_over_humans() -> None:
     trials = al.load_example().select(condition="noise")
     correct = trials.data["correct"].values == 1
     people = trials.data["kind"].values == "human"
@@ -251,7 +251,7 @@ def test_telling_conditions_come_first() -> None:
     assert two["gain_lb"] > 0
 
 
-def test_splits_in_which_nobody_errs_say_nothing() -> None:
+def test_splits_without_errors_are_undefined() -> None:
     """No warning, and NaN where nothing is defined."""
     rng = np.random.default_rng(1)
     correct = (rng.random((6, 60)) < 0.7).astype(int)

@@ -97,7 +97,7 @@ def test_the_best_design_is_the_best_of_all(known: pd.DataFrame) -> None:
     assert table["n_repeats"][0] == 1
 
 
-def test_what_cannot_be_estimated_says_why() -> None:
+def test_undefined_components_have_a_note() -> None:
     trials = al.simulate.observers(4, 1, 60, {"one": 2.0, "two": 0.5}, rng=1)
     correct = trials.data["correct"].values.copy()
     correct[:, :60] = 1
@@ -142,7 +142,7 @@ def pilot(n_repeats: tuple[int, int], n_items: int = 20_000, seed: int = 1) -> a
     return al.error_consistency(trials, **POINT)
 
 
-def test_the_present_design_has_the_present_standard_error() -> None:
+def test_current_design_has_the_current_standard_error() -> None:
     result = pilot((2, 3), 400)
     found = plan_repeats(result, 2, 3).iloc[0]
     assert found["se"] == pytest.approx(result.estimates["se"].item(), rel=1e-9)

@@ -157,7 +157,7 @@ def test_stated_power_against_other_values(
 
 
 @pytest.mark.parametrize("pair", [PAIRS[5]])
-def test_asked_for_one_trial_fewer_misses_the_target(pair: tuple[float, float, float]) -> None:
+def test_one_trial_fewer_misses_the_target(pair: tuple[float, float, float]) -> None:
     """Power by the formula with Yates' correction; other numbers are known only within noise."""
     z = stats.norm.ppf(0.975)
     row = next(trials_for_power(*pair, method="analytic").itertuples())
@@ -234,7 +234,7 @@ def test_stated_power_of_a_difference(stated: tuple[float, ...]) -> None:
     assert 0.79 <= row.power <= 0.82
 
 
-def test_models_of_which_nothing_is_said_share_only_the_human() -> None:
+def test_models_are_independent_given_the_human_by_default() -> None:
     stated = (0.75, 0.85, 0.65, 0.4, 0.25)
     h, a, b = stated[:3]
     right = [h * x + ec * (h + x - 2 * h * x) / 2 for x, ec in ((a, 0.4), (b, 0.25))]
@@ -351,7 +351,7 @@ THREE = plans.Setting(
 
 
 @pytest.mark.parametrize("n", [2, 8, 40])
-def test_undefined_shares_are_exact(n: int) -> None:
+def test_undefined_fractions_are_exact(n: int) -> None:
     a, b, ec = np.array([*FOUR, (0.95, 0.9, 0.3), (0.98, 0.98, 0.8)]).T
     p = simulate.cell_probabilities(a, b, ec)
     p11, p10, p01, p00 = p.T
@@ -361,7 +361,7 @@ def test_undefined_shares_are_exact(n: int) -> None:
     assert found == pytest.approx((p11 + p10) ** n + (p01 + p00) ** n, rel=1e-9, abs=1e-12)
 
 
-def test_undefined_share_of_a_difference() -> None:
+def test_undefined_fraction_of_a_difference() -> None:
     n, n_sets = 8, 50_000
     counts = np.random.default_rng(7).multinomial(n, THREE.probabilities, n_sets)
     right = np.array(list(itertools.product((1, 0), repeat=3)))

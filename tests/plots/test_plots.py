@@ -29,7 +29,7 @@ def clean() -> al.Result:
     return al.error_consistency(al.load_example().select(condition="clean"), "model-model", rng=1)
 
 
-def test_intervals_stand_where_the_summary_puts_them(clean: al.Result) -> None:
+def test_intervals_are_drawn_as_in_the_summary(clean: al.Result) -> None:
     ax = al.plot_intervals(clean)
     summary = clean.summary(intervals="all")
     lines = [c for c in ax.collections if isinstance(c, LineCollection)]
@@ -61,7 +61,7 @@ def scores() -> al.Result:
     return al.benchmark_scores(al.load_example().select(condition=["blur", "noise"]), rng=1)
 
 
-def test_benchmark_stands_where_the_summary_puts_it(scores: al.Result) -> None:
+def test_benchmark_is_drawn_as_in_the_summary(scores: al.Result) -> None:
     ax = al.plot_benchmark(scores, generalize_to="images")
     frame = scores.summary("images").set_index("system")
     names = [tick.get_text() for tick in ax.get_yticklabels()]
@@ -114,7 +114,7 @@ def similarity(trials: al.Trials) -> al.Result:
     return al.error_similarity(trials, by="dataset", **BARE)
 
 
-def test_matrix_is_symmetric_and_holds_the_estimates(
+def test_matrix_is_symmetric_and_shows_the_estimates(
     trials: al.Trials, similarity: al.Result
 ) -> None:
     ax = al.plot_matrix(similarity, observer_kinds=trials)
@@ -192,7 +192,7 @@ def test_classes_have_their_divergence_and_verdict(similarity: al.Result) -> Non
         assert blue == (factor > 0) or factor == pytest.approx(0, abs=1e-9)
 
 
-def test_shares_of_answers_are_drawn() -> None:
+def test_response_proportions_are_drawn() -> None:
     counts = al.estimates.confusion_matrices(al.load_example(), "kind")
     axes = al.plot_errors(counts, "confusions")
     shown = axes[0].images[0].get_array()
@@ -329,7 +329,7 @@ def dots(ax: plt.Axes) -> tuple[np.ndarray, np.ndarray]:
     return places, np.concatenate([c.get_facecolors()[:, :3] for c in scattered])
 
 
-def test_every_condition_stands_at_its_delta(spectrum: xr.Dataset, found: xr.Dataset) -> None:
+def test_each_condition_is_drawn_at_its_delta(spectrum: xr.Dataset, found: xr.Dataset) -> None:
     ax = al.plot_spectrum(spectrum, found)
     places, colors = dots(ax)
     assert sorted(places[:, 0]) == pytest.approx(sorted(spectrum["delta"].values))

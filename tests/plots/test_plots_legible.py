@@ -40,7 +40,7 @@ def test_cohorts(cohort_tree: Any, family_tree: Any, column: bool) -> None:
 
 
 @pytest.mark.slow
-def test_the_best_are_drawn_and_said_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_best_rows_are_drawn_with_the_total_number(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = gallery.scores(30)
     best = scores.summary("both").set_index("system").loc[scores.observers, "estimate"]
     best = best.sort_values(ascending=False).index.tolist()
@@ -65,7 +65,7 @@ def test_the_best_are_drawn_and_said_of_how_many(monkeypatch: pytest.MonkeyPatch
             al.plot_benchmark(scores, kind, top=0)
 
 
-def test_kinds_say_what_they_use() -> None:
+def test_kinds_document_their_arguments() -> None:
     for name in al.plots.__all__:
         plot = getattr(al.plots, name)
         public = inspect.signature(plot).parameters

@@ -55,7 +55,7 @@ def drawn(name: str, n: int, column: bool) -> Figure:
         if n < 300 or name not in FEWER
     ],
 )
-def test_texts_stay_apart_and_axes_keep_their_room(name: str, n: int, column: bool) -> None:
+def test_texts_do_not_overlap_and_axes_are_large_enough(name: str, n: int, column: bool) -> None:
     figure = drawn(name, n, column)
     assert gallery.faults(figure) == []
     # Red next to green, as matplotlib has them by default.

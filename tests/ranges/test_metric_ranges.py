@@ -38,7 +38,7 @@ def test_metrics_of_cells(metric: Any, rng: np.random.Generator) -> None:
 
 
 @given(rng=SEEDS)
-def test_what_stands_beside_error_consistency(rng: np.random.Generator) -> None:
+def test_quantities_reported_with_error_consistency(rng: np.random.Generator) -> None:
     cells = tables(rng)
     accuracy_a, accuracy_b = consistency.accuracies(cells)
     assert_within([accuracy_a, accuracy_b])
@@ -127,7 +127,7 @@ def test_class_level_error_similarity(rng: np.random.Generator) -> None:
 
 @settings(max_examples=40)
 @given(rng=SEEDS)
-def test_agreement_of_readings(rng: np.random.Generator) -> None:
+def test_agreement_of_ratings(rng: np.random.Generator) -> None:
     """Weighted, as in the bootstrap and the posterior: sums are sparse matrix products."""
     codes = rng.integers(0, 3, (2, 25))
     codes[1] = np.where(rng.random(25) < rng.choice([0, 0.1, 0.5]), codes[1], codes[0])

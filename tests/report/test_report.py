@@ -118,7 +118,7 @@ def test_a_page_has_no_address_to_load_from(hostile: al.report.pages.Report) -> 
 
 
 @pytest.mark.slow
-def test_drawings_keep_names_as_they_are(hostile: al.report.pages.Report) -> None:
+def test_figures_show_names_unchanged(hostile: al.report.pages.Report) -> None:
     drawn = re.findall(r"<svg.*?</svg>", hostile.html, flags=re.DOTALL)
     assert len(drawn) == 7
     assert any("$x_1^2$ &amp; $" in svg for svg in drawn)
@@ -238,7 +238,7 @@ def test_a_figure_that_fails_leaves_a_line(
     assert "1 not there" in repr(report)
 
 
-def test_more_rows_than_a_page_has_room_for() -> None:
+def test_rows_beyond_the_limit_are_omitted() -> None:
     frame = pd.DataFrame({"name": [f"<observer {k}>" for k in range(60_000)], "estimate": 0.5})
     table = blocks.table_of(frame, "All.")
     page = pages._page("t", [], [blocks.Section("s", [table])])
@@ -262,7 +262,7 @@ def test_sources_of_every_metric_are_in_the_bibliography() -> None:
             assert set(metric.sources) <= set(references()), metric.name
 
 
-def test_the_bibliography_says_what_docstrings_say() -> None:
+def test_bibliography_agrees_with_docstrings() -> None:
     """Same DOI, same year, same first author: one of both was copied wrong otherwise."""
     text = " ".join(" ".join(file.read_text().split()) for file in sorted(PACKAGE.rglob("*.py")))
     found = re.findall(r"\.\. \[\w+\] ([^.\[]+?),? [^()]*?\((\d{4})\)\. [^\[]*?doi:(\S+)", text)
@@ -278,7 +278,7 @@ def test_the_bibliography_says_what_docstrings_say() -> None:
 
 
 @pytest.mark.slow
-def test_a_reader_study_says_how_modalities_differ(result: al.Result) -> None:
+def test_a_reader_study_reports_differences_of_modalities(result: al.Result) -> None:
     trials, _ = al.simulate.reader_study(6, 150, rng=1)
     study = al.benchmark.reader_study(trials, "AI")
     row = al.benchmark.differences(study).iloc[0]

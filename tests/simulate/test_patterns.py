@@ -73,7 +73,7 @@ def test_patterns_and_the_cells_they_fall_into(n: int) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(masses)
-def test_pairs_are_kept_and_nothing_is_added(weights: list[float]) -> None:
+def test_patterns_have_the_pairs_and_maximum_entropy(weights: list[float]) -> None:
     """Of any joint distribution the pairs come back, and nothing beyond pairs."""
     truth = np.array(weights) / sum(weights)
     stated = stated_of(truth)

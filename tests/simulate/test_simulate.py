@@ -27,7 +27,7 @@ def test_copy_cells_have_the_parameters_they_were_made_from(p: float, c: float, 
 
 
 @given(inner, inner, st.floats(0.01, 0.99))
-def test_cells_have_the_accuracies_and_consistency_asked_for(a: float, b: float, at: float) -> None:
+def test_cells_have_the_requested_accuracies_and_consistency(a: float, b: float, at: float) -> None:
     lower, upper = bounds.error_consistency_bounds(a, b)
     ec = lower + at * (upper - lower)
     cells = simulate.cell_probabilities(a, b, ec)

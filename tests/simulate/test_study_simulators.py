@@ -93,7 +93,7 @@ World = MarginWorld
 data, truth = margin_data, true_margin_consistency
 
 
-def test_the_truth_of_a_plain_world_is_an_integral() -> None:
+def test_true_value_of_a_simple_scenario_is_an_integral() -> None:
     world = World(rho=0.6, ability_sd=0, log_gain_sd=0)
     z, weight = np.polynomial.hermite_e.hermegauss(100)
     weight /= weight.sum()
@@ -104,7 +104,7 @@ def test_the_truth_of_a_plain_world_is_an_integral() -> None:
 
 
 @pytest.mark.parametrize("rho", [0.6, 1.0])
-def test_the_truth_of_two_plain_groups_is_a_series(
+def test_true_value_of_two_simple_groups_is_a_series(
     rho: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("studies.simulators.margins.CLASSES", 2_000)
@@ -123,7 +123,7 @@ def test_the_truth_of_two_plain_groups_is_a_series(
     assert found == pytest.approx(expected, abs=4 / np.sqrt(100_000))
 
 
-def test_a_second_model_and_group_are_as_said() -> None:
+def test_a_second_model_and_group_have_their_correlations() -> None:
     world = World(rho=0.9, other_rho=0.3, group_rho=0.5, n_items=20_000, n_observers=20)
     found = data(world, 7)
     share = found.right.mean(axis=0)
@@ -159,7 +159,7 @@ def test_strengths_have_mean_0_and_variance_1(law: Any) -> None:
     assert x.var() == pytest.approx(1, abs=0.1 if law == "t4" else 4 * np.sqrt(6 / len(x)))
 
 
-def test_a_fan_keeps_the_correlation_and_spreads_unevenly() -> None:
+def test_a_fan_preserves_the_correlation_with_unequal_spread() -> None:
     world = MarginWorld(rho=0.7, fan=0.5, n_items=100_000, n_observers=1)
     y = data(world, 1).margins
     # Variance 1 in all, as without a fan; squares of this noise have a spread of 4 at most.

@@ -48,7 +48,7 @@ def mixtures(draw: st.DrawFn, most: int = 6) -> tuple[np.ndarray, np.ndarray, np
     return weight, np.sort(generator.normal(0, 5, k)), np.exp(generator.normal(0, 2, k))
 
 
-def test_neighbours_equal_responsibilities_where_they_dominate() -> None:
+def test_neighbor_probabilities_equal_dominant_responsibilities() -> None:
     """Of equal, narrow components, only the two that enclose a point have any density."""
     weight, mean, sd = np.array([0.2, 0.5, 0.3]), np.array([0.0, 10.0, 20.0]), np.full(3, 0.7)
     x = np.linspace(0, 20, 41)
@@ -206,7 +206,7 @@ PEOPLE = {
 CLEAN = ["a:clean", "b:clean"]
 
 
-def test_replicates_against_drawing_people_by_hand() -> None:
+def test_replicates_agree_with_resampled_humans() -> None:
     """Same weights, written as copies of the humans' values."""
     spectrum = spectrum_of(PEOPLE, CLEAN)
     n = 40

@@ -192,7 +192,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_a_tape_would_get_wrong_is_refused(name: str) -> None:
+def test_unsupported_graphs_raise_an_error(name: str) -> None:
     graph, reason = WRONG[name]
     x = pt.tensor("x", shape=(3,), dtype="float64")
     with pytest.raises(UnsupportedError, match=reason):
@@ -245,7 +245,7 @@ def test_chains_at_the_same_time_do_not_disturb_each_other() -> None:
             assert all((slope == other[0][1]).all() for _, slope in other)
 
 
-def test_no_density_is_told() -> None:
+def test_undefined_densities_are_nan() -> None:
     density, _ = functions_of(al.models.copying([30, 10, 10, 10], independent=True))
     assert np.isnan(density(np.array([np.nan, 0.0]))[0])
     assert np.isfinite(density(np.zeros(2))[0])
