@@ -22,7 +22,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import worlds
+import study_data
 import xarray as xr
 
 import alikely as al
@@ -187,7 +187,7 @@ def _plain() -> str:
         os.chdir(folder)
         try:
             quick = "--n-resamples 50 --n-draws 50 --n-null 50 --quiet"
-            ran = cli(f"compare t.csv {quick}", {"t.csv": worlds.text()})()
+            ran = cli(f"compare t.csv {quick}", {"t.csv": study_data.text()})()
         finally:
             os.chdir(here)
     return _means(ran.out)
@@ -207,5 +207,5 @@ def SAME(ran: Ran) -> bool:  # noqa: N802
 NAMES = {
     "HOLDS": HOLDS, "Path": Path, "SAME": SAME, "WORKS": WORKS, "al": al, "cli": cli, "gzip": gzip,
     "io": io, "json": json, "nan": float("nan"), "np": np, "pa": pa, "pd": pd, "pl": pl,
-    "w": worlds, "xr": xr,
+    "w": study_data, "xr": xr,
 }  # fmt: skip

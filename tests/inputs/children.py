@@ -18,7 +18,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import worlds
+import study_data
 
 from alikely.cli import main
 
@@ -98,8 +98,8 @@ def stopped(verb: str, number: int, seconds: float) -> dict[str, Any]:
 
 def all_of() -> dict[str, Any]:
     """Everything, of every verb."""
-    Path("t.csv").write_text(worlds.text())
-    worlds.result().save("r.nc")
+    Path("t.csv").write_text(study_data.text())
+    study_data.result().save("r.nc")
     report: dict[str, Any] = {"disk": {}, "SIGINT": {}, "SIGTERM": {}}
     for verb in VERBS:
         print(verb, file=sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-import worlds as w
+import study_data as w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

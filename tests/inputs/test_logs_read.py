@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-import worlds as w
+import study_data as w
 from cases import check_each, table
 
 import alikely as al

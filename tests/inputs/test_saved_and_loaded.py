@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
-import worlds as w
+import study_data as w
 from cases import check_each, table
 
 import alikely as al

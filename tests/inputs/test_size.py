@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import worlds as w
+import study_data as w
 
 import alikely as al
 from alikely._base import size

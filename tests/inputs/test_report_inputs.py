@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import worlds as w
+import study_data as w
 from cases import Ran, check_each, cli, table
 
 import alikely as al

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Any
 
 import pandas as pd
-import worlds as w
+import study_data as w
 from cases import Case, check_each, table
 
 import alikely as al

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import worlds as w
+import study_data as w
 from cases import Case, check_each, cli, verbs
 
 Q = "--n-resamples 50 --n-draws 50 --quiet"
