@@ -91,5 +91,5 @@ def test_few_names_are_flat() -> None:
     assert len(set(flat) - set(subjects())) <= MOST_FLAT_NAMES
 
 
-def test_the_page_of_names_is_as_the_package() -> None:
+def test_the_page_of_names_is_current() -> None:
     assert NAMES_PAGE.read_text() == names_page(), "run: uv run python tests/names_page.py"

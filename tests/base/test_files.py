@@ -1,4 +1,4 @@
-"""Files are whole or not there; what is wrong with one is said in one line."""
+"""Files are written completely or not at all; errors about a file are one line."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_permissions_and_links_are_preserved(tmp_path: Path) -> None:
 
 
 class Full:
-    """A disk on which there is room for half of what is written."""
+    """A disk with space for half of what is written."""
 
     def __init__(self, file: Any) -> None:
         self.file = file
@@ -149,8 +149,8 @@ def test_a_tree_round_trips(tmp_path: Path) -> None:
     write_tree(tree(), path)
     found = read_tree(path)
     assert found.identical(tree())
-    found["estimates"]["se"][0] = 1.0  # in memory: nothing is held open
-    # Any program that reads netCDF reads it; written again by one, it has no digest.
+    found["estimates"]["se"][0] = 1.0  # in memory: no file stays open
+    # Any program that reads netCDF can read it. If another program rewrites it, it has no digest.
     with xr.open_datatree(path, engine="h5netcdf") as plain:
         assert plain.load().identical(tree())
     with h5py.File(path, "r+") as file:
@@ -166,7 +166,7 @@ def test_every_changed_byte_is_found(tmp_path: Path) -> None:
         changed = bytearray(content)
         changed[place] ^= 1 << rng.integers(8)
         if place >= len(content) - files.N_DIGEST - len(files.MARK):
-            continue  # the mark itself: the file is one without a digest
+            continue  # the mark itself: the file then counts as one without a digest
         path.write_bytes(changed)
         with pytest.raises(ValueError, match="is damaged") as caught:
             read_tree(path)

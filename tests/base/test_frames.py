@@ -1,4 +1,4 @@
-"""Tables on their way out: order, library, HTML."""
+"""Output tables: order, library, HTML."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_numbers_in_names_go_by_their_size(numbers: list[int]) -> None:
     assert names.tolist() == [f"net {n}b" for n in sorted(numbers)]
 
 
-def test_what_is_no_column_is_named() -> None:
+def test_unknown_columns_are_named() -> None:
     with pytest.raises(ValueError, match=r"sort must name columns .*got 'estimat'.*est"):
         ordered(TABLE, "estimat")
 
@@ -59,7 +59,7 @@ def test_a_table_goes_out_to_other_libraries() -> None:
     assert isinstance(arrow, pa.Table)
     for table in (polars, arrow):
         pd.testing.assert_frame_equal(table.to_pandas(), TABLE, check_dtype=False)
-    # Without an index that would be a column nobody asked for.
+    # Without an index, which would become an additional column.
     assert given_as(ordered(TABLE, "system"), "pyarrow").column_names == list(TABLE)
 
 
@@ -72,7 +72,7 @@ def test_no_text_is_markup(texts: list[str]) -> None:
     written = html_of(title, cells, notes=[note], numbers=["a & <b>"])
     assert "<script" not in written
     around, rows = page(written)
-    # A browser takes no carriage return or null as it stands.
+    # Browsers do not accept carriage returns or null characters unchanged.
     if not {"\r", "\0"} & set("".join(texts)):
         assert title in around
         assert note in around

@@ -131,7 +131,7 @@ def test_shortened_names_are_unique() -> None:
     assert short["alexnet-w3-mlp-probe2"] == "alexnet-w3~2"
     assert short["resnet50"] == "resnet50"
     assert len(set(short.values())) == 9
-    # Nothing is changed where the start is enough; where nothing helps they are numbered.
+    # Names are unchanged if their beginnings differ; if no part differs, they are numbered.
     assert told_apart(["abcdefgh", "xyz"], 5) == {"abcdefgh": "abcd~", "xyz": "xyz"}
     assert list(told_apart(["aaaaXaaaa", "aaaaYaaaa"], 4).values()) == ["a~v1", "a~v2"]
 
@@ -147,7 +147,7 @@ def test_a_bar_is_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def killing(numbers: NDArray[np.float64], at: int, folder: Path) -> float:
-    """Kill the process that the first and the fourth job run in, once each."""
+    """Kill the processes that run the first and the fourth job, once each."""
     flag = folder / str(at)
     if at in (0, 3) and not flag.exists():
         flag.touch()
@@ -163,8 +163,8 @@ def test_results_come_in_order() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.filterwarnings("ignore")
-def test_workers_that_die_take_no_arguments_along(tmp_path: Path) -> None:
-    """A large array that all jobs share, and both workers of a cluster killed in turn."""
+def test_killed_workers_lose_no_arguments(tmp_path: Path) -> None:
+    """Kill both workers of a cluster in turn, while all jobs share a large array."""
     distributed = pytest.importorskip("distributed")
     numbers = np.random.default_rng(1).random(100_000)
     jobs = [(numbers, k, tmp_path) for k in range(8)]
@@ -180,7 +180,7 @@ def test_workers_that_die_take_no_arguments_along(tmp_path: Path) -> None:
 
 
 def of_no_file() -> Callable[[int], int]:
-    """A function whose code stands in no file: numba has no folder to keep it in."""
+    """A function without a source file, so that numba cannot store it."""
     names: dict[str, Any] = {}
     exec("def thrice(x):\n    return 3 * x", names)
     return names["thrice"]
@@ -194,7 +194,7 @@ def test_without_a_folder_to_write_in_it_compiles_again() -> None:
 
 @pytest.mark.slow
 def test_a_process_without_numba_gives_equal_numbers() -> None:
-    """Compiled, with ``NUMBA_DISABLE_JIT=1``, and where no folder can be written: 30 tables."""
+    """Compare 30 tables: compiled, with ``NUMBA_DISABLE_JIT=1``, and without a writable folder."""
     code = (
         "import numpy as np\n"
         "from alikely.inference.cell_limits import posterior_limits\n"

@@ -1,4 +1,4 @@
-"""Benchmark scores: golden figures, plain loops, coverage over images and humans, bad input."""
+"""Benchmark scores: stored values, plain loops, coverage over images and humans, bad input."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def scores(example: Trials) -> al.Result:
 
 
 def two_datasets(seed: int = 1, n_humans: int = 5) -> Trials:
-    """Two data sets with humans of their own, several conditions, three models."""
+    """Two data sets with separate humans, several conditions, three models."""
     rng = np.random.default_rng(seed)
     n_trials = 240
     z = rng.standard_normal(n_trials)
@@ -73,12 +73,12 @@ def test_scores_equal_nested_means_by_hand() -> None:
 def test_image_variance_agrees_with_the_bootstrap(scores: al.Result) -> None:
     draws = scores.draws("bootstrap")
     names = scores.estimates["system"].values
-    # What is added to the cells is not resampled.
+    # Pseudocounts are not resampled.
     matrix = (
         covariance(scores, "images").values - level_parts(scores)["pseudocount_variance"].values
     )
     se = np.sqrt(np.diag(matrix))
-    # 10,000 replicates, and the delta method's own error at 160 trials a condition.
+    # Error of 10,000 replicates, and of the delta method at 160 trials per condition.
     np.testing.assert_allclose(draws.std(axis=0), se, rtol=4 / np.sqrt(20_000) + 2 / 160)
     correlation = np.corrcoef(draws.T)
     analytic = matrix / np.outer(se, se)
@@ -100,7 +100,7 @@ def test_a_score_above_the_ceiling_is_not_clipped() -> None:
 def test_posterior_carries_the_joint_draws_through_the_nesting(scores: al.Result) -> None:
     draws = scores.draws("posterior")
     se = np.sqrt(np.diag(covariance(scores, "images")))
-    # Same data, same population: spreads agree up to Monte Carlo error and the prior's two trials.
+    # Same data and population: spreads agree up to Monte Carlo error and a prior of two trials.
     np.testing.assert_allclose(draws.std(axis=0), se, rtol=4 / np.sqrt(8000) + 0.05)
     estimate = scores.estimates["estimate"].sel(level="overall").values
     np.testing.assert_allclose(draws.mean(axis=0), estimate, atol=0.02)
@@ -118,7 +118,7 @@ def test_differences_use_the_covariance(scores: al.Result) -> None:
     ]
     assert row["se"] == pytest.approx(np.sqrt(v[0] + v[3] - 2 * v[1]), rel=1e-9)
     half = (table["simultaneous_ci95_ub"] - table["interval_center"]) / table["se"]
-    # Between one comparison of normal means and Bonferroni's bound for fifteen, of few degrees.
+    # Between one comparison of normal means and Bonferroni's bound for fifteen with few df.
     assert (half > 1.96).all()
     assert (half < stats.t.isf(0.025 / 15, table["df"].min())).all()
     assert (table["p_value_bh"] >= table["p_value"]).all()
@@ -138,7 +138,7 @@ def test_p_values_agree_with_their_intervals(scores: al.Result) -> None:
 
 
 def test_simultaneous_intervals_cover_all_pairs_together(scores: al.Result) -> None:
-    """Draw new estimates from the fitted normal and count how often any interval misses."""
+    """Draw estimates from the fitted normal, and count how often any interval misses."""
     models = scores.observers
     matrix = covariance(scores, "images").sel(system=models, system_other=models).values
     table = al.benchmark.differences(scores, "images", intervals="all")
@@ -147,8 +147,8 @@ def test_simultaneous_intervals_cover_all_pairs_together(scores: al.Result) -> N
     new = rng.multivariate_normal(np.zeros(len(models)), matrix, 20_000, method="eigh")
     j, k = np.triu_indices(len(models), 1)
     held = (np.abs(new[:, j] - new[:, k]) <= half).all(axis=1).mean()
-    # One simulation of 20,000. Means with unequal errors that go together, and degrees of freedom
-    # below infinity, make them hold more often.
+    # One simulation of 20,000. Correlated means with unequal errors, and finite degrees of freedom,
+    # increase coverage.
     assert 0.95 - 4 * np.sqrt(0.95 * 0.05 / 20_000) < held < 0.99
 
 
@@ -181,7 +181,7 @@ def test_real_benchmark(shared_data: Path) -> None:
     assert round(float(row.sel(level="overall")), 4) == 0.4312
     assert round(float(row.sel(level="edge")), 4) == 0.3184
     se = scores.summary("images", None).query("system == 'human-human'").set_index("level")["se"]
-    # Golden figures of the design notes: standard errors over images, within a tenth.
+    # Standard errors over images as in the design notes, within a tenth.
     golden = {
         "edge": 0.048,
         "sketch": 0.037,
@@ -241,7 +241,7 @@ def test_undefined_entries_widen_the_interval() -> None:
     images = scores.summary("images").set_index("system")
     crossed = scores.summary("both", intervals=["analytic"]).set_index("system")
     assert images.loc["perfect", "estimate"] == 0
-    # The pairs without an error, of which nothing is known, make the interval wide.
+    # The pairs without errors are unknown and make the interval wide.
     row = crossed.loc["perfect"]
     assert row["note"].endswith("3 undefined comparisons are excluded from the estimate")
     assert row["analytic_ci95_ub"] - row["analytic_ci95_lb"] > 0.5
@@ -277,16 +277,16 @@ def test_equal_labels_in_two_data_sets_need_human_ids() -> None:
     same, other = scored(human_ids="shared"), scored(human_ids="per_dataset")
     found = same.data.attrs["human_ids"], other.data.attrs["human_ids"]
     assert found == ("shared", "per_dataset")
-    # The mean of two data sets has twice the degrees of freedom if their people are others.
+    # With separate humans, the mean of two data sets has twice the degrees of freedom.
     assert same.summary("observers", columns="all")["df"].tolist() == [3.0] * 3
     assert other.summary("observers", columns="all")["df"].tolist() == [6.0] * 3
     for level in ("one", "two"):
         pd.testing.assert_frame_equal(same.summary(level=level), other.summary(level=level))
-    # What a loader has said holds, unless something else is asked for.
+    # The value set by a loader applies, unless a call overrides it.
     said = Trials(trials.data.assign_attrs(human_ids="per_dataset"))
     assert scored(said).data.attrs["human_ids"] == "per_dataset"
     assert scored(said, human_ids="shared").data.attrs["human_ids"] == "shared"
-    # An image in both data sets is one image only if that is said.
+    # An image in both data sets is one image only if `item_scope` states it.
     shared = level_parts(scored(human_ids="shared", item_scope="label"))
     assert shared.sizes["image"] == 120
     assert level_parts(same).sizes["image"] == 240
@@ -298,5 +298,5 @@ def test_intervals_have_their_center_and_student_quantiles() -> None:
     half = stats.t.ppf(0.975, table["df"]) * table["se"]
     np.testing.assert_allclose(table["analytic_ci95_lb"], table["interval_center"] - half)
     np.testing.assert_allclose(table["analytic_ci95_ub"], table["interval_center"] + half)
-    # Something added to every cell draws towards the middle, and not far.
+    # Pseudocounts move estimates slightly towards the middle.
     assert (table["interval_center"] - table["estimate"]).abs().max() < 0.05

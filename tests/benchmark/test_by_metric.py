@@ -1,4 +1,4 @@
-"""Accuracy alongside agreement: what accuracies allow, and ranks by metrics that deal with it."""
+"""Accuracies and agreement: bounds given accuracies, and ranks by metrics that use them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_scores_include_accuracies(trials: Trials, scores: al.Result) -> None:
 
 
 def test_ranks_that_depend_on_the_metric_are_noted() -> None:
-    """Six models that copy: an accurate one copies least, and as much as its accuracy allows."""
+    """Six models that copy; an accurate one copies least, and as much as its accuracy permits."""
     rng, n = np.random.default_rng(1), 4_000
     human = rng.random((6, n)) < 0.6
     people = np.where(rng.random((6, n)) < 0.7, human[:1], human)

@@ -1,4 +1,4 @@
-"""Judges and the candidates that fail as they do."""
+"""Judges, and candidates that make the same errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Judged(NamedTuple):
 def judged_candidates(
     n_candidates: int, n_questions: int, preference: float, rng: RandomState = None
 ) -> Judged:
-    """A judge that scores candidates by accuracy, by how alike they fail, and by chance."""
+    """A judge that scores candidates by accuracy, shared errors and chance."""
     generator = np.random.default_rng(seed_sequence(rng))
     latent = np.clip(generator.normal(MIDDLE, SPREAD, n_candidates), 0.02, 0.9)
     ability = generator.normal(0.5, 0.4, n_candidates) + 0.12 * (latent - MIDDLE) / SPREAD
@@ -100,5 +100,5 @@ def test_intervals_cover(
         covered.append(row["analytic_ci95_lb"] <= truth <= row["analytic_ci95_ub"])
     found = np.mean(covered)
     figure(f"judges, {n_candidates} candidates, preference {preference:g}: covered {found:.3f}")
-    # At least .92, but for 4 Monte Carlo errors.
+    # At least 0.92, minus 4 Monte Carlo errors.
     assert found >= 0.92 - 4 * np.sqrt(0.92 * 0.08 / n)

@@ -1,4 +1,4 @@
-"""Scores of what labels people give: bias, coverage, and what is told where errors are few."""
+"""Scores of misclassification agreement: bias, coverage, and notes on few errors."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from alikely.metrics.errors import misclassification_agreement
 Figure = Callable[[str], None]
 K, HARD = 16, 0.8
 AGREEMENT = "misclassification_agreement"
-# Ability above the mean of people, and share of errors that follow the image's own lure.
+# Ability minus the mean of humans, and proportion of errors that follow the image's lure.
 MODELS = ((0.0, 0.5), (0.2, 0.35), (-0.2, 0.2), (0.2, 0.35))
 
 
 class World:
-    """Images with a lure each; people who follow it or confuse classes, each in their own way."""
+    """Images with one lure each; humans follow it or confuse classes, each in a different way."""
 
     def __init__(self, accuracy: float) -> None:
         rng = np.random.default_rng(0)
@@ -54,7 +54,7 @@ class World:
         return wrong[:, None] * label
 
     def scores(self, n: int = 4_000, n_humans: int = 150) -> np.ndarray:
-        """Of the models, then of people, over all images: agreement of expected joint errors."""
+        """Agreement of expected joint errors of each model with humans, then human-human."""
         rng = np.random.default_rng(1)
         images = self.images(n, rng)
         people = [self.errors(self.person(rng), images) for _ in range(n_humans)]
@@ -100,7 +100,7 @@ def test_few_joint_errors_and_biased_rows_are_noted() -> None:
 def test_intervals_cover_with_enough_joint_errors(
     accuracy: float, n_humans: int, figure: Figure
 ) -> None:
-    """Where they are few, the center is nearer to the truth than the estimate."""
+    """With few joint errors, the center is nearer to the true value than the estimate."""
     world, rng = World(accuracy), np.random.default_rng(5)
     truth, n_sets = world.scores(), 60
     m = len(MODELS)

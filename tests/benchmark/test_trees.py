@@ -1,4 +1,4 @@
-"""Families by average linkage, support of branches, and means of blocks."""
+"""Families by average linkage, support of branches, and block means."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_without_families_none_are_advised(n_families: int, shared: float) -> No
 
 
 def test_support_does_not_depend_on_the_order_of_observers(matrix: al.Result) -> None:
-    # Trials are drawn alike, whoever stands first.
+    # Resampled trials do not depend on the order of observers.
     found = []
     for order in (1, -1):
         part = matrix.sel(observer=matrix.observers[::order])
@@ -112,7 +112,7 @@ def test_the_advised_cut_finds_families_where_their_number_does_not() -> None:
     board = al.simulate.leaderboard(300, 10, 1_500, shared=0.2, rng=1)
     matrix = al.pairwise_matrix(board, tests=False)
     ten = al.benchmark.families(matrix, 10, n_resamples=0)
-    # Ten groups are some outliers and one of 113 models; nine families in ten pairs are joined.
+    # Ten groups are outliers and one group of 113 models; the nine families are in ten pairs.
     assert _rand(ten, board) < 0.6
     assert ten.summary()["size"].max() > 100
     tree = al.benchmark.families(matrix, n_resamples=3, rng=1)

@@ -33,7 +33,7 @@ def one_setting(n_trials: int) -> pd.DataFrame:
 
 
 def exact_coverage(n_trials: int, ci_prob: float) -> float:
-    """Of the Wald interval: the sum over all tables that there can be."""
+    """Exact coverage of the Wald interval, summed over all possible tables."""
     tables = np.array(
         [
             (a, b, c, n_trials - a - b - c)
@@ -47,7 +47,7 @@ def exact_coverage(n_trials: int, ci_prob: float) -> float:
     found = estimate(al.data.from_counts(tables))
     half = special.ndtri((1 + ci_prob) / 2) * found["se"].values
     away = np.abs(found["estimate"].values - SETTING[2])
-    # NaN, where there is no interval, compares as missed.
+    # Undefined intervals (NaN) count as not covering.
     return float(np.exp(log_p)[away <= half].sum())
 
 
@@ -61,7 +61,7 @@ def test_wald_coverage_is_the_exact_one() -> None:
 
 @pytest.mark.slow
 def test_every_method_agrees_with_the_public_function() -> None:
-    """Widths and coverage of 300 data sets, by the study and through `Result`."""
+    """Compare widths and coverage in 300 data sets by the study and by `Result`."""
     n_sets = 300
     study = coverage_study(
         one_setting(60), n_datasets=n_sets, n_draws=1_000, ci_probs=[0.9], rng=2
@@ -124,7 +124,7 @@ def one(*setting: float) -> pd.DataFrame:
 
 
 def implied_agreement(c: float, k: int, peakedness: float) -> float:
-    """Kappa of both labels, summed over all true classes and labels one by one."""
+    """Kappa of both labels, summed over all true classes and labels in loops."""
     joint = np.zeros((k, k))
     for true in range(k):
         wrong = np.array([(1 - peakedness) ** j * (j != true) for j in range(k)])
@@ -137,7 +137,7 @@ def implied_agreement(c: float, k: int, peakedness: float) -> float:
 
 
 def test_counts_agree_with_the_public_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Analytic intervals data set by data set; replicates and draws by plain quantiles."""
+    """Compare with analytic intervals of each data set, and quantiles of replicates and draws."""
     n, calls = 10, []
 
     def watched(*args: Any, **options: Any) -> Any:
@@ -169,7 +169,7 @@ def test_counts_agree_with_the_public_function(monkeypatch: pytest.MonkeyPatch) 
         for method, (lower, upper) in ((name, both.T) for name, both in bounds.items()):
             row = found.loc[(method, p)]
             assert row["coverage"] == ((lower <= truth) & (truth <= upper)).mean()
-            # Quantiles of single precision.
+            # Quantiles in single precision.
             assert row["width"] == pytest.approx((upper - lower).mean(), rel=1e-5)
     value = np.array([r.estimates["estimate"].values[0] for r in alone])
     assert found.loc[("bca", 0.8), "bias"] == pytest.approx((value - truth).mean())
@@ -198,13 +198,13 @@ def test_a_wrong_truth_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     mistaken = labels._replace(analyze=lambda *given: (labels.analyze(*given)[0], 0.9))
     monkeypatch.setitem(SCENARIOS, "labels", mistaken)
     wrong = coverage_study(grid, **options).set_index("method")
-    # 95 % of 20, less four times the Monte Carlo error.
+    # 95% of 20, minus four Monte Carlo errors.
     assert (right["coverage"] >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 20)).all()
     assert (wrong["coverage"] == 0).all()
     assert (wrong["width"] == right["width"]).all()
 
 
-# Settings of so many items that the estimate is nearly the truth.
+# Settings with so many items that the estimate is close to the true value.
 MANY = {
     "ratings": (3, 4_000, 0.8, 0.7, 0.1, 4), "options": (4_000, 0.7, 5, 0.3, 0.4),
     "probabilities": (4_000, 4, 0.4, 1.5),
@@ -221,7 +221,7 @@ MANY = {
     ids=repr,
 )
 def test_the_truth_is_that_of_very_many_items(metric: al.Metric) -> None:
-    """The population of probabilities has 125 times as many: its error adds half a percent."""
+    """The population has 125 times as many items, whose error adds half a percent."""
     options, rng = {"n_resamples": 0, "n_draws": 0}, np.random.default_rng(1)
     analyze, setting = SCENARIOS[metric.counts].analyze, MANY[metric.counts]
     result, truth = analyze(metric, setting, 1, rng, options)
@@ -231,7 +231,7 @@ def test_the_truth_is_that_of_very_many_items(metric: al.Metric) -> None:
 
 
 def test_the_truth_of_copies() -> None:
-    """Who always copies is the same; who never does, with errors at random, agrees as by chance."""
+    """Full copying gives agreement 1; no copying with random errors gives chance agreement."""
     true = coverage._true_options
     assert true(KAPPA_P_DISCRETE, 0.6, 4, 1.0, 0.5) == pytest.approx(1)
     assert true(KAPPA_P_DISCRETE, 0.6, 4, 0.0, 0.0) == pytest.approx(0)

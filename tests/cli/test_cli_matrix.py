@@ -1,4 +1,4 @@
-"""alikely matrix: what Python computes, in 80 columns, and what it refuses."""
+"""alikely matrix: the numbers of Python in 80 columns, and bad input."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_options_of_questions(file: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "with_options" in capsys.readouterr().err
     assert main([*plain, "--n-options", "4"]) == 0
     assert "kappa_p_discrete" in capsys.readouterr().out
-    # The support of branches, and means of groups, ask for the answers again.
+    # Support of branches and group means need the responses again.
     known = ["matrix", str(file), "--metric", "kappa_p_discrete", "--n-options", "4"]
     assert main([*known, "--n-resamples", "5", "--by-family", "family"]) == 0
     out = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Options that say how files are read, the same for every verb."""
+"""Options for reading files, the same in every subcommand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ QUICK = ["--n-resamples", "20", "--n-draws", "20", "--pairs", "human-human"]
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """Other names of columns, semicolons, missing responses."""
+    """A table with other column names, semicolons and missing responses."""
     trials = al.load_example().select(condition="noise", kind="human")
     frame = trials.to_table().rename(columns={"observer": "subject", "truth": "category"})
     frame.loc[0, "response"] = "-"

@@ -1,4 +1,4 @@
-"""Confusion matrices in place of trials: what is read, what is refused, what they cannot tell."""
+"""Confusion matrices instead of trials: reading, bad input, and missing information."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def test_trials_have_the_matrices() -> None:
     for name, matrix in given.items():
         errors = 1 - np.eye(3, dtype=int)
         assert (counts.sel(group=name).values * errors == matrix.to_numpy() * errors).all()
-        # One right answer of each true class stands for all of them.
+        # One correct response of each true class represents all of them.
         assert (trials.data.sel(observer=name)["correct"].values == 1).sum() == 3
 
 
 @pytest.mark.slow
 def test_estimates_are_those_of_the_matrices() -> None:
-    """Whether systems saw the same items or not; intervals there are only if they did not."""
+    """Estimates do not depend on whether items are shared; intervals need separate items."""
     given = matrices()
     apart = al.error_similarity(given, paired=False, n_resamples=100, n_draws=100, rng=1)
     lost = al.error_similarity(given, paired=True, rng=1)
@@ -62,7 +62,7 @@ def test_differences_on_unknown_items_raise_an_error() -> None:
         al.difference(lost, first, second)
 
 
-def test_many_right_answers_cost_nothing() -> None:
+def test_many_correct_responses_cost_nothing() -> None:
     large = {name: np.diag([10**9] * 3) + matrix.to_numpy() for name, matrix in matrices().items()}
     found = al.error_similarity(large, paired=True).summary()
     wanted = al.error_similarity(matrices(), paired=True).summary()

@@ -1,4 +1,4 @@
-"""Trials that know by which plan their images were chosen."""
+"""Trials with the plan by which their images were selected."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_cells_are_weighted_and_sum_to_the_trials() -> None:
     weighted = trials().with_inclusion(plan(), generalize_to="pool")
     table = al.data.joint_correctness(weighted, [("anna", "A")])
     w = 4 * np.array([2, 2, 1, 1.25]) / 6.25
-    # anna is right on u and w, A on u and v.
+    # anna is correct on u and w, A on u and v.
     np.testing.assert_allclose(table["cells"].values[0], [w[0], w[2], w[1], w[3]], rtol=1e-12)
     (block,) = blocks(table)
     assert block.chosen
@@ -55,8 +55,8 @@ def test_equal_inclusion_agrees_with_plain_trials() -> None:
     assert ours.estimates["interval_center"].item() == pytest.approx(
         theirs.estimates["estimate"].item()
     )
-    # Of images beyond the pool with the correction for small samples, and answers that are tossed:
-    # each of the four images once. Either answer of anna, with A's as it is, is 1 from its mean.
+    # Sampling variance for new images, with the small-sample factor, and pseudo-responses: each of
+    # the four images once. Either response of anna, given A's, is 1 from its mean.
     n = 4
     variance = theirs.estimates["se"].item() ** 2 * n / (n - 1) + TOSSED / n * n / n**2 * n / (
         n - 1

@@ -1,4 +1,4 @@
-"""Items that only one observer, or one kind of observers, has."""
+"""Items of only one observer, or one kind of observers."""
 
 from __future__ import annotations
 

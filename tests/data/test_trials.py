@@ -108,13 +108,13 @@ def test_from_arrays_equals_from_table() -> None:
     assert trials.data.drop_attrs().identical(Trials.from_table(small()).data.drop_attrs())
 
 
-def test_from_arrays_puts_conditions_side_by_side() -> None:
+def test_from_arrays_concatenates_conditions() -> None:
     trials = Trials.from_correct([[1, 0, 1, 0]], condition=["u", "v", "u", "v"])
     assert trials.data["condition"].values.tolist() == ["u", "u", "v", "v"]
     assert trials.data["correct"].values.tolist() == [[1, 1, 0, 0]]
 
 
-def test_select_drops_what_nobody_saw() -> None:
+def test_select_drops_unseen_trials() -> None:
     trials = Trials.from_table(small())
     models = trials.select(kind="model")
     assert models.observers == ["m1"]
@@ -133,7 +133,7 @@ def test_summary_counts_missing_responses() -> None:
 def test_real_data(shared_data: Path) -> None:
     trials = Trials.read(shared_data / "model_vs_human" / "trials.parquet")
     correct = trials.data["correct"].values
-    # Counts given with the data.
+    # Counts published with the data.
     assert (correct != NOT_SHOWN).sum() == 447_680
     assert (correct == NO_RESPONSE).sum() == 597
     assert trials.n_trials == 18_080
@@ -142,7 +142,7 @@ def test_real_data(shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize("n", [2, 10, 300])
-def test_the_page_of_trials_is_short(n: int) -> None:
+def test_html_of_trials_is_short(n: int) -> None:
     trials = Trials.from_correct(np.tile([1, 1, 1, 0], (n, 1)))
     html = trials._repr_html_()
     around, rows = page(html)

@@ -1,4 +1,4 @@
-"""Tables for LaTeX: they compile, what they say is what was meant, names stay names."""
+"""Tables for LaTeX compile, and cells and names are unchanged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pair() -> al.Result:
 @given(st.lists(st.text(st.characters(codec="ascii", exclude_categories=["C"])), min_size=1))
 @settings(deadline=None, max_examples=25)
 def test_any_text_is_typeset_unchanged(texts: list[str]) -> None:
-    """Read back, every cell is its text, with spaces as LaTeX has them."""
+    """Every cell has its text when read back, with spaces as in LaTeX."""
     rows = tabular(latex_table(pd.DataFrame({"name": texts, "value": 1})))
     assert [spoken(row[0]) for row in rows[1:]] == [" ".join(text.split()) for text in texts]
 
@@ -37,7 +37,7 @@ def test_names_of_columns_and_rows_are_escaped(name: str) -> None:
     text = latex_table(frame)
     head, row = tabular(text)
     plain = " ".join(name.split())
-    # Headings are words.
+    # Headers are words.
     assert spoken(head[0]) == " ".join(name.replace("_", " ").split())
     assert spoken(row[0].replace(r"\textsuperscript{a}", "")) == plain
     assert f"see {plain}" in spoken(text)

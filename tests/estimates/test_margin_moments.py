@@ -19,7 +19,7 @@ from studies.simulators.margins import (
 
 
 def tables(world: MarginWorld, seed: int, others: Any = None) -> tuple[al.Trials, pd.DataFrame]:
-    """A world's answers as trials, with a class each, and margins of one model or several."""
+    """Simulated responses as trials with a class each, and margins of one or more models."""
     data = margin_data(world, seed)
     names = [f"i{i}" for i in range(world.n_items)]
     wrong = (data.classes + 1) % world.n_classes
@@ -48,7 +48,7 @@ def test_the_public_function_returns_moment_limits() -> None:
         sides = group_side(data.right, data.shown, strata), model_side(data.margins, strata)
         found[scope] = moment_consistency(*sides, strata, data.classes)
     low, middle, high = moment_limits(found["total"], [0.025, 0.5, 0.975])
-    # Quantiles of 4,000 evenly spread levels: half a level off at most.
+    # Quantiles of 4,000 evenly spaced levels, with an error of at most half a level.
     for name, value in zip(("eti95_lb", "median", "eti95_ub"), (low, middle, high), strict=True):
         assert row[f"posterior_{name}"] == pytest.approx(value, abs=2e-3)
     assert row["scale"] == "share"
@@ -60,7 +60,7 @@ def test_the_public_function_returns_moment_limits() -> None:
     assert result.data.attrs["model"] == result.data.attrs["sampler"] == "moments"
 
 
-def test_between_is_of_means_of_classes() -> None:
+def test_between_class_correlation_is_that_of_class_means() -> None:
     world = MarginWorld(n_items=160, class_sd=1.2, class_opposite=1.0, rho=0.5)
     result = analyzed(*tables(world, 5))
     row = result.summary().iloc[0]
@@ -126,7 +126,7 @@ def test_every_method_treats_classes_as_clusters() -> None:
     for group in ("estimates", "bootstrap"):
         variable = {"estimates": "se", "bootstrap": name}[group]
         np.testing.assert_array_equal(by_class.data[group][variable], named.data[group][variable])
-    # What classes have in common is most of the error here.
+    # Most of the error is common to classes here.
     assert by_class.estimates["se"].item() > 1.5 * alone.estimates["se"].item()
     spread = [r.draws("bootstrap").std() for r in (by_class, alone)]
     assert spread[0] > 1.5 * spread[1]
@@ -136,7 +136,7 @@ def test_every_method_treats_classes_as_clusters() -> None:
 
 @pytest.mark.slow
 def test_reliability_of_humans_on_silhouettes(shared_data: Path) -> None:
-    """The third set of the paper, of which no margins are public: the people alone."""
+    """The third data set of the paper has no public margins, so only humans are compared."""
     people = al.Trials.read(shared_data / "model_vs_human" / "trials.parquet").select(
         dataset="silhouette", kind="human"
     )

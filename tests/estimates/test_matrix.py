@@ -1,4 +1,4 @@
-"""Matrices of all pairs against the front doors for tables of pairs."""
+"""Matrices of all pairs, compared with functions for tables of pairs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_entries_equal_those_of_the_general_function(
     p = 10 ** found["log10_p"]
     np.testing.assert_allclose(p, table["p_fisher"], rtol=1e-9)
     if metric == "error_consistency":
-        # Where observers answered once, tables have the same limits without draws.
+        # For single responses, tables have the same limits without draws.
         shown = ["posterior_eti95_lb", "posterior_eti95_ub"]
         pd.testing.assert_frame_equal(found[shown], table[shown])
 
@@ -130,7 +130,7 @@ def test_sums_of_other_metrics_are_those_of_tables(
     found = al.difference(matrix, (names[1], names[0]), (names[0], names[5])).loc["analytic"]
     for name in ("estimate", "se"):
         assert found[name] == pytest.approx(expected[name], rel=1e-9)
-    # A file holds right and wrong answers alone.
+    # A file contains only correctness.
     matrix.save(tmp_path / "m.nc")
     again = al.Result.load(tmp_path / "m.nc")
     with pytest.raises(ValueError, match=r"add them with Result.load\(path, trials\)"):
@@ -177,7 +177,7 @@ def test_sums_of_some_conditions_are_those_of_tables(metric: str) -> None:
         assert found["se"] == pytest.approx(expected["se"], rel=1e-6)
     if metric != "error_consistency":
         return
-    # The clean condition has a pair that is undefined: means are over the others.
+    # The clean condition has an undefined pair, so means use the others.
     clean = al.mean(matrix, {"condition": "clean"}).loc["analytic"]
     apart = al.difference(matrix, blur, {"condition": "clean"}).loc["analytic"]
     mean = al.mean(matrix, blur).loc["analytic"]
@@ -207,7 +207,7 @@ def test_models_with_other_questions_are_noted(metric: str) -> None:
     assert (mean["n_pairs"], np.isfinite(mean["se"])) == (27, True)
 
 
-def test_order_of_observers_decides_nothing(trials: al.Trials) -> None:
+def test_order_of_observers_does_not_matter(trials: al.Trials) -> None:
     names = ["model_3", "human_1", "model_1"]
     whole = al.pairwise_matrix(trials)
     part = whole.sel(observer=names)
@@ -265,7 +265,7 @@ def test_chunked_arrays_give_the_same(trials: al.Trials, monkeypatch: pytest.Mon
         al.pairwise_matrix(array.rename(trial="question"))
 
 
-def test_blocks_of_pairs_meet(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_cover_all_pairs(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = al.pairwise_matrix(trials).summary()
     monkeypatch.setattr("alikely.estimates.matrices.BLOCK", 7)
     pd.testing.assert_frame_equal(al.pairwise_matrix(trials).summary(), whole)

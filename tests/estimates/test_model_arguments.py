@@ -1,4 +1,4 @@
-"""Functions that take a model or priors: what a model must have, and what a result remembers."""
+"""Functions with a model or priors as argument: requirements and stored information."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_custom_model_gives_the_default_posterior() -> None:
     exact = al.error_consistency(trials, "human-human", n_draws=40_000, **options)
     found, wanted = (r.draws("posterior") for r in (by_chains, exact))
     sd = wanted.std(axis=0)
-    # Effective sizes are above 1,000; both means have their Monte Carlo errors.
+    # Effective sample sizes exceed 1,000; both means have Monte Carlo error.
     room = 4 * sd * np.sqrt(1 / 1_000 + 1 / 40_000)
     assert (abs(found.mean(axis=0) - wanted.mean(axis=0)) < room).all()
     assert (abs(found.std(axis=0) / sd - 1) < 4 * np.sqrt(0.5 / 1_000 + 0.5 / 40_000)).all()
@@ -57,7 +57,7 @@ def test_a_custom_model_gives_the_default_posterior() -> None:
 
 
 def likelihoods_of(cells: np.ndarray, right: np.ndarray) -> dict[str, Callable[[], Any]]:
-    """Ways in which a model may hold the data of pairs of observers 0 and 1, 0 and 2, ..."""
+    """Ways in which a model can contain the data of pairs of observers 0 and 1, 0 and 2, ..."""
     n11, n10, n01, _ = cells.T
     half = np.full(len(cells), 0.5)
     quarters = np.full((len(cells), 4), 0.25)
@@ -125,7 +125,7 @@ def test_models_of_other_trials_raise_an_error() -> None:
 
 
 def other_models() -> dict[str, Callable[[], Any]]:
-    """Fits of trials under blur by models of the trials under noise, or of other counts."""
+    """Fits of blur trials with models of noise trials, or of other counts."""
     trials = al.load_example()
     blur, noise = (trials.select(condition=name) for name in ("blur", "noise"))
 
@@ -146,7 +146,7 @@ def other_models() -> dict[str, Callable[[], Any]]:
 
 
 def with_labels_of(trials: al.Trials, model: pm.Model) -> pm.Model:
-    """A model whose labels are not what gives it away."""
+    """A model with the expected labels, so that only its data differ."""
     layout = cohort_layout(cohort_counts(trials))["coords"]
     for dim in ("condition", "entry", "row"):
         model._coords[dim] = tuple(layout[dim])
@@ -173,7 +173,7 @@ def test_the_log_likelihood_is_of_trials() -> None:
     n_trials = int(table["cells"].sum())
     assert by_trial.sizes["observation"] == n_trials
     assert az.loo(tree).n_data_points == n_trials
-    # PyMC's own, of a pair, has the multinomial coefficient, too.
+    # PyMC's log likelihood of a pair includes the multinomial coefficient.
     cells = table["cells"].values
     built = tree["observed_data"].to_dataset()
     assert len(built.data_vars) == 1

@@ -1,4 +1,4 @@
-"""The door of agreement: pairs and all readers, three methods, missing readings, bad input."""
+"""The function `agreement`: pairs and all raters, three methods, missing ratings, bad input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_YES = np.array(["no", "yes"])
 
 
 def simulated(n_readers: int, n: int, missing: float = 0.0, seed: int = 1) -> al.Trials:
-    """Readers of two classes who err independently."""
+    """Raters with two classes who err independently."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 2, n)
     said = NO_YES[np.where(rng.random((n_readers, n)) < 0.85, truth, 1 - truth)].astype(object)
@@ -32,7 +32,7 @@ def codes_of(trials: al.Trials) -> np.ndarray:
 
 
 def value_of(name: str, codes: np.ndarray) -> float:
-    """A coefficient of all readers of two classes."""
+    """A coefficient of all raters, for two classes."""
     n_readers, n = codes.shape
     correct, shown = np.zeros((n_readers, n), np.int8), np.ones((1, n_readers), bool)
     block = Block(
@@ -75,7 +75,7 @@ def test_error_consistency_is_listed_and_differs_from_agreement() -> None:
     frame = result.summary()
     known = al.error_consistency(trials, n_resamples=0, n_draws=0).summary()
     np.testing.assert_allclose(frame["error_consistency"], known["estimate"])
-    # Accurate readers agree, whatever their errors do.
+    # Accurate raters agree, even if their errors are unrelated.
     assert frame["estimate"].min() > 0.9
     assert frame["error_consistency"].min() < 0.1
     together = al.agreement(trials, readers="all", n_resamples=0, n_draws=0, no_response="error")
@@ -85,7 +85,7 @@ def test_error_consistency_is_listed_and_differs_from_agreement() -> None:
 
 @pytest.mark.slow
 def test_methods_agree_and_draws_are_dirichlet() -> None:
-    """Of two classes and a pair the prior says the same with 2/3, with the weight of two items."""
+    """With two raters and classes, the prior of agreement is Beta(4/3, 2/3), worth two items."""
     trials = simulated(2, 150)
     result = al.agreement(trials, "raw_agreement", n_resamples=4_000, n_draws=4_000, rng=1)
     equal = int((codes_of(trials)[0] == codes_of(trials)[1]).sum())
@@ -100,7 +100,7 @@ def test_methods_agree_and_draws_are_dirichlet() -> None:
         found = al.agreement(many, coefficient, readers="all", n_resamples=2_000, n_draws=2_000,
                              rng=1)  # fmt: skip
         spread = found.summary()["se"][0]
-        # The delta method misses terms of order 1 / n; draws have a Monte Carlo error besides.
+        # The delta method omits terms of order 1 / n, and draws have Monte Carlo error.
         for method in ("bootstrap", "posterior"):
             assert found.draws(method)[:, 0].std() == pytest.approx(spread, rel=0.1)
 

@@ -1,4 +1,4 @@
-"""Results of pairs: columns, intervals, seeds, and posterior limits without draws."""
+"""Results for pairs: columns, intervals, seeds, and posterior limits without draws."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_intervals_are_quantiles_of_the_defined_draws(result: al.Result) -> None
 
 
 def test_undefined_estimates_have_a_note_and_a_posterior(result: al.Result) -> None:
-    """Two models of the example make no error in the clean condition."""
+    """Two models of the example make no errors in the clean condition."""
     reasons = result.undefined
     assert (reasons == "both observers always correct").all()
     assert list(reasons.index) == ["model_4 x model_5 [clean]"]
@@ -80,7 +80,7 @@ def test_limits_are_those_of_the_counts_and_near_those_of_draws() -> None:
     shown = result.summary()
     for column, level in zip(LIMITS, (0.5, 0.025, 0.975), strict=True):
         of_counts = posterior_quantiles(result.table["cells"].values, [level])[:, 0]
-        # Sums run in another order with other levels alongside.
+        # Sums have another order if other levels are computed.
         np.testing.assert_allclose(shown[column], of_counts, rtol=1e-9, atol=1e-12)
     drawn = al.error_consistency(al.load_example(), "human-model", **QUIET | {"n_draws": 4_000})
     assert not drawn.without_draws
@@ -89,7 +89,7 @@ def test_limits_are_those_of_the_counts_and_near_those_of_draws() -> None:
     for column, level in zip(LIMITS[1:], (0.025, 0.975), strict=True):
         share = (draws < shown[column].to_numpy()).mean(axis=0)
         np.testing.assert_allclose(share, level, atol=room)
-    # Any probability may be asked for afterwards.
+    # Any probability can be requested later.
     of_half = result.summary(ci_prob=0.5)
     assert (of_half["posterior_eti50_lb"] > shown["posterior_eti95_lb"]).all()
 
@@ -103,7 +103,7 @@ def test_other_posteriors_have_none(sampler: Any, ci_kind: str) -> None:
 
 
 def test_repeated_items_have_none() -> None:
-    """Answers to one item are not independent: the posterior is another."""
+    """Responses to one item are dependent, so the posterior differs."""
     rng = np.random.default_rng(1)
     right = rng.integers(0, 2, (3, 80))
     item = [f"i{number}" for number in np.repeat(np.arange(40), 2)]

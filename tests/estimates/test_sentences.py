@@ -1,4 +1,4 @@
-"""Sentences about results, means and differences: numbers are the tables', words are true."""
+"""Sentences about results, means and differences: numbers agree with tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NASTY = r'<script>alert("x")</script> _&%$#{}~^\ <b>'
 
 
 def two(value: float) -> str:
-    """Two decimals."""
+    """Format with two decimals."""
     return f"{value:.2f}".replace("-0.00", "0.00")
 
 
