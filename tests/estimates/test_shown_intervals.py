@@ -99,7 +99,7 @@ def similarity() -> al.Result:
 
 
 def test_intervals_that_do_not_cover_are_neither_computed_nor_shown(similarity: al.Result) -> None:
-    """Analytic limits and 10,000 replicates were shown with calibrated limits, without a note."""
+    """Uncalibrated limits are shown only if requested by name, and then with a note."""
     assert "bootstrap" not in similarity.data.children
     for frame in (similarity.summary(), similarity.summary(intervals="all")):
         assert [name for name in frame if name.endswith("_lb")] == ["posterior_eti95_lb"]

@@ -1,4 +1,4 @@
-"""Analytic covariances: against the bootstrap, with clusters, and their special cases."""
+"""Analytic covariances: compared with the bootstrap, with clusters, and special cases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def covariance(table: xr.Dataset, cluster: str | None = None) -> NDArray[np.floa
 
 
 def three_observers(n_trials: int = 200, seed: int = 3) -> Trials:
-    """Observers that share difficulty, so that all pairs are consistent and dependent."""
+    """Observers with common difficulty, so that all pairs are consistent and dependent."""
     rng = np.random.default_rng(seed)
     difficulty = rng.standard_normal(n_trials)
     right = difficulty + 0.8 * rng.standard_normal((3, n_trials)) > np.array(
@@ -53,7 +53,7 @@ def test_covariance_of_overlapping_pairs_agrees_with_the_bootstrap() -> None:
         for j in range(3):
             products = (draws[:, i] - draws[:, i].mean()) * (draws[:, j] - draws[:, j].mean())
             noise = products.std() / np.sqrt(n)
-            # At 2,000 trials the delta method's own error, of relative order 1/N, adds little.
+            # With 2,000 trials, the error of the delta method, of relative order 1/N, is small.
             allowance = 4 * noise + 2 / 2000 * abs(matrix[i, j])
             assert matrix[i, j] == pytest.approx(products.mean(), abs=allowance)
     assert matrix[0, 1] > 0.2 * matrix[0, 0]

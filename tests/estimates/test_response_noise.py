@@ -28,7 +28,7 @@ def truths() -> dict[str, float]:
 
 
 def test_by_hand() -> None:
-    """Four items with correct responses (1, 1), (1, 0), (0, 0) and (0, 0)."""
+    """Four items with correctness (1, 1), (1, 0), (0, 0) and (0, 0) in two repeats."""
     answers = np.array([[1, 1, 0, 0], [1, 0, 0, 0]])
     trials = al.Trials.from_correct(
         np.stack([answers, answers[::-1]]).reshape(2, 8),
