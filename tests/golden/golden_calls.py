@@ -985,7 +985,8 @@ def fit_cohort(rng: int) -> pd.DataFrame:
     few = (table["kind"] == "human") | table["observer"].isin(["model_1", "model_2", "model_4"])
     tree = al.fit_cohort(al.Trials.from_table(table[few]), n_draws=1000, rng=rng)
     models = cohort_check(tree, "model", rng=rng)
-    # Bounds are integers, so they rarely change, and then by much. Some
+    # Bounds are numbers of responses, so they rarely change, and then by much. Some p-values of
+    # models are at their limit of 1.
     bounds = ["lower", "upper"]
     return stacked(
         scores=al.benchmark.cohort_scores(tree),

@@ -1,4 +1,4 @@
-"""Plans, simulators, families of models and studies, given what they may not take."""
+"""Plans, simulators, families of models and studies with invalid input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results and studies on disk: written anywhere, read back whole, damaged, of others."""
+"""Results and studies on disk: any path, complete, damaged, and from other programs."""
 
 from __future__ import annotations
 

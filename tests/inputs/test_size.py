@@ -1,4 +1,4 @@
-"""Size before work: what is refused, with which number, and who may say otherwise."""
+"""Size checks before computation: errors, their numbers, and how to change the limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from alikely._base import size
 from alikely.data.tables import n_entries
 
 
-def test_entries_are_counted_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_comparisons_are_counted_first(monkeypatch: pytest.MonkeyPatch) -> None:
     for pairs in ("all", "human-model", [("anna", "ben")]):
         for by in ("condition", "dataset", None):
             table = al.data.joint_correctness(w.trials(), pairs, by)
@@ -40,7 +40,7 @@ def test_the_limit_is_a_fraction_of_free_memory(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv("ALIKELY_MEMORY", raising=False)
     whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert 0 < size.memory_limit() <= size.SHARE * whole
-    # Elsewhere there is no /proc.
+    # Other systems have no /proc.
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(size, "Path", lambda _: Path("/nowhere"))
         assert size._of_model() == whole

@@ -1,4 +1,4 @@
-"""Every verb of the command line with options and data that it may or may not take."""
+"""Every subcommand with valid and invalid options and data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Error consistency: closed forms, published figures, symmetries, identities with libraries."""
+"""Error consistency: closed forms, published values, symmetries, identities with libraries."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_undefined_cases_have_a_reason_and_no_warning() -> None:
 
 
 @given(probability, probability)
-def test_agreement_bounds_are_reached_and_not_passed(p_a: float, p_b: float) -> None:
+def test_agreement_bounds_are_reached_and_not_exceeded(p_a: float, p_b: float) -> None:
     least, most = max(0.0, p_a + p_b - 1), min(p_a, p_b)
     agreements = [
         consistency.observed_agreement(np.maximum([x, p_a - x, p_b - x, 1 - p_a - p_b + x], 0))
@@ -131,15 +131,15 @@ def test_scaled_forms(cells: tuple[int, ...]) -> None:
     scaled = float(consistency.min_mid_max_agreement(cells))
     if np.isfinite(scaled):
         assert -1 - 1e-9 <= scaled <= 1 + 1e-9
-        # Where the scale is ill-defined its two ends are rounding errors apart.
+        # If the scale is ill-defined, its two ends differ by rounding errors.
         if value > 1e-12:
             assert scaled == pytest.approx(value / upper, abs=1e-9)
         elif value < -1e-12:
             assert scaled == pytest.approx(-value / lower, abs=1e-9)
 
 
-def test_the_less_biased_form_of_two_opposite_trials_is_undefined() -> None:
-    # N - 1 + k = 2 - 1 - 1; with k = 1 alongside it 2 / 2.
+def test_bias_corrected_form_of_two_opposite_trials_is_undefined() -> None:
+    # The denominator N - 1 + k is 2 - 1 - 1 = 0; with k = 1, the ratio is 2 / 2.
     found = consistency.less_biased_error_consistency([-1.0, 1.0], 2)
     np.testing.assert_array_equal(found, [np.nan, 1])
     found = consistency.ERROR_CONSISTENCY.derived["bias_corrected"]([0, 1, 1, 0])
@@ -166,7 +166,7 @@ def test_a_dirichlet_is_three_betas(cells: tuple[float, ...]) -> None:
 @pytest.mark.parametrize("cells", SYMMETRIC)
 @pytest.mark.parametrize("n_observers", [2, 3, 5])
 def test_patterns_give_every_pair_the_prior(cells: tuple[float, ...], n_observers: int) -> None:
-    """Sums over patterns of a Dirichlet are a Dirichlet again."""
+    """Sums over patterns of a Dirichlet have a Dirichlet distribution."""
     parameters = cell_prior(cells).patterns("this").parameters(n_observers)
     for first, second in [(0, 1), (1, n_observers - 1)]:
         if first != second:

@@ -215,7 +215,7 @@ def test_data_replace_those_in_the_graph() -> None:
 
 
 @pytest.mark.parametrize("logit", [-35.0, 0.0, 30.0, 35.0])
-def test_zero_inflated_counts_with_few_zeros(logit: float) -> None:
+def test_zero_inflated_counts_at_extreme_probabilities(logit: float) -> None:
     """Closed form: 2 x**2 (1 - x)**2 times 3 for the prior in logits, and counts above 0."""
     with pm.Model() as model:
         psi = pm.Beta("psi", 2, 2)
