@@ -92,7 +92,7 @@ def test_matrices_agree_with_loops(soft: bool, missing: float, vary: bool) -> No
             values, se = by_hand(array[a], array[b], truth, n_options)
             got = (found.estimate, found.r_p, found.same_wrong, found.same_wrong_chance)
             assert [m[a, b] for m in got] == pytest.approx(values, abs=1e-12)
-            # Central differences of step 1e-4 err by 1e-8 of a third derivative below 10.
+            # Central differences of step 1e-4: an error of 1e-8 times a third derivative below 10.
             got = (found.se, found.r_p_se, found.same_wrong_se)
             assert [m[a, b] for m in got] == pytest.approx(se, abs=1e-7)
             assert found.n_questions[a, b] == (~np.isnan(array[[a, b]]).any(axis=(0, 2))).sum()

@@ -101,7 +101,7 @@ def test_accuracy_bounds_are_where_kappa_max_equals_kappa(accuracy: float, kappa
 
 
 def signed_copy_cells(p_a: float, c: float, q: float) -> np.ndarray:
-    """Cells of the copy model from its story: with probability |c| copy (or invert), else own."""
+    """Cells of the copy model: copy (or invert) with probability |c|, else independent."""
     copied = np.array([p_a, 0, 0, 1 - p_a]) if c >= 0 else np.array([0, p_a, 1 - p_a, 0])
     own = np.array([p_a * q, p_a * (1 - q), (1 - p_a) * q, (1 - p_a) * (1 - q)])
     return abs(c) * copied + (1 - abs(c)) * own

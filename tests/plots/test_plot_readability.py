@@ -1,4 +1,4 @@
-"""Plots: signatures, settings, fonts, and what is drawn of many rows."""
+"""Plots: signatures, settings, fonts, and selection among many rows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_best_rows_are_drawn_with_the_total_number(monkeypatch: pytest.MonkeyPat
     ):
         assert ax.get_ylabel() == f"first {n} of 30 models"
         assert len(ax.get_yticks()) == n
-    # A page of less height is full sooner.
+    # A page with less height has fewer rows.
     monkeypatch.setattr("alikely.plots._style.PAGE", 3.0)
     with al.plots.column():
         ax = al.plot_benchmark(scores)
@@ -77,7 +77,7 @@ def test_kinds_document_their_arguments() -> None:
         for kind, text in said.items():
             used = set(list(inspect.signature(kinds[kind]).parameters)[1:])
             assert used <= set(public)
-            # Where to draw goes without saying.
+            # The axes parameter is in every plot.
             named = set(re.findall(r"(?<!`)`(\w+)`(?!`)", text))
             assert named - {"ax"} == used - {"ax"}, (name, kind)
 

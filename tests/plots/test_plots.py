@@ -1,4 +1,4 @@
-"""Plots: what they draw is what results and tables say."""
+"""Plots show the values of results and tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_intervals_are_drawn_as_in_the_summary(clean: al.Result) -> None:
     summary = clean.summary(intervals="all")
     lines = [c for c in ax.collections if isinstance(c, LineCollection)]
     for method, drawn in zip(("bootstrap", "posterior"), lines, strict=True):
-        # The line of an undefined interval has no points left.
+        # The line of an undefined interval has no points.
         ends = np.array([part[:, 0] for part in drawn.get_segments() if len(part) == 2])
         bounds = summary[[f"{method}_eti95_lb", f"{method}_eti95_ub"]].dropna().to_numpy()
         np.testing.assert_allclose(ends, bounds)
@@ -175,7 +175,7 @@ def test_metrics_are_matched_pair_by_pair(
     assert f"{135 - len(both)} undefined, not drawn" in ax.get_title()
 
 
-def test_classes_have_their_divergence_and_verdict(similarity: al.Result) -> None:
+def test_classes_have_their_divergence_and_test(similarity: al.Result) -> None:
     pair = "human_1 x model_1"
     ax = al.plot_errors(similarity, "classes", pair=pair)
     entry = similarity.estimates.sel(pair=pair)
@@ -206,7 +206,7 @@ def test_response_proportions_are_drawn() -> None:
 
 @pytest.fixture(scope="module")
 def result() -> al.Result:
-    """A result with draws made up, of models and humans."""
+    """A result of models and humans with artificial draws."""
     trials, margins = al.simulate.detection_experiment(6, 30, 1, rho={"a": 0.8, "b": 0.1}, rng=1)
     found = al.decision_margin_consistency(trials, margins, n_draws=0, n_resamples=0, rng=1)
     rng = np.random.default_rng(2)
@@ -238,7 +238,7 @@ def test_both_consistencies_against_accuracy(result: al.Result) -> None:
         points, column = drawn(ax), f"{name}_consistency"
         for x, y in table[["accuracy_model", column]].to_numpy():
             assert np.isclose(points, [x, y]).all(axis=1).any()
-        # People with each other, models with people on the average: lines with bands.
+        # Human-human values, and mean model-human values: lines with bands.
         for level in (f"group_{column}", f"mean_{column}"):
             assert np.isclose(points[:, 1], table[level][0]).any()
             low, high = table.loc[0, [f"{level}_lb", f"{level}_ub"]]
@@ -249,7 +249,7 @@ def test_both_consistencies_against_accuracy(result: al.Result) -> None:
         assert f"models with human, mean: {table[f'mean_{column}'][0]:.2f} [" in " | ".join(
             legend(ax)
         )
-    # A ceiling of models is the root of what people reach.
+    # The model ceiling is the square root of human reliability.
     assert np.isclose(drawn(lower)[:, 1], np.sqrt(table["group_margin_consistency"][0])).any()
     with pytest.raises(TypeError, match="ax must be 2 axes"):
         al.plot_margins(table, "consistency", ax=upper)
@@ -264,13 +264,13 @@ def widths() -> pd.DataFrame:
 
 
 def points(ax: object, hollow: bool) -> set[tuple[float, float]]:
-    """Marked points, by how they are filled."""
+    """Markers by fill."""
     lines = [line for line in ax.lines if line.get_marker() not in ("None", "")]
     chosen = [line for line in lines if (line.get_markerfacecolor() == "white") == hollow]
     return {(float(x), float(y)) for line in chosen for x, y in zip(*line.get_data(), strict=True)}
 
 
-def test_widths_are_drawn_as_they_came(widths: pd.DataFrame) -> None:
+def test_widths_are_drawn_in_order(widths: pd.DataFrame) -> None:
     ax = al.plot_plan(widths, "width", references={"one condition": 160})
     for method, hollow in (("analytic", False), ("simulated", True)):
         part = widths[widths["method"] == method]
@@ -323,7 +323,7 @@ def alignment() -> xr.Dataset:
 
 
 def dots(ax: plt.Axes) -> tuple[np.ndarray, np.ndarray]:
-    """Places and fillings of all scattered points."""
+    """Positions and fills of all scatter points."""
     scattered = [c for c in ax.collections if type(c).__name__ == "PathCollection"]
     places = np.concatenate([np.asarray(c.get_offsets()) for c in scattered])
     return places, np.concatenate([c.get_facecolors()[:, :3] for c in scattered])
@@ -334,7 +334,7 @@ def test_each_condition_is_drawn_at_its_delta(spectrum: xr.Dataset, found: xr.Da
     places, colors = dots(ax)
     assert sorted(places[:, 0]) == pytest.approx(sorted(spectrum["delta"].values))
     assert [t.get_text() for t in ax.get_yticklabels()] == [f"distortion_{d}" for d in range(4)]
-    # Harder to the right.
+    # Difficulty increases to the right.
     left, right = ax.get_xlim()
     assert left > right
     color = regime_colors(found["regime"].values.tolist())
@@ -353,7 +353,7 @@ def test_distortions_have_a_dot_for_each_condition(alignment: xr.Dataset) -> Non
     places, colors = dots(ax)
     known = chosen.dropna(subset="estimate")
     assert places[:, 0] == pytest.approx(known["estimate"].tolist())
-    # From top to bottom as in the table, in colors of their regimes.
+    # Rows have the order of the table and the colors of their regimes.
     assert (np.diff(places[:, 1]) > 0).all()
     color = regime_colors(["easy", "hard"])
     np.testing.assert_allclose(colors, [to_rgb(color[name]) for name in known["regime"]], atol=1e-6)
