@@ -175,10 +175,10 @@ def test_one_trial_fewer_misses_the_target(pair: tuple[float, float, float]) -> 
 
 
 def test_published_example() -> None:
-    """R package irr, N.cohen.kappa(0.5, 0.5, 0.7, 0.85).
+    """Compare with N.cohen.kappa(0.5, 0.5, 0.7, 0.85) of the R package irr.
 
-    It prints 96: its arguments are a true kappa of .7, tested against .85. Its text has them the
-    other way round, for which Cantor's formula gives 117.
+    It prints 96, because its arguments are a true kappa of 0.7, tested against 0.85. Its text
+    exchanges them, for which Cantor's formula gives 117.
     """
     options: dict[str, Any] = {"method": "analytic"}
     forth = trials_for_power(0.5, 0.5, 0.85, against=0.7, alternative="greater", **options)
@@ -194,7 +194,7 @@ def test_published_example() -> None:
 def difference_rejects(counts: np.ndarray) -> np.ndarray:
     """Whether the difference of kappas exceeds 1.96 standard errors, by the delta method.
 
-    Derivatives by an imaginary step: exact, and of nothing but the formula of kappa.
+    Derivatives by an imaginary step are exact and need only the formula of kappa.
     """
     slopes, value, steps = np.zeros(counts.shape), np.zeros(len(counts)), 1e-20j * np.eye(4)
     for model, sign in ((1, 1), (2, -1)):

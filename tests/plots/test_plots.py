@@ -270,7 +270,7 @@ def points(ax: object, hollow: bool) -> set[tuple[float, float]]:
     return {(float(x), float(y)) for line in chosen for x, y in zip(*line.get_data(), strict=True)}
 
 
-def test_widths_are_drawn_in_order(widths: pd.DataFrame) -> None:
+def test_widths_are_drawn_as_in_the_table(widths: pd.DataFrame) -> None:
     ax = al.plot_plan(widths, "width", references={"one condition": 160})
     for method, hollow in (("analytic", False), ("simulated", True)):
         part = widths[widths["method"] == method]

@@ -1,4 +1,4 @@
-"""Simulators: their probabilities, their randomness, the structure they promise."""
+"""Simulators: probabilities, randomness, and documented structure."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_no_response_is_for_humans_only() -> None:
     assert (silent[3:] == 0).all()
 
 
-def test_the_bundled_example_is_what_its_maker_makes() -> None:
+def test_the_bundled_example_is_reproducible() -> None:
     given = load_example()
     made = simulate.observers(
         4, 6, 160, {"clean": 4.2, "blur": 1.5, "noise": 0.4}, correlation=0.6, spread=1.6,
