@@ -134,8 +134,8 @@ def test_a_metric_does_not_change_the_draws_of_another(alignment: xr.Dataset) ->
 
 
 def test_the_same_images_for_both_metrics() -> None:
-    """Without the first of two images, both are always incorrect and error consistency is undefined;
-    without the second, there are no joint errors. One of the two is always drawn."""
+    """Without the first image, both are always incorrect and error consistency is undefined;
+    without the second, there are no joint errors. Every resample has one of them."""
     trials = Trials.from_arrays(
         [["cat", "owl"], ["cat", "owl"], ["dog", "dog"]],
         ["cat", "cat"],
