@@ -39,5 +39,5 @@ def few_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove metrics that a test registers."""
-    house = {k: m for k, m in registry.metrics().items() if m.module.startswith("alikely.")}
-    monkeypatch.setattr(registry, "_METRICS", house)
+    core = {k: m for k, m in registry.metrics().items() if m.module.startswith("alikely.")}
+    monkeypatch.setattr(registry, "_METRICS", core)

@@ -50,7 +50,7 @@ def shown(cell: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda file: file.stem)
-def test_outputs_are_there(notebook: Path) -> None:
+def test_outputs_are_complete(notebook: Path) -> None:
     cells = code_of(notebook)
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
     assert [n for n, cell in enumerate(cells, start=1) if draws(cell) and not shown(cell)] == []

@@ -94,7 +94,7 @@ def test_every_public_name_has_a_place_on_the_site() -> None:
     assert missing == []
 
 
-def test_docstrings_cite_what_they_or_their_file_name() -> None:
+def test_docstrings_cite_sources_of_their_file() -> None:
     sources = importlib.import_module("sources")
     open_ = []
     for file in sorted(PACKAGE.rglob("*.py")):

@@ -31,7 +31,7 @@ def tree() -> xr.DataTree:
     )
 
 
-def test_content_arrives_in_pieces_and_replaces(tmp_path: Path) -> None:
+def test_content_in_chunks_replaces_the_file(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     for content in (("one\n",), ("é", b"\x00", memoryview(b"two")), ()):
         write_file(path, *content)
@@ -136,9 +136,7 @@ def test_a_kill_leaves_a_whole_file(tmp_path: Path) -> None:
         ("/dev/null", ValueError, "'/dev/null' is not a file"),
     ],
 )
-def test_targets_that_cannot_be(
-    name: str, kind: type[Exception], message: str, tmp_path: Path
-) -> None:
+def test_invalid_targets(name: str, kind: type[Exception], message: str, tmp_path: Path) -> None:
     with pytest.raises(kind, match=message):
         write_file(tmp_path / name, "x")
     assert Path("/dev/null").is_char_device()
@@ -158,7 +156,7 @@ def test_a_tree_round_trips(tmp_path: Path) -> None:
     assert float(read_tree(path)["estimates/se"][0]) == 0.5
 
 
-def test_every_changed_byte_is_found(tmp_path: Path) -> None:
+def test_every_changed_byte_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "tree.nc"
     write_tree(tree(), path)
     content, rng = path.read_bytes(), np.random.default_rng(2)
@@ -174,7 +172,7 @@ def test_every_changed_byte_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [8, 100, 3000, -60])
-def test_a_file_cut_short_is_found(left: int, tmp_path: Path) -> None:
+def test_truncated_files_are_detected(left: int, tmp_path: Path) -> None:
     path = tmp_path / "tree.nc"
     write_tree(tree(), path)
     path.write_bytes(path.read_bytes()[:left])
@@ -194,7 +192,7 @@ GROUPS = {"estimates": {"se": ["pair"], "pair": None}, "bootstrap": {"ec": ["res
         ({"attributes": ["metric", "model"]}, "'x.nc' is not a Result.*has no attribute 'model'"),
     ],
 )
-def test_what_a_tree_lacks_is_named(change: dict[str, Any], message: str) -> None:
+def test_missing_parts_of_a_tree_are_named(change: dict[str, Any], message: str) -> None:
     given = {"groups": GROUPS, "attributes": ["metric"], "version": 1, "path": "x.nc"}
     check_tree(tree(), **given)
     with pytest.raises(ValueError, match=message):

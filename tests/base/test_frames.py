@@ -36,13 +36,13 @@ TABLE = pd.DataFrame(
         ("-x", [3, 2, 1, 0]),
     ],
 )
-def test_rows_are_ordered_with_what_is_missing_last(sort: Any, order: list[int]) -> None:
+def test_rows_are_sorted_with_missing_values_last(sort: Any, order: list[int]) -> None:
     assert ordered(TABLE, sort).index.tolist() == order
 
 
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=8))
 @settings(deadline=None, max_examples=25)
-def test_numbers_in_names_go_by_their_size(numbers: list[int]) -> None:
+def test_numbers_in_names_are_sorted_by_size(numbers: list[int]) -> None:
     names = ordered(pd.DataFrame({"name": [f"net {n}b" for n in numbers]}), "name")["name"]
     assert names.tolist() == [f"net {n}b" for n in sorted(numbers)]
 
@@ -52,7 +52,7 @@ def test_unknown_columns_are_named() -> None:
         ordered(TABLE, "estimat")
 
 
-def test_a_table_goes_out_to_other_libraries() -> None:
+def test_tables_convert_to_other_libraries() -> None:
     assert given_as(TABLE, "pandas") is TABLE
     polars, arrow = given_as(TABLE, "polars"), given_as(TABLE, "pyarrow")
     assert isinstance(polars, pl.DataFrame)
@@ -66,7 +66,7 @@ def test_a_table_goes_out_to_other_libraries() -> None:
 @pytest.mark.slow
 @given(st.lists(st.text(min_size=1), min_size=3, max_size=3))
 @settings(deadline=None, max_examples=25)
-def test_no_text_is_markup(texts: list[str]) -> None:
+def test_text_is_escaped(texts: list[str]) -> None:
     title, cell, note = (f"<script>alert({text})</script>" for text in texts)
     cells = pd.DataFrame({"a & <b>": [cell]})
     written = html_of(title, cells, notes=[note], numbers=["a & <b>"])

@@ -43,7 +43,7 @@ def test_the_page_of_notes_is_current() -> None:
     assert NOTES_PAGE.read_text() == notes_page(), "run: uv run python tests/notes_page.py"
 
 
-def test_numbers_and_names_pass_through_storage() -> None:
+def test_notes_round_trip() -> None:
     stored = "; ".join([note("few-errors", least=10), "plain", note("wide", width=0.5)])
     assert codes(stored) == ["few-errors", "wide"]
     assert told(stored).count("; ") == 2

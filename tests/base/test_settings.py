@@ -26,7 +26,7 @@ from alikely._base.settings import DEFAULTS, options
 from alikely._base.steps import progress_bar, quietly, shows_progress
 
 
-def test_functions_use_them_and_calls_override_them() -> None:
+def test_functions_use_options_and_calls_override_them() -> None:
     trials = al.load_example()
     with al.options(ci_prob=0.8, ci_kind="hdi", n_draws=40, n_resamples=30, n_null=0, rng=3):
         found = al.error_consistency(trials, "human-human")
@@ -66,7 +66,7 @@ def test_one_seed_for_all_calls() -> None:
     assert seed_sequence(None).entropy != 5
 
 
-def test_assignment_lasts_and_a_block_ends() -> None:
+def test_assigned_options_persist_and_blocks_end() -> None:
     try:
         al.options.n_draws = 12
         with al.options(n_draws=13, progressbar=True):
@@ -186,7 +186,7 @@ def of_no_file() -> Callable[[int], int]:
     return names["thrice"]
 
 
-def test_without_a_folder_to_write_in_it_compiles_again() -> None:
+def test_without_a_writable_folder_numba_compiles_again() -> None:
     with pytest.raises(RuntimeError, match="cannot cache function"):
         numba.njit(cache=True)(of_no_file())
     assert compiled(of_no_file())(2) == 6

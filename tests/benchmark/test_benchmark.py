@@ -97,7 +97,7 @@ def test_a_score_above_the_ceiling_is_not_clipped() -> None:
     assert "ceiling-normalized score exceeds 1" in row["note"]
 
 
-def test_posterior_carries_the_joint_draws_through_the_nesting(scores: al.Result) -> None:
+def test_posterior_uses_joint_draws_for_nested_means(scores: al.Result) -> None:
     draws = scores.draws("posterior")
     se = np.sqrt(np.diag(covariance(scores, "images")))
     # Same data and population: spreads agree up to Monte Carlo error and a prior of two trials.
@@ -198,7 +198,7 @@ def test_real_benchmark(shared_data: Path) -> None:
     assert np.isnan(scores.estimates["estimate"].sel(level="edge", system="vgg11"))
 
 
-def test_exclusions_are_compared_after_normalising() -> None:
+def test_exclusions_are_compared_after_normalizing() -> None:
     trials = Trials.from_correct(
         np.eye(2, 4), dataset=["uniform-noise"] * 4, condition=["0.00", "0.10", "0.60", "0.1"]
     )

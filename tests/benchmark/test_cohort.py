@@ -140,7 +140,7 @@ def test_draws_are_nested_means(cohort_tree: xr.DataTree) -> None:
 
 
 @pytest.mark.slow
-def test_check_predicts_data_of_the_model_and_catches_others(cohort_fit: xr.DataTree) -> None:
+def test_check_accepts_data_of_the_model_and_rejects_others(cohort_fit: xr.DataTree) -> None:
     table = cohort_check(cohort_fit, rng=1)
     layout = layout_of(cohort_fit)
     assert table["n_answers"].sum() == layout["shown"].values.sum()
@@ -201,7 +201,7 @@ def test_a_note_where_cochrans_q_contradicts_the_model() -> None:
     assert note_on_alike(al.Trials.from_correct([[1, 1], [1, 1], [0, 1]]), "human") == ""
 
 
-def test_conditions_are_taken_together() -> None:
+def test_conditions_are_tested_jointly() -> None:
     """Q and its df add over two data sets, which differ jointly but not separately."""
     trials = observed([0.63, 0.7, 0.77], 200, 2)
     table = cohorts.test_equal_accuracy(trials)

@@ -61,7 +61,7 @@ def _table(judged: Judged) -> pd.Series:
     return al.benchmark.judge_agreement(_matrix(judged), {"observer_0": scores}).iloc[0]
 
 
-def test_the_plain_partial_correlation_is_that_of_residuals() -> None:
+def test_the_plain_partial_correlation_uses_residuals() -> None:
     rng = np.random.default_rng(1)
     z = rng.normal(size=40)
     x, y = z + rng.normal(size=(2, 40))

@@ -37,7 +37,7 @@ def two_datasets(
     )
 
 
-def test_without_noise_it_is_the_correlation() -> None:
+def test_without_noise_the_result_is_the_correlation() -> None:
     x, y = np.random.default_rng(1).normal(size=(2, 12))
     found = latent_correlation(x, y, (0.0, MANY), (0.0, MANY))
     assert found["latent"] == pytest.approx(np.corrcoef(x, y)[0, 1])

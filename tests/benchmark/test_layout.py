@@ -36,7 +36,7 @@ def alignment(trials: Trials) -> xr.Dataset:
     return al.condition_alignment(trials, metrics=EC, n_resamples=0)
 
 
-def test_a_model_may_not_be_called_like_a_row() -> None:
+def test_models_cannot_have_the_name_of_a_row() -> None:
     both = [benchmark, al.benchmark.multiverse_analysis]
     more = [alignment, al.planning.variance_components, al.fit_cohort]
     for name, calls in (("human-human", both + more), ("ceiling", both)):
@@ -45,7 +45,7 @@ def test_a_model_may_not_be_called_like_a_row() -> None:
                 call(renamed(model_2=name))
 
 
-def test_a_data_set_may_not_be_called_overall() -> None:
+def test_data_sets_cannot_be_named_overall() -> None:
     table = al.load_example().select(condition=["blur", "noise"]).to_table()
     trials = Trials.from_table(table.assign(dataset="overall"))
     for call in (benchmark, al.fit_cohort):

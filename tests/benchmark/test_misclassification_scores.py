@@ -21,7 +21,7 @@ AGREEMENT = "misclassification_agreement"
 MODELS = ((0.0, 0.5), (0.2, 0.35), (-0.2, 0.2), (0.2, 0.35))
 
 
-class World:
+class Study:
     """Images with one lure each; humans follow it or confuse classes, each in a different way."""
 
     def __init__(self, accuracy: float) -> None:
@@ -86,7 +86,7 @@ def scored(trials: al.Trials, metric: str = AGREEMENT) -> pd.DataFrame:
 
 
 def test_few_joint_errors_and_biased_rows_are_noted() -> None:
-    few, many = (World(p).benchmark(4, 160, np.random.default_rng(4)) for p in (0.9, 0.6))
+    few, many = (Study(p).benchmark(4, 160, np.random.default_rng(4)) for p in (0.9, 0.6))
     told = "a pair has fewer than 20 joint errors: intervals may be too narrow"
     assert scored(few)["note"].str.contains(told).all()
     assert not scored(many)["note"].str.contains("joint errors").any()
@@ -101,15 +101,15 @@ def test_intervals_cover_with_enough_joint_errors(
     accuracy: float, n_humans: int, figure: Figure
 ) -> None:
     """With few joint errors, the center is nearer to the true value than the estimate."""
-    world, rng = World(accuracy), np.random.default_rng(5)
-    truth, n_sets = world.scores(), 60
+    study, rng = Study(accuracy), np.random.default_rng(5)
+    truth, n_sets = study.scores(), 60
     m = len(MODELS)
     pairs = pair_contrasts(m)
     held, off, raw = np.empty((3, n_sets, m + 1))
     apart = np.empty(n_sets)
     for s in range(n_sets):
         scores = al.benchmark_scores(
-            world.benchmark(n_humans, 160, rng), metric=AGREEMENT, n_draws=0
+            study.benchmark(n_humans, 160, rng), metric=AGREEMENT, n_draws=0
         )
         found = scores.summary("both", level="overall", columns="all").iloc[: m + 1]
         off[s], raw[s] = found["interval_center"] - truth, found["estimate"] - truth

@@ -71,7 +71,7 @@ def test_probability_greater_is_that_of_normal_draws() -> None:
     assert greater[0, 1] == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 5000))
 
 
-def test_undefined_draws_are_left_out() -> None:
+def test_undefined_draws_are_excluded() -> None:
     draws = np.random.default_rng(1).normal([0.3, 0.2], 0.1, (100, 2))
     holed = np.vstack([draws, [[np.nan, 1.0]] * 50])
     assert ranking.probability_greater(holed)[0, 1] == ranking.probability_greater(draws)[0, 1]

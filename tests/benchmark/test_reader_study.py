@@ -353,7 +353,7 @@ def test_coverage_of_readers_among_themselves(
     [(partial(answers, spread=0.3), 0.0, 0.05), (partial(aided, minority=0.25), 0.6, 1.0)],
     ids=["unlike", "minority"],
 )
-def test_how_often_groups_of_readers_are_noted(draw: Any, low: float, high: float) -> None:
+def test_rates_of_notes_on_groups_of_readers(draw: Any, low: float, high: float) -> None:
     """Ten readers without groups, or with one in four copying the AI.
 
     In 2,000 studies, 66% with a minority had the note (SE 0.01); in 400 studies without, at most
@@ -381,7 +381,7 @@ def trials_of(right: np.ndarray, of_ai: np.ndarray) -> al.Trials:
     )
 
 
-def test_sizes_of_two_groups_of_readers() -> None:
+def test_notes_give_sizes_of_two_groups_of_readers() -> None:
     """Seven readers are independent and three copy the AI; 16 readers suffice for intervals."""
     rng = np.random.default_rng(5)
     for n_copying, n_readers, expected in ((3, 10, "(7 and 3 readers)"), (4, 16, "")):

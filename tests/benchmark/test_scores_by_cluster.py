@@ -170,7 +170,7 @@ def test_cases_of_patients() -> None:
 
 
 @pytest.mark.slow
-def test_support_of_branches_is_less_with_clusters() -> None:
+def test_support_of_branches_is_lower_with_clusters() -> None:
     trials = board(np.random.default_rng(7), [15] * 20, 0.8)
     squares = [al.pairwise_matrix(trials, cluster=cluster) for cluster in (None, "template")]
     support = [

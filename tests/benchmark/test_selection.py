@@ -46,7 +46,7 @@ def test_there_is_no_bootstrap_interval(scores: al.Result) -> None:
 
 
 @pytest.mark.slow
-def test_class_level_error_similarity_has_no_interval_unless_named() -> None:
+def test_class_level_error_similarity_has_no_default_interval() -> None:
     trials = al.load_example().select(condition=["blur", "noise"])
     scores = al.benchmark_scores(trials, metric="error_similarity", n_draws=0)
     assert is_plug_in(scores.metric)

@@ -51,7 +51,7 @@ def test_uniformity_treats_both_ends_equally(n: int, seed: int) -> None:
 @pytest.mark.parametrize(
     "distribution", [stats.beta(2, 2), stats.beta(0.5, 0.5), stats.beta(1.5, 1), stats.beta(1, 2)]
 )
-def test_what_is_not_uniform_is_found(distribution: Any) -> None:
+def test_nonuniform_ranks_are_detected(distribution: Any) -> None:
     values = distribution.rvs(300, random_state=1)
     assert uniformity(values) < 0.01
 
@@ -92,7 +92,7 @@ def forgetful() -> pm.Model:
 
 
 @pytest.mark.slow(first=True)
-def test_a_sound_model_passes(sets: Callable[..., int]) -> None:
+def test_a_correct_model_passes(sets: Callable[..., int]) -> None:
     ranks = al.calibration.sbc(
         pair, sets(IN_FULL, LEAST), simulate=answers, thin=5, tune=300, rng=1,
         quantities=["p_a", "u", "v", "error_consistency"],
@@ -106,7 +106,7 @@ def test_a_sound_model_passes(sets: Callable[..., int]) -> None:
 
 
 @pytest.mark.slow
-def test_a_broken_model_is_caught(sets: Callable[..., int]) -> None:
+def test_a_wrong_model_fails(sets: Callable[..., int]) -> None:
     # Ranks among few, possibly correlated draws: these errors are visible in any.
     ranks = al.calibration.sbc(
         swapped, sets(100, BROKEN), simulate=answers, source=pair, thin=1, tune=100, rng=1
@@ -117,7 +117,7 @@ def test_a_broken_model_is_caught(sets: Callable[..., int]) -> None:
 
 
 @pytest.mark.slow(first=True)
-def test_only_the_likelihood_shows_that_data_are_ignored(sets: Callable[..., int]) -> None:
+def test_only_the_likelihood_detects_ignored_data(sets: Callable[..., int]) -> None:
     ranks = al.calibration.sbc(
         forgetful, sets(100, BROKEN), simulate=answers, source=pair, thin=5, tune=300, rng=1
     )
@@ -127,7 +127,7 @@ def test_only_the_likelihood_shows_that_data_are_ignored(sets: Callable[..., int
 
 
 @pytest.mark.slow
-def test_a_model_draws_its_own_data(tmp_path: Path) -> None:
+def test_a_model_simulates_its_data(tmp_path: Path) -> None:
     """Without a simulator; a resumed study has the same results."""
     model = al.models.copying([[30, 10, 10, 10], [300, 0, 0, 20]], independent=True)
     options: dict[str, Any] = {"thin": 2, "tune": 200}

@@ -51,12 +51,12 @@ def evidence(name: str, branch: str = DEFAULT) -> dict[str, Any]:
     return found if branch == DEFAULT else found["branches"][branch]
 
 
-def test_every_model_has_a_page_and_a_case_and_no_others_have() -> None:
+def test_every_model_has_a_page_and_a_case() -> None:
     assert {path.parent.name for path in CARDS.glob("*/README.md")} == set(NAMES) == set(CASES)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_page_is_of_the_model_that_is_built(name: str, tmp_path: Path) -> None:
+def test_the_page_describes_the_current_model(name: str, tmp_path: Path) -> None:
     """Graph, parameters, priors and data are documented and current."""
     model = CASES[name].example()
     text = (CARDS / name / "README.md").read_text()
@@ -159,7 +159,7 @@ def test_a_short_fit_reproduces_the_reference(name: str) -> None:
             assert float(below.mean()) == pytest.approx(p, abs=4 * error), (quantity, p)
 
 
-def test_pages_state_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_agree_with_stored_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Regenerate all marked parts of all pages; a changed table changes its page."""
     # Another test checks that evidence belongs to the current models.
     monkeypatch.setattr(pages, "is_of", lambda *_: True)
@@ -366,7 +366,7 @@ FUNCTIONS: dict[str, tuple[str, str, str, Callable[[], Any]]] = {
 @pytest.mark.parametrize(
     ("name", "branch", "module", "call"), list(FUNCTIONS.values()), ids=list(FUNCTIONS)
 )
-def test_branches_are_sampled_as_their_function_samples(
+def test_branches_are_sampled_as_in_their_function(
     name: str, branch: str, module: str, call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def sample(*given: Any, **named: Any) -> None:

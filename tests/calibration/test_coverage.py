@@ -51,7 +51,7 @@ def exact_coverage(n_trials: int, ci_prob: float) -> float:
     return float(np.exp(log_p)[away <= half].sum())
 
 
-def test_wald_coverage_is_the_exact_one() -> None:
+def test_wald_coverage_is_exact() -> None:
     study = coverage_study(one_setting(12), ["wald"], n_datasets=20_000, rng=1)
     for _, row in study.iterrows():
         exact = exact_coverage(12, row["ci_prob"])
@@ -88,7 +88,7 @@ def test_every_method_agrees_with_the_public_function() -> None:
         assert abs(covered.mean() - study.loc[method, "coverage"]) <= slack, method
 
 
-def test_summary_counts_what_the_study_found() -> None:
+def test_summary_agrees_with_the_study() -> None:
     study = pd.DataFrame(
         {
             "method": ["a", "a", "b", "b"],
@@ -107,7 +107,7 @@ def test_summary_counts_what_the_study_found() -> None:
         Coverage(study).summary(0.8)
 
 
-def test_where_no_data_set_has_an_interval() -> None:
+def test_data_sets_without_intervals() -> None:
     grid = pd.DataFrame([[0.99, 0.99, 0.0, 2]], columns=[*one_setting(2)])
     study = coverage_study(grid, ["bca"], n_datasets=100, rng=3)
     assert (study["coverage"] == 0).all()
@@ -176,7 +176,7 @@ def test_counts_agree_with_the_public_function(monkeypatch: pytest.MonkeyPatch) 
     assert (found["frac_undefined"] == 0).all()
 
 
-def test_truth_of_agreement_is_that_of_very_many_errors() -> None:
+def test_true_agreement_is_that_of_many_errors() -> None:
     joint = coverage._joint_labels(0.3, coverage._wrong_rows(5, 0.4)) / 5
     drawn = np.random.default_rng(1).multinomial(500_000, joint.ravel())
     counts = drawn.reshape(5, 5, 5).sum(axis=0)
@@ -189,7 +189,7 @@ def test_truth_of_agreement_is_that_of_very_many_errors() -> None:
 
 
 @pytest.mark.slow
-def test_a_wrong_truth_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_true_value_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     grid = one(0.3, 8, 100, 0)
     options: dict[str, Any] = {"metric": AGREEMENT, "n_datasets": 20, "n_draws": 100}
     options |= {"ci_probs": [0.95], "rng": 5}
@@ -220,7 +220,7 @@ MANY = {
     ],
     ids=repr,
 )
-def test_the_truth_is_that_of_very_many_items(metric: al.Metric) -> None:
+def test_the_true_value_is_that_of_many_items(metric: al.Metric) -> None:
     """The population has 125 times as many items, whose error adds half a percent."""
     options, rng = {"n_resamples": 0, "n_draws": 0}, np.random.default_rng(1)
     analyze, setting = SCENARIOS[metric.counts].analyze, MANY[metric.counts]
@@ -230,7 +230,7 @@ def test_the_truth_is_that_of_very_many_items(metric: al.Metric) -> None:
     assert frame["se"][0] < 0.02
 
 
-def test_the_truth_of_copies() -> None:
+def test_true_values_of_copies() -> None:
     """Full copying gives agreement 1; no copying with random errors gives chance agreement."""
     true = coverage._true_options
     assert true(KAPPA_P_DISCRETE, 0.6, 4, 1.0, 0.5) == pytest.approx(1)

@@ -174,7 +174,7 @@ def test_populations_of_errors_match_their_names(name: str) -> None:
     assert both.all() if design.shared else not both.any()
 
 
-def test_copying_is_that_of_the_design() -> None:
+def test_copying_has_the_rate_of_the_design() -> None:
     """On joint errors, systems agree by copying at the stated rate, and otherwise by chance."""
     design, rng = ErrorDesign(4, 20_000, 0.6), np.random.default_rng(2)
     of = population(design, rng)
@@ -191,7 +191,7 @@ def test_copying_is_that_of_the_design() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
-def test_statements_are_judged_by_their_own_truth() -> None:
+def test_statements_are_compared_with_their_true_values() -> None:
     design, seed = ErrorDesign(4, 10, 0.5), np.random.SeedSequence(1)
     study = error_patterns.STATEMENTS._replace(size=0, scenarios={"few": design})
     rows = study.run(10, n_draws=100, rng=seed)
@@ -220,7 +220,7 @@ def test_intervals_of_scores_have_nominal_coverage(sets: Callable[..., int]) -> 
 
 
 @pytest.mark.slow
-def test_short_coverage_is_judged_over_scenarios() -> None:
+def test_low_coverage_is_tested_over_scenarios() -> None:
     """Holm's procedure multiplies the smallest p-value by the number of scenarios, and so on."""
     n, inside = 200, {"a": 170, "b": 176, "c": 190}
     given = {"squared_error": 0.0, "width": 1.0, "unbounded": False, "noted": False}

@@ -25,7 +25,7 @@ def example(tmp_path: Path) -> Path:
     return path
 
 
-def test_compare_prints_what_python_computes(
+def test_compare_prints_the_results_of_python(
     example: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["compare", str(example), "--pairs", "human-human", "--seed", "3"]
@@ -107,7 +107,7 @@ def files(tmp_path: Path) -> list[str]:
     return [str(tmp_path / f"{name}.csv") for name in MATRICES]
 
 
-def test_matrices_give_what_python_computes(
+def test_matrices_agree_with_python(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "out"
@@ -132,7 +132,7 @@ def printed_by(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return out
 
 
-def test_what_is_undefined_is_a_dash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_undefined_values_are_dashes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No two humans err on the same item, so the proportion of agreements below 0 is undefined."""
     number = np.arange(60)
     correct = [number % 4 != person for person in range(4)]

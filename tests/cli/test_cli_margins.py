@@ -23,7 +23,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "trials.csv", folder / "margins.parquet"
 
 
-def test_what_python_computes_is_printed_and_written(
+def test_results_of_python_are_printed_and_written(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--out", str(tmp_path)]
@@ -69,7 +69,7 @@ def test_means_of_models_are_printed_and_written(
     assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_letters_that_a_font_lacks_are_one_warning_of_the_whole_plot(tmp_path: Path) -> None:
+def test_missing_letters_of_a_font_give_one_warning(tmp_path: Path) -> None:
     """Some plots are laid out during drawing, before anything is written."""
     import matplotlib.pyplot as plt
 

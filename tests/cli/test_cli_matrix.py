@@ -24,7 +24,7 @@ def file(board: al.Trials, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_what_python_computes_is_printed_and_written(
+def test_results_of_python_are_printed_and_written(
     board: al.Trials, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = [str(file), "--by-family", "family", "--n-resamples", "5", "--out", str(tmp_path)]

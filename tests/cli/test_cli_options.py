@@ -22,7 +22,7 @@ def options_of(subcommand: str) -> set[str]:
 
 
 @pytest.mark.parametrize("subcommand", READING)
-def test_every_subcommand_that_reads_has_the_options_of_reading(subcommand: str) -> None:
+def test_every_reading_subcommand_has_the_reading_options(subcommand: str) -> None:
     assert {*READ, *RUN} <= options_of(subcommand)
 
 

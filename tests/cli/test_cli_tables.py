@@ -92,7 +92,7 @@ def test_numbers() -> None:
     assert [number(0.256), number(np.nan), number(1.5, 3)] == ["0.26", "-", "1.500"]
 
 
-def test_letters_that_are_two_columns_wide(capsys: pytest.CaptureFixture[str]) -> None:
+def test_letters_with_a_width_of_two_columns(capsys: pytest.CaptureFixture[str]) -> None:
     show(pd.DataFrame({"observer": ["模型", "a"], "x": [1.0, 2.0]}), ["observer=o", "x"])
     assert len({cell_len(line.rstrip()) for line in capsys.readouterr().out.splitlines()}) == 1
     assert cell_len(shorten("模型一二三四五", 7)) <= 7

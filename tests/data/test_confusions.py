@@ -34,7 +34,7 @@ def test_trials_have_the_matrices() -> None:
 
 
 @pytest.mark.slow
-def test_estimates_are_those_of_the_matrices() -> None:
+def test_estimates_agree_with_the_matrices() -> None:
     """Estimates do not depend on whether items are shared; intervals need separate items."""
     given = matrices()
     apart = al.error_similarity(given, paired=False, n_resamples=100, n_draws=100, rng=1)

@@ -97,11 +97,11 @@ def test_humans_of_separate_lists_are_not_compared() -> None:
 
 def test_functions_without_weights_raise_an_error() -> None:
     weighted = trials().with_inclusion(plan(), generalize_to="pool")
-    for door in (al.pairwise_matrix, lambda t: al.data.cohort_counts(t)):
+    for func in (al.pairwise_matrix, lambda t: al.data.cohort_counts(t)):
         with pytest.raises(
             ValueError, match=r"were chosen by a plan, but .* treats all as equally"
         ):
-            door(weighted)
+            func(weighted)
     refuse_inclusion(trials().data, "anything")
     result = al.error_consistency(weighted, "human-model", n_resamples=0, n_draws=0)
     with pytest.raises(ValueError, match="were chosen by a plan"):

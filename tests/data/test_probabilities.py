@@ -41,7 +41,7 @@ def table(values: Any = P, name: str = "probability") -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def test_arrays_and_tables_are_one() -> None:
+def test_arrays_and_tables_are_equivalent() -> None:
     of_array = trials().with_probabilities(P).data
     of_table = trials().with_probabilities(table()).data
     np.testing.assert_array_equal(of_array["probability"], P)

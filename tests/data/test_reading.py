@@ -157,7 +157,7 @@ def test_patterns_that_do_not_fit(tmp_path: Path, pattern: str, message: str) ->
     refused(message, tmp_path, pattern=pattern)
 
 
-def test_what_means_missing(tmp_path: Path) -> None:
+def test_values_that_mean_missing(tmp_path: Path) -> None:
     table = TABLE.assign(response=["cat", "NA", "", "nan"])
     (tmp_path / "t.csv").write_text(text(table=table))
     trials = Trials.read(tmp_path / "t.csv")

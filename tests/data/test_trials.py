@@ -47,7 +47,7 @@ def test_alignment_and_the_two_kinds_of_missing() -> None:
     assert trials.data["kind"].values.tolist() == ["human", "model"]
 
 
-def test_numbers_as_labels_become_text_however_they_are_stored() -> None:
+def test_numeric_labels_become_text_in_any_format() -> None:
     whole = small(truth=[3, 10, 3, 10, 3], response=[3.0, 3.0, np.nan, 10.0, 10.0])
     trials = Trials.from_table(whole)
     assert trials.classes == ["3", "10"]
@@ -71,7 +71,7 @@ def test_conditions_belong_to_data_sets_and_groups_are_contiguous() -> None:
         _ = trials.classes
 
 
-def test_image_serves_as_item_and_names_are_keywords() -> None:
+def test_image_is_an_item_column_and_names_are_keywords() -> None:
     table = small().rename(columns={"item": "image", "observer": "subject", "truth": "category"})
     trials = Trials.from_table(table, observer="subject", truth="category")
     assert by_label(trials) == by_label(Trials.from_table(small()))

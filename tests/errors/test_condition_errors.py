@@ -49,7 +49,7 @@ def test_two_conditions_by_hand() -> None:
     assert dropped["divergence"].values[0, 1] == pytest.approx(errors.error_divergence(*three))
 
 
-def test_counts_are_those_of_confusion_matrices() -> None:
+def test_counts_agree_with_confusion_matrices() -> None:
     trials = al.load_example()
     found = condition_divergences(trials, kind="model")
     dense = []
@@ -64,7 +64,7 @@ def test_counts_are_those_of_confusion_matrices() -> None:
         assert found["divergence"].values[i, j] == pytest.approx(errors.error_divergence(*both))
 
 
-def test_confusions_count_every_answer() -> None:
+def test_confusions_count_every_response() -> None:
     trials = al.load_example()
     counts = al.estimates.confusion_matrices(trials)
     table = trials.to_table()

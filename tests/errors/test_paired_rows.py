@@ -71,7 +71,7 @@ def packed(*dense: NDArray[np.int64]) -> PairedErrors:
     return PairedErrors._make([*parts, (~seen).sum(axis=-1), np.arange(seen.shape[1])])
 
 
-def test_counts_are_the_dense_ones() -> None:
+def test_counts_agree_with_dense_counts() -> None:
     block = noise()
     found, dense = paired_errors(block), by_loop(block)
     assert dense.sum() == dense[:, :, found.classes].sum()

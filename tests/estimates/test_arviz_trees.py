@@ -57,9 +57,9 @@ def counted(tree, name):
 @pytest.mark.filterwarnings("ignore::alikely.inference.chains.SamplingWarning")
 @pytest.mark.filterwarnings("ignore:.*look (discrete|binary):UserWarning")
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")
-@pytest.mark.parametrize("door", [consistency, cohort])
-def test_arviz_accepts_returned_trees(door):
-    tree = door()
+@pytest.mark.parametrize("func", [consistency, cohort])
+def test_arviz_accepts_returned_trees(func):
+    tree = func()
     assert set(tree.children) >= EVERY
     assert tree["posterior"].sizes["chain"] * tree["posterior"].sizes["draw"] == N_DRAWS
     # Statistics need the same draws as the posterior, or ArviZ cannot mark divergences.

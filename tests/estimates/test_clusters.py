@@ -179,7 +179,7 @@ def test_a_matrix_has_the_intervals_of_pairs(metric: str) -> None:
 
 
 @pytest.mark.parametrize("metric", ["EC", "MA"])
-def test_sums_over_clusters_are_those_of_pairs(metric: str) -> None:
+def test_sums_over_clusters_agree_with_pairs(metric: str) -> None:
     """Compare a difference and a mean with templates in both conditions, by hand and by matrix."""
     trials = labeled()
     result = al.compare(trials, metric, "all", None, cluster="template", n_resamples=0, n_draws=0)

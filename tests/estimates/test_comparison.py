@@ -98,7 +98,7 @@ def test_undefined_differences_have_a_note() -> None:
     assert np.isfinite(table.loc["posterior", "estimate"])
 
 
-def test_model_comparison_equals_leaving_out_each_trial(result: al.Result) -> None:
+def test_model_comparison_equals_leave_one_out_refits(result: al.Result) -> None:
     """Compare with conjugate models that are refitted without each trial."""
     frame = al.test_copy_model(result)
     for i in (0, 13, 40):

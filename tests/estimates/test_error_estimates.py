@@ -136,9 +136,7 @@ def test_results_store_metric_options_and_class_sums(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("few_sweeps")
-def test_chains_in_a_folder_are_not_drawn_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stored_chains_are_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trials = al.load_example().select(condition="noise", kind="human")
     options: dict[str, Any] = {"n_resamples": 0, "n_draws": 200}
     first = al.error_similarity(trials, **options, cache_dir=tmp_path, rng=1)

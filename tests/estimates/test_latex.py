@@ -69,7 +69,7 @@ def test_the_table_of_a_pair(pair: al.Result) -> None:
 
 
 @pytest.mark.parametrize("caption", [None, "All"])
-def test_notes_follow_the_table_and_hundreds_of_rows_stay(caption: str | None) -> None:
+def test_notes_follow_the_table_and_all_rows_remain(caption: str | None) -> None:
     notes = [f"note {place % 30}" if place % 2 else "" for place in range(400)]
     frame = pd.DataFrame({"system": [f"m_{i}" for i in range(400)], "note": notes})
     text = latex_table(frame, caption=caption)

@@ -65,7 +65,7 @@ def test_wrong_labels(trials: al.Trials, no_response: str) -> None:
         al.pairwise_matrix(trials.data["correct"], "MA")
 
 
-def test_missing_answers_leave_pairs_alone() -> None:
+def test_missing_responses_affect_only_their_pairs() -> None:
     rng = np.random.default_rng(2)
     correct = rng.integers(0, 2, (6, 200)).astype(float)
     correct[rng.random(correct.shape) < 0.3] = np.nan
@@ -115,7 +115,7 @@ OPTIONS = ["kappa_p", "kappa_p_discrete", "option_correlation", "same_wrong_answ
     [*(pytest.param(m, marks=pytest.mark.slow) for m in OPTIONS), "misclassification_agreement"],
 )
 @pytest.mark.parametrize("by", ["condition", pytest.param(None, marks=pytest.mark.slow)])
-def test_sums_of_other_metrics_are_those_of_tables(
+def test_sums_of_other_metrics_agree_with_tables(
     metric: str, by: str | None, tmp_path: Path
 ) -> None:
     trials = board_of_options(missing=True)
@@ -150,7 +150,7 @@ def test_sums_of_other_metrics_are_those_of_tables(
 
 
 @pytest.mark.parametrize("metric", ["error_consistency", "misclassification_agreement"])
-def test_sums_of_some_conditions_are_those_of_tables(metric: str) -> None:
+def test_sums_of_some_conditions_agree_with_tables(metric: str) -> None:
     """A mean of one condition, differences within and between conditions."""
     trials = al.load_example()
     matrix = al.pairwise_matrix(trials, metric, "condition")
@@ -249,7 +249,7 @@ def test_files(by_condition: al.Result, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(rows, expected, check_dtype=False)
 
 
-def test_chunked_arrays_give_the_same(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunked_arrays_are_equal(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alikely.estimates.matrices.SLICE", 640)
     correct = trials.data["correct"].reset_coords(drop=True)
     # A table counts missing responses as errors.

@@ -154,12 +154,12 @@ def with_labels_of(trials: al.Trials, model: pm.Model) -> pm.Model:
 
 
 @pytest.mark.parametrize(
-    "door",
+    "func",
     ["fit_cohort", "fit_observers"],
 )
-def test_other_functions_check_the_trials_of_models(door: str) -> None:
+def test_other_functions_check_the_trials_of_models(func: str) -> None:
     with pytest.raises(ValueError, match="holds the counts of these trials; build it from") as e:
-        other_models()[door]()
+        other_models()[func]()
     assert "\n" not in str(e.value)
 
 
@@ -201,25 +201,25 @@ TEXTS = {
 }
 
 
-def call(door: str, priors: Any, **options: Any) -> Any:
+def call(func: str, priors: Any, **options: Any) -> Any:
     noise = al.load_example().select(condition="noise")
     options = {"n_draws": 40, "rng": 1, "priors": priors} | options
-    if door == "fit_spectrum":
+    if func == "fit_spectrum":
         spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
         return al.fit_spectrum(spectrum, 2, **options)
-    return getattr(al, door)(noise, **options)
+    return getattr(al, func)(noise, **options)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("prior_chains")
-@pytest.mark.parametrize("door", OWN)
-def test_functions_use_and_store_priors(door: str, tmp_path: Path) -> None:
-    given = OWN[door]
+@pytest.mark.parametrize("func", OWN)
+def test_functions_use_and_store_priors(func: str, tmp_path: Path) -> None:
+    given = OWN[func]
     (name,) = given
-    found = call(door, given)
+    found = call(func, given)
     tree = getattr(found, "data", found)
     texts = json.loads(tree.attrs["priors"])
-    assert texts[name] == TEXTS[door]
+    assert texts[name] == TEXTS[func]
     assert len(texts) > 1
     if tree is not found:
         found.save(tmp_path / "result.nc")

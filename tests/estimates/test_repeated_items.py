@@ -143,7 +143,7 @@ def test_equal_modalities_have_an_exact_difference() -> None:
     assert 0 < left < 2 * 2 / 82 * most
 
 
-def test_items_seen_in_two_conditions_are_one_unit_when_these_are_pooled() -> None:
+def test_items_of_two_pooled_conditions_are_one_unit() -> None:
     right = np.random.default_rng(2).random((2, 80)) < 0.7
     once = al.error_consistency(al.Trials.from_correct(right), **QUICK).summary()
     pooled = al.error_consistency(in_two_modalities(right), by=None, **QUICK).summary()

@@ -20,7 +20,7 @@ FEW: dict[str, Any] = {"n_resamples": 0, "n_draws": 40, "rng": 1}
 NONE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "rng": 1}
 
 
-def world(n_repeats: int, rate: float = 0) -> al.Trials:
+def study(n_repeats: int, rate: float = 0) -> al.Trials:
     """Four humans and two models in two conditions; a fraction `rate` of repeats is resampled."""
     rng = np.random.default_rng(4)
     n = 2 * N_ITEMS
@@ -164,16 +164,16 @@ SLOW = {"group_scores", "decision_margin_consistency", "consistency_table", "err
 
 
 @pytest.mark.parametrize(
-    "door", [pytest.param(door, marks=pytest.mark.slow if door in SLOW else ()) for door in SAME]
+    "func", [pytest.param(func, marks=pytest.mark.slow if func in SLOW else ()) for func in SAME]
 )
-def test_three_equal_responses_count_as_one(door: str) -> None:
-    np.testing.assert_allclose(SAME[door](world(REPEATS)), SAME[door](world(1)), atol=1e-8)
+def test_three_equal_responses_count_as_one(func: str) -> None:
+    np.testing.assert_allclose(SAME[func](study(REPEATS)), SAME[func](study(1)), atol=1e-8)
 
 
-@pytest.mark.parametrize("door", REFUSED)
-def test_functions_for_single_responses_raise_an_error(door: str) -> None:
+@pytest.mark.parametrize("func", REFUSED)
+def test_functions_for_single_responses_raise_an_error(func: str) -> None:
     with pytest.raises(ValueError, match=r"came back|recur|repeated|one answer to each") as told:
-        REFUSED[door](world(REPEATS))
+        REFUSED[func](study(REPEATS))
     assert "\n" not in str(told.value)
     assert any(way in str(told.value) for way in ("select(repeat", "cluster='trial'", "repeats="))
 

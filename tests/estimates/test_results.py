@@ -73,7 +73,7 @@ def test_same_seed_same_result() -> None:
 # Posterior limits without draws.
 
 
-def test_limits_are_those_of_the_counts_and_near_those_of_draws() -> None:
+def test_limits_follow_from_counts_and_agree_with_draws() -> None:
     result = al.error_consistency(al.load_example(), "human-model", **QUIET)
     assert result.without_draws
     assert "without draws" in repr(result)
@@ -95,14 +95,14 @@ def test_limits_are_those_of_the_counts_and_near_those_of_draws() -> None:
 
 
 @pytest.mark.parametrize(("sampler", "ci_kind"), [("nuts", "eti"), ("auto", "hdi")])
-def test_other_posteriors_have_none(sampler: Any, ci_kind: str) -> None:
+def test_other_posteriors_have_no_exact_limits(sampler: Any, ci_kind: str) -> None:
     with al.options(ci_kind=ci_kind):
         result = al.error_consistency(al.load_example(), "human-human", sampler=sampler, **QUIET)
     assert not result.without_draws
     assert not [name for name in result.summary() if name.startswith("posterior")]
 
 
-def test_repeated_items_have_none() -> None:
+def test_repeated_items_have_no_exact_limits() -> None:
     """Responses to one item are dependent, so the posterior differs."""
     rng = np.random.default_rng(1)
     right = rng.integers(0, 2, (3, 80))

@@ -40,7 +40,7 @@ def test_sentence_of_a_difference_agrees_with_its_table(many: al.Result, method:
     assert f" was {two(-value)}, " in many.sentence(difference=labels[::-1], interval=method)
 
 
-def test_names_are_no_markup() -> None:
+def test_names_are_escaped() -> None:
     right = [[1, 0] * 10, [1, 1, 0, 0] * 5]
     result = al.error_consistency(al.Trials.from_correct(right, observers=[NASTY, "b"]), **QUIET)
     html = result._repr_html_()

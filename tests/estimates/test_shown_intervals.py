@@ -98,7 +98,7 @@ def similarity() -> al.Result:
         return al.error_similarity(trials, "human-human", n_draws=60, rng=1)
 
 
-def test_intervals_that_do_not_cover_are_neither_computed_nor_shown(similarity: al.Result) -> None:
+def test_invalid_intervals_are_neither_computed_nor_shown(similarity: al.Result) -> None:
     """Uncalibrated limits are shown only if requested by name, and then with a note."""
     assert "bootstrap" not in similarity.data.children
     for frame in (similarity.summary(), similarity.summary(intervals="all")):

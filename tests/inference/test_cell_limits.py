@@ -24,7 +24,7 @@ LARGE = [[100, 20, 20, 20], [5, 5, 5, 5], [8000, 1000, 1000, 2000], [5, 400, 7, 
 ODD = np.array([*SMALL, *SHARP, *LARGE])
 
 
-def test_tails_are_those_of_draws() -> None:
+def test_tails_agree_with_draws() -> None:
     n_draws = 60_000
     draws = pairwise_draws(ODD, n_draws=n_draws, rng=1)["error_consistency"]
     for ci_prob in (0.5, 0.95):

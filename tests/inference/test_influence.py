@@ -74,7 +74,7 @@ def test_undefined_estimates_have_no_error_and_no_warning() -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
-def test_the_variance_is_that_of_the_covariance_matrix(
+def test_variances_agree_with_the_covariance_matrix(
     share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(5)

@@ -61,7 +61,7 @@ def test_table_estimates_agree_with_matrices(missing: float, vary: bool) -> None
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=repr)
-def test_errors_are_those_of_the_bootstrap(metric: al.Metric) -> None:
+def test_standard_errors_agree_with_the_bootstrap(metric: al.Metric) -> None:
     """Compare standard errors for 400 questions with 2,000 replicates, up to terms in 1/n."""
     trials, *_ = leaderboard(2, 3, 400, vary=True)
     table = al.data.joint_correctness(trials, labels="options")
@@ -89,7 +89,7 @@ def test_dependent_questions_are_clusters() -> None:
     ] == ("item")
 
 
-def test_draws_of_answers_are_those_of_five_cells() -> None:
+def test_draws_of_responses_are_those_of_five_cells() -> None:
     """Compare with a marginal Dirichlet: 1/2 per cell of correctness, the last split by chance."""
     trials, *_ = leaderboard(4, 3, 25)
     table = al.data.joint_correctness(trials, labels="options")
@@ -150,7 +150,7 @@ TABLES = [
 
 
 @pytest.mark.parametrize(("cells", "n_options"), TABLES)
-def test_limits_are_those_of_draws(cells: tuple[int, ...], n_options: int) -> None:
+def test_limits_agree_with_draws(cells: tuple[int, ...], n_options: int) -> None:
     """Compare tail probabilities with 50,000 draws and the standard error stated on the page."""
     f, n, q = 1 / (n_options - 1), 50_000, np.array([0.025, 0.975])
     prior = np.array([0.5, 0.5, 0.5, f / 2, (1 - f) / 2])

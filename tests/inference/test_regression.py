@@ -37,7 +37,7 @@ def dense(design: PairRegression, scales: np.ndarray) -> tuple[np.ndarray, np.nd
     return design.columns @ design.prior_mean, matrix + with_b @ design.columns.T, with_b
 
 
-def test_the_density_of_spreads_is_that_of_a_dense_normal() -> None:
+def test_the_density_of_spreads_agrees_with_a_dense_normal() -> None:
     design = made()
     log_scales = np.log(np.random.default_rng(1).uniform(0.01, 0.4, (6, 3)))
     expected = []
@@ -50,7 +50,7 @@ def test_the_density_of_spreads_is_that_of_a_dense_normal() -> None:
     np.testing.assert_allclose(found - found[0], np.array(expected) - expected[0], atol=1e-8)
 
 
-def test_coefficients_given_spreads_are_those_of_a_dense_normal() -> None:
+def test_coefficients_given_spreads_agree_with_a_dense_normal() -> None:
     design, scales = made(), np.array([0.1, 0.05, 0.2])
     mean, covariance, with_b = dense(design, scales)
     gain = np.linalg.solve(covariance, with_b).T
@@ -75,7 +75,7 @@ def test_order_of_observers_and_pairs_does_not_matter() -> None:
     np.testing.assert_allclose(turned.log_density(log_scales), design.log_density(log_scales))
 
 
-def test_draws_of_spreads_are_those_of_quadrature() -> None:
+def test_draws_of_spreads_agree_with_quadrature() -> None:
     design = made()
     unit = np.log(design.value.std())
     axis = unit + np.linspace(-9, 2.5, 60)

@@ -59,7 +59,7 @@ def test_additional_observers_change_nothing(seed: int, n_items: int) -> None:
 @pytest.mark.slow
 @few
 @given(seeds)
-def test_a_condition_that_is_split_is_the_sum_of_its_parts(seed: int) -> None:
+def test_a_condition_is_the_sum_of_its_parts(seed: int) -> None:
     half = pd.Series(
         np.random.default_rng(seed).random(24) < 0.5, [f"img{i:02d}" for i in range(24)]
     )

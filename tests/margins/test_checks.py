@@ -104,7 +104,7 @@ def test_items_with_unmatched_labels_are_counted() -> None:
     assert "60 items of other in groups" in notes.loc["other"].iloc[0]
 
 
-def test_missing_answers_are_counted() -> None:
+def test_missing_responses_are_counted() -> None:
     trials, margins = data()
     rows = trials.to_table()
     given = al.Trials.from_table(rows.drop(index=rows.index[rows["observer"] == "p1"][:7])), margins

@@ -39,7 +39,7 @@ def experiment(seed: int, **options: Any) -> MarginData:
 
 
 @pytest.mark.parametrize("within", [False, True])
-def test_with_equal_numbers_it_is_the_closed_form(within: bool) -> None:
+def test_with_equal_numbers_the_result_has_a_closed_form(within: bool) -> None:
     data = experiment(1, n_repeats=2, n_items=96)
     x = data.right / data.shown
     n, n_observers = x.shape[1], len(x)

@@ -189,7 +189,7 @@ def test_the_prior_is_that_of_the_model_page() -> None:
 @pytest.mark.parametrize(
     ("name", "check"), [("bimodal strengths", "p_modes"), ("skewed strengths", "p_linearity")]
 )
-def test_each_check_finds_what_it_should(name: str, check: str) -> None:
+def test_each_check_detects_its_problem(name: str, check: str) -> None:
     data = margin_data(MARGIN_WORLDS[name], 3)
     group = group_strengths(data.right, data.shown, 16)
     fit = fit_model(group, data.margins, plain=True, n_points=64, rng=1)
@@ -201,7 +201,7 @@ def test_each_check_finds_what_it_should(name: str, check: str) -> None:
     "features",
     [{"rho": 1.0}, {"rho": 0.3, "law": "skewed"}],
 )
-def test_equal_to_chains(features: dict[str, object]) -> None:
+def test_limits_agree_with_mcmc(features: dict[str, object]) -> None:
     data = experiment(10, n_items=80, **features)
     right, shown = data.right.sum(axis=0), data.shown.sum(axis=0)
     model = item_margins(right, shown, data.margins, n_alternatives=16, law="sinh_arcsinh")

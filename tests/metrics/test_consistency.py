@@ -175,7 +175,7 @@ def test_patterns_give_every_pair_the_prior(cells: tuple[float, ...], n_observer
 
 
 @pytest.mark.parametrize("cells", SYMMETRIC)
-def test_drawn_patterns_have_its_moments(cells: tuple[float, ...]) -> None:
+def test_drawn_patterns_have_dirichlet_moments(cells: tuple[float, ...]) -> None:
     base, n = cell_prior(cells).patterns("this"), 20_000
     first, second = base.correct(np.random.default_rng(1), (n, 2, 1))[..., 0].T
     share = np.array([np.mean(first & second), np.mean(first > second), np.mean(first < second)])

@@ -210,7 +210,7 @@ def test_equals_a_loop_over_pairs_of_joint_errors() -> None:
             assert found == pytest.approx((observed - chance) / (1 - chance), abs=1e-10)
 
 
-def test_range_and_what_is_undefined() -> None:
+def test_range_and_undefined_values() -> None:
     # Two joint errors with labels 0, 1 and 1, 0: both systems use the same labels.
     assert errors.distinct_agreement([0, 1, 1, 1, 1], [0, 2]) == -1
     for statistics, own in (

@@ -55,13 +55,13 @@ def test_influences_have_mean_zero_and_symmetry_is_as_stated(
 
 
 @pytest.mark.parametrize("metric", BY_CELLS, ids=repr)
-def test_independent_observers_have_the_stated_value(metric: Metric) -> None:
+def test_independent_observers_have_the_null_value(metric: Metric) -> None:
     accuracy = np.array([0.55, 0.7, 0.9])
     cells = al.simulate.cell_probabilities(accuracy[:, None], accuracy, 0.0)
     np.testing.assert_allclose(metric.value(cells), metric.independent, atol=1e-12)
 
 
-def test_influences_at_a_kink_are_the_mean_of_both_sides() -> None:
+def test_influences_at_a_kink_average_both_sides() -> None:
     cells, near = np.array([100.0, 20, 20, 30]), np.array([0.0, 1e-7, -1e-7, 0])
     for metric in (NORMALISED_ERROR_CONSISTENCY, MIN_MID_MAX_AGREEMENT):
         sides = metric.influence(np.stack([cells + near, cells - near]))

@@ -45,8 +45,8 @@ def phi(module: Any) -> Any:
 def known(*metrics: Any) -> Iterator[None]:
     """Temporarily register these metrics in addition to those of the package."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        house = {k: m for k, m in registry.metrics().items() if m.module.startswith("alikely.")}
-        monkeypatch.setattr(registry, "_METRICS", house)
+        core = {k: m for k, m in registry.metrics().items() if m.module.startswith("alikely.")}
+        monkeypatch.setattr(registry, "_METRICS", core)
         for metric in metrics:
             al.metrics.register(metric)
         yield
@@ -166,9 +166,9 @@ def test_optional_features_of_a_metric(module: Any, tmp_path: Path) -> None:
     known_one = al.compare(
         optional, "same_wrong_answer", "human-human", **few | {"n_resamples": 0, "n_draws": 0}
     )
-    frame, house = result.summary(intervals="all"), known_one.summary()
+    frame, core = result.summary(intervals="all"), known_one.summary()
     for name in ("estimate", "se"):
-        np.testing.assert_allclose(frame[name], house[name], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(frame[name], core[name], rtol=1e-9, atol=1e-12)
     many = (frame["se"].to_numpy() > 0) & (frame["se"].to_numpy() < 0.08)
     for method in ("bootstrap", "posterior"):
         spread = result.draws(method)[:, many].std(axis=0)

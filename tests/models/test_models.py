@@ -122,7 +122,7 @@ def value_of(model: pm.Model, coordinates: np.ndarray, sd: float) -> np.ndarray:
 
 @pytest.mark.parametrize("sd", [0.01, 0.8, 30.0])
 @pytest.mark.parametrize("kind", ["sums to zero", "free"])
-def test_density_is_that_of_the_normal(kind: str, sd: float) -> None:
+def test_density_is_normal(kind: str, sd: float) -> None:
     model = made(kind)
     x, n = model["x"], 2 if kind == "sums to zero" else 3
     coordinates = np.array([0.3, -0.7, 1.1])[:n]

@@ -179,7 +179,7 @@ def test_responses_of_the_model_are_inside_its_intervals(stable: bool) -> None:
     assert found["p_above"] < 0.01
 
 
-def test_missing_answers_and_undefined_pairs() -> None:
+def test_missing_responses_and_undefined_pairs() -> None:
     correct = simulated(40, stable=True, rng=np.random.default_rng(4))
     correct[0, :10, 1] = -1
     correct[1] = 1

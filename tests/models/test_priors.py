@@ -113,7 +113,7 @@ def terms(model: pm.Model, point: dict[str, Any]) -> dict[str, float]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
-def test_the_log_density_changes_by_that_of_the_priors(name: str) -> None:
+def test_only_the_prior_density_changes(name: str) -> None:
     """Compare changes for every prior that can be set, at a random point."""
     model = built(name)
     texts = prior_texts(model)

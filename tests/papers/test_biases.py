@@ -115,7 +115,7 @@ def test_items_by_hand() -> None:
     assert human["p_fewer"] == 1
 
 
-def test_chance_is_that_of_shuffled_items() -> None:
+def test_chance_agrees_with_shuffled_items() -> None:
     trials = al.load_example().select(condition=["blur", "noise"])
     _, counts = item_contrast(trials, easy=0.75, hard=0.5)
     correct = trials.data["correct"].values == 1

@@ -163,7 +163,7 @@ def all_labellings(labels: list[str], strata: list[str]) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("strata", ["ssssss", "ssttst"])
-def test_null_equals_all_permutations(strata: str) -> None:
+def test_null_distribution_agrees_with_all_permutations(strata: str) -> None:
     """Compare mean, SD and p with the exact permutation distribution, up to four errors."""
     distances, labels, n = pairwise_matrix(), list(GROUPS.values()), 20_000
     exact = np.array(

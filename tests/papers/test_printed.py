@@ -33,7 +33,7 @@ def printed_scores(trials: al.Trials) -> pd.DataFrame:
     return table[["system", *keys, "score"]]
 
 
-def test_estimates_are_those_of_the_benchmark(trials: al.Trials) -> None:
+def test_estimates_agree_with_the_benchmark(trials: al.Trials) -> None:
     scores = al.benchmark_scores(trials, **BARE).summary().set_index("system")["estimate"]
     found = reconstruct_leaderboard(printed_scores(trials), trials, n_samples=100, rng=1)
     for _, own in found.groupby("scheme"):

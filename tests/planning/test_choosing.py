@@ -63,7 +63,7 @@ def test_effects_are_the_influence_of_error_consistency() -> None:
     assert 0 < chance < 1
 
 
-def test_weights_of_all_images_give_the_pool_itself() -> None:
+def test_weights_of_all_images_give_the_pool() -> None:
     x, people = pool()
     contrast = np.array([[1.0, -1, 0, 0, 0, 0]])
     found = by_weights(x, people, np.ones(240), contrast, "pool")
@@ -145,7 +145,7 @@ def test_plan_of_a_pair(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(ours, theirs)
 
 
-def test_lists_classes_and_images_shown_before() -> None:
+def test_lists_classes_and_earlier_images() -> None:
     x, _ = pool()
     plan = al.planning.choose_images(trials(x), 40, "all pairs", n_humans=3, rng=1)
     assert plan.table.groupby("list").size().tolist() == [40, 40, 40]
@@ -188,7 +188,7 @@ def test_hard_images_are_noted_and_classes_balanced_within_strata() -> None:
         assert (abs(counts - rest * len(own) / rest.sum()) < 1 + 1e-9).all()
 
 
-def test_wrong_answers_to_chosen_images_are_weighted() -> None:
+def test_errors_on_selected_images_are_weighted() -> None:
     x, people = pool()
     rng = np.random.default_rng(1)
     truth = rng.integers(0, 5, 240)
@@ -207,7 +207,7 @@ def test_wrong_answers_to_chosen_images_are_weighted() -> None:
         al.error_similarity(weighted, "human-model", n_resamples=0, n_draws=0)
 
 
-def world(telling: int = 2, n_conditions: int = 6, n: int = 120, seed: int = 0) -> al.Trials:
+def study(telling: int = 2, n_conditions: int = 6, n: int = 120, seed: int = 0) -> al.Trials:
     """Models copy humans to different degrees in the first conditions, and not in others."""
     rng = np.random.default_rng(seed)
     rows, place = [], []
@@ -244,7 +244,7 @@ def test_standard_error_is_that_of_the_mean_over_humans() -> None:
 
 @pytest.mark.slow
 def test_informative_conditions_come_first() -> None:
-    chosen = choose_conditions(world(), n_splits=10, rng=1)
+    chosen = choose_conditions(study(), n_splits=10, rng=1)
     assert set(chosen["condition"].iloc[:2]) == {"all:c0", "all:c1"}
     two = chosen.set_index("n").loc[2]
     assert two["gain"] > 0

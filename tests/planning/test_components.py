@@ -60,7 +60,7 @@ def known() -> pd.DataFrame:
 
 
 @pytest.mark.slow
-def test_planned_errors_are_those_of_experiments(known: pd.DataFrame) -> None:
+def test_planned_errors_agree_with_experiments(known: pd.DataFrame) -> None:
     rng, times = np.random.default_rng(2), 1_000
     for design in ((5, 100, 1), (10, 200, 1), (10, 200, 3), (20, 100, 1)):
         found = np.array([means(*experiment(*design, rng)) for _ in range(times)]).std(axis=0)

@@ -393,7 +393,7 @@ def test_the_variance_agrees_with_the_published_formula(a: float, b: float, at: 
 
 
 @pytest.mark.slow
-def test_intervals_are_those_of_the_public_function() -> None:
+def test_intervals_agree_with_the_public_function() -> None:
     n_tables = 150
     p = simulate.cell_probabilities(0.9, 0.85, 0.3)
     counts = np.random.default_rng(9).multinomial(160, p, n_tables)
@@ -403,14 +403,14 @@ def test_intervals_are_those_of_the_public_function() -> None:
     rng = np.random.default_rng(11)
     pair = plans.one_pair(p)
     for method, kind in (("analytic", "ci"), ("bootstrap", "eti"), ("posterior", "eti")):
-        door = result[[f"{method}_{kind}95_{end}" for end in ("lb", "ub")]].to_numpy()
+        wanted = result[[f"{method}_{kind}95_{end}" for end in ("lb", "ub")]].to_numpy()
         one, two = (plans.intervals(counts, pair, method, 1_000, 0.95, rng) for _ in range(2))
         if method == "analytic":
-            np.testing.assert_allclose(one, door, rtol=1e-9)
+            np.testing.assert_allclose(one, wanted, rtol=1e-9)
             continue
         # Every call has separate draws: the public function differs from this result as this result
         # differs with other draws.
-        away, own = one - door, one - two
+        away, own = one - wanted, one - two
         error = 4 / np.sqrt(n_tables)
         for end in range(2):
             assert abs(away[:, end].mean()) < error * away[:, end].std()
@@ -548,7 +548,7 @@ def test_assurance_agrees_with_brute_force() -> None:
         assert abs(row["assured_width"] - quantile) <= 4 * error
 
 
-def test_impossible_draws_are_drawn_again_and_reported() -> None:
+def test_impossible_draws_are_repeated_and_reported() -> None:
     beliefs = {"accuracy_a": stats.uniform(0.6, 0.39), "accuracy_b": 0.7, "ec": 0.6}
     plan = al.planning.plan_from(beliefs, [100], n_datasets=1_000, rng=1)
     # With 0.7, an EC of .6 needs an accuracy whose upper bound is .6 or more.

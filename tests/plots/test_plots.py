@@ -75,7 +75,7 @@ def test_benchmark_is_drawn_as_in_the_summary(scores: al.Result) -> None:
     )
 
 
-def test_ranks_are_those_of_the_table(scores: al.Result) -> None:
+def test_ranks_agree_with_the_table(scores: al.Result) -> None:
     ax = al.plot_benchmark(scores, "ranks", generalize_to="images", rng=1)
     table = al.benchmark.ranks(scores, "images", rng=1).set_index("system")
     names = [tick.get_text() for tick in ax.get_yticklabels()]
@@ -131,7 +131,7 @@ def test_matrix_is_symmetric_and_shows_the_estimates(
     assert [tick.get_text() for tick in top[0].get_xticklabels()] == ["human", "model"]
 
 
-def test_matrix_averages_groups_and_hatches_what_is_undefined(
+def test_matrix_averages_groups_and_hatches_undefined_pairs(
     trials: al.Trials, agreement: al.Result
 ) -> None:
     ax = al.plot_matrix(agreement, observer_kinds=trials)
@@ -283,7 +283,7 @@ def test_widths_are_drawn_as_in_the_table(widths: pd.DataFrame) -> None:
     assert ax.get_xscale() == "log"
 
 
-def test_power_of_items_is_drawn_too() -> None:
+def test_power_of_items_is_drawn() -> None:
     table = al.planning.items_for_margins([[0.2], [0.4]], n_items=[20, 50, 100, 200])
     ax = al.plot_plan(table, "power", x="n_items", hue="dmc")
     drawn = points(ax, hollow=False)

@@ -44,7 +44,7 @@ def test_only_rounding_errors_are_clipped(rng: np.random.Generator) -> None:
 
 @settings(max_examples=25)
 @given(n_alternatives=st.integers(2, 2_000), rng=SEEDS)
-def test_probability_to_be_right_among_alternatives(
+def test_probability_of_a_correct_response_among_alternatives(
     n_alternatives: int, rng: np.random.Generator
 ) -> None:
     p = margins.m_afc_probability(STRENGTHS, n_alternatives)

@@ -129,7 +129,7 @@ def test_figures_show_names_unchanged(hostile: al.report.pages.Report) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_result_without_draws_and_with_undefined_estimates() -> None:
+def test_results_without_draws_and_with_undefined_estimates() -> None:
     right = np.ones((4, 30))
     right[3], right[2, :5] = 0, 0
     trials = al.Trials.from_correct(right, observers=list("abcd"))
@@ -208,7 +208,7 @@ def test_a_page_from_a_file_is_equal(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
-def test_results_of_other_data_are_described_one_by_one(with_gaps: al.Trials) -> None:
+def test_results_of_other_data_are_described_separately(with_gaps: al.Trials) -> None:
     few: Any = {"rng": 1, "n_resamples": 0, "n_draws": 0}
     gaps = al.error_consistency(with_gaps, **few)
     right = np.random.default_rng(1).integers(0, 2, (3, 40))
@@ -220,9 +220,7 @@ def test_results_of_other_data_are_described_one_by_one(with_gaps: al.Trials) ->
 
 
 @pytest.mark.slow
-def test_a_figure_that_fails_leaves_a_line(
-    result: al.Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_figure_leaves_a_line(result: al.Result, monkeypatch: pytest.MonkeyPatch) -> None:
     def svg(draw: object, label: str) -> str:
         if "of all pairs" in label:
             raise RuntimeError("no <ink>")

@@ -18,7 +18,7 @@ inner = st.floats(0.02, 0.98)
 
 
 @given(inner, st.floats(-0.98, 0.98), inner)
-def test_copy_cells_have_the_parameters_they_were_made_from(p: float, c: float, q: float) -> None:
+def test_copy_cells_have_their_parameters(p: float, c: float, q: float) -> None:
     cells = copy_cell_probabilities(p, c, q)
     assert cells.sum() == pytest.approx(1)
     assert copying.copy_probability(cells) == pytest.approx(c, abs=1e-10)
@@ -36,7 +36,7 @@ def test_cells_have_the_requested_accuracies_and_consistency(a: float, b: float,
     assert cells.min() >= 0
 
 
-def test_observers_of_a_kind_find_the_same_items_hard() -> None:
+def test_observers_of_a_kind_have_common_difficulty() -> None:
     trials = simulate.observers(6, 6, 2000, {"noise": 0.4}, rng=1)
     means, errors = {}, {}
     for pairs in ("human-human", "human-model", "model-model"):

@@ -30,7 +30,7 @@ COMMON = (ROW + OTHER) / 2
 
 
 @pytest.mark.parametrize("copying", [0.0, 0.8])
-def test_agreement_of_many_errors_is_that_of_the_population(copying: float) -> None:
+def test_agreement_of_many_errors_equals_the_population_value(copying: float) -> None:
     rows = [ROW, OTHER, ROW]
     trials = label_trials(
         rows, COMMON, copying, 30_000, error_probability=0.7, rng=int(10 * copying)
@@ -64,7 +64,7 @@ def mixed() -> ErrorPopulation:
     return ErrorPopulation(suggested, own, np.array([0.8, 0.3]))
 
 
-def test_rows_are_those_of_the_population() -> None:
+def test_rows_agree_with_the_population() -> None:
     of, truth = mixed(), np.repeat(np.arange(4), N // 4)
     labels = shared_errors(of, truth, np.ones((2, N), dtype=bool), rng=1)
     for system in range(2):
@@ -141,7 +141,7 @@ def test_class_effects_separate_total_and_within() -> None:
     assert total < 0 < within
 
 
-def test_lists_and_missing_answers() -> None:
+def test_lists_and_missing_responses() -> None:
     lists = data(World(n_lists=2, n_observers=5, n_items=20), 4)
     assert (np.sort(lists.shown.sum(axis=0)) == [2] * 10 + [3] * 10).all()
     some = data(World(missing=0.5, n_repeats=2, n_items=400), 5)

@@ -173,7 +173,7 @@ def test_humans_are_resampled_jointly_in_all_conditions() -> None:
     assert one_human[alone[:, 0], 0].all()
 
 
-def test_humans_who_saw_part_of_the_conditions() -> None:
+def test_humans_with_some_of_the_conditions() -> None:
     """Humans without trials in a condition are excluded; draws of others are unchanged."""
     rng = np.random.default_rng(3)
     correct = np.ma.masked_array(rng.random((5, 200)) < 0.6)
@@ -250,7 +250,7 @@ def test_replicates_that_leave_a_condition_undefined() -> None:
     assert row["rank_ub"] == 1
 
 
-def test_ranks_are_those_of_rank_sets() -> None:
+def test_ranks_agree_with_rank_sets() -> None:
     estimate = np.random.default_rng(1).normal(0.3, 0.02, (2, 6))
     found = made(estimate, [0.5, 0.5], spread=0.02)
     table = al.spectrum.regime_alignment(found, dict.fromkeys(["d0:x", "d1:x"], "near"), rng=1)
@@ -261,7 +261,7 @@ def test_ranks_are_those_of_rank_sets() -> None:
     np.testing.assert_array_equal(table[columns], sets[columns])
 
 
-def test_undefined_values_leave_a_condition_out_for_all() -> None:
+def test_undefined_values_exclude_a_condition_for_all() -> None:
     found = made([[0.2, 0.5], [0.3, np.nan], [0.1, 0.2], [0.1, 0.1]], [0.5, 0.4, np.nan, 0.01])
     table = al.spectrum.regime_alignment(found, LABELS, rng=1).set_index(["regime", "system"])
     near, far = table.loc["near"], table.loc["far"]

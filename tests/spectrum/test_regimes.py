@@ -164,7 +164,7 @@ def test_table_against_the_formulas() -> None:
     assert table.attrs["k"] == int(table["bic"].values.argmin()) + 1
 
 
-def test_one_run_is_that_of_scikit_learn() -> None:
+def test_one_run_agrees_with_scikit_learn() -> None:
     rng = np.random.default_rng(3)
     delta = np.concatenate([rng.normal(-6, 1, 30), rng.normal(0, 1, 30)])
     own = GaussianMixture(2, reg_covar=regime_mixtures.LEAST_VARIANCE, n_init=5, random_state=1)

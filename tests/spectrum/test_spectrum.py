@@ -123,7 +123,7 @@ def test_p_values_against_scipy_and_closed_forms() -> None:
     assert spectrum.sel(condition=REFERENCE)["above_chance"].all()
 
 
-def test_missing_responses_are_errors_or_left_out() -> None:
+def test_missing_responses_are_errors_or_excluded() -> None:
     truth = ["cat", "dog"] * 5 + ["cat", "dog"] * 5
     answers = np.array([truth] * 3, dtype=object)
     answers[:, [0, 10]] = "dog"

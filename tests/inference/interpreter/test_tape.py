@@ -199,7 +199,7 @@ def test_unsupported_graphs_raise_an_error(name: str) -> None:
         written([x], [graph(x)], {ONE: np.ones(1)})
 
 
-def test_places_counted_from_the_end() -> None:
+def test_negative_indices() -> None:
     x = pt.tensor("x", shape=(4,), dtype="float64")
     y = pt.constant(TABLE)[pt.cast(x, "int64")]
     (found,) = run(written([x], [y], {}), np.array([0.5, -1.0, 2.0, 0.0]))
