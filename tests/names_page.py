@@ -52,7 +52,7 @@ def _table(place: str, names: list[str]) -> str:
 
 def said(found: object) -> str:
     """First line of the docstring of an object, or the kind of a constant."""
-    # An object of a class of this package, such as `options`, is described by its class.
+    # Objects of classes of this package, such as `options`, are described by their class.
     own = type(found).__name__ == "Settings"
     if own or inspect.ismodule(found) or inspect.isclass(found) or inspect.isroutine(found):
         text = (inspect.getdoc(found) or "").splitlines()[0]

@@ -104,7 +104,7 @@ def test_human_likelihood_is_beta_binomial_with_the_ec_of_pairs() -> None:
 
 @pytest.mark.slow
 def test_one_human_agrees_with_the_pairwise_posterior() -> None:
-    """With one human the population is unknown, but error consistency with that human is not."""
+    """With one human, the population is unknown, but not error consistency with that human."""
     trials = al.simulate.cohort([0.9], [0.7], 0.7, 0.6, n_humans=1, n_trials=2000, rng=3)
     # As wide as the prior of a pair, so that only the models differ.
     wide = {"log_odds_ratio_mean": (0, 4), "log_odds_ratio_sd": 1.0}

@@ -20,7 +20,7 @@ from alikely.models._priors import prior_texts
 
 
 def table_of(log_odds_ratio: float, human: float, evaluated: float) -> tuple[float, float]:
-    """P(model right | copied human wrong) and the copy probability, by finding P(both right)."""
+    """P(model correct | copied human incorrect) and the copy probability, from P(both correct)."""
     odds = np.exp(log_odds_ratio)
 
     def off(both: float) -> float:

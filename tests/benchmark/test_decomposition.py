@@ -146,7 +146,7 @@ def test_influences_of_few_labels_are_scaled() -> None:
     value, slopes, waves = block_influence(block, metric, 0.3)
     plain = al.inference.influence.estimate(table, metric)
     n = (block.codes() == 3).sum(axis=1)
-    # Over different joint errors 1 - kappa is (n - 1) q / (n - q) of the q by products of margins.
+    # For different joint errors, 1 - kappa is (n - 1) q / (n - q), with q by products of margins.
     q = 1 - plain["estimate"].values
     np.testing.assert_allclose(1 - value, (n - 1) * q / (n - q))
     np.testing.assert_allclose((slopes**2).sum(axis=1), plain["se"].values ** 2 * n / (n - 1))
@@ -210,7 +210,7 @@ def test_degrees_of_freedom_of_humans(crowds: list[tuple[int, int]], df: float |
     if df is not None:
         assert found == pytest.approx(df)
         return
-    # Satterthwaite's: twice the squared mean over the variance of the quadratic form.
+    # Satterthwaite's df: twice the squared mean divided by the variance of the quadratic form.
     rng = np.random.default_rng(1)
     person = rng.standard_normal((200_000, n_humans))
     u = np.zeros_like(person)

@@ -1,4 +1,4 @@
-"""Correlations of data sets with attenuation removed: algebra, bias, coverage, reasons."""
+"""Noise-corrected correlations of data sets: algebra, bias, coverage, notes."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_directed_metrics_take_pairs_of_humans_in_both_orders(trials: Trials) ->
     found = scores.estimates["estimate"].sel(level="overall")
     assert float(found.sel(system="human-human")) == pytest.approx(np.mean(both), rel=1e-12)
     for model in models:
-        # The human is the reference: the model copies.
+        # The human is the reference, which the model copies.
         expected = np.mean([value[human, model] for human in humans])
         assert float(found.sel(system=model)) == pytest.approx(expected, rel=1e-12)
 

@@ -43,7 +43,7 @@ class Study:
         return [(ability, follows, np.full(K, 1 / K)) for ability, follows in MODELS]
 
     def errors(self, who: tuple, images: tuple[np.ndarray, ...]) -> np.ndarray:
-        """Probability of each wrong label: (image, class)."""
+        """Probability of each incorrect label, (image, class)."""
         (ability, follows, bias), (truth, hard, lure) = who, images
         rows = np.arange(len(truth))
         wrong = special.ndtr((HARD * hard - self.level - ability) / np.sqrt(1 - HARD**2))

@@ -32,7 +32,7 @@ def trials() -> al.Trials:
 
 
 def _without(trials: al.Trials, metric: str) -> np.ndarray:
-    """Estimates with each question left out, (question, pair)."""
+    """Estimates without each question, (question, pair)."""
     data, out = trials.data, []
     for question in range(data.sizes["trial"]):
         kept = np.delete(np.arange(data.sizes["trial"]), question)

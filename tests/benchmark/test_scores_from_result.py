@@ -96,7 +96,7 @@ def test_differences_and_ranks_of_normal_draws(result: al.Result) -> None:
     error = np.sqrt(2) * sd
     np.testing.assert_allclose(table["se"], error, rtol=4 / np.sqrt(2 * n))
     half = (table["simultaneous_ci95_ub"] - table["simultaneous_ci95_lb"]) / 2
-    # Half of the studentised range of three: 3.314 / sqrt(2).
+    # Half of the studentized range of three: 3.314 / sqrt(2).
     np.testing.assert_allclose(half / error, 3.3145 / np.sqrt(2), rtol=0.02)
     alone = (table["pointwise_eti95_ub"] - table["pointwise_eti95_lb"]) / 2
     np.testing.assert_allclose(alone / error, special.ndtri(0.975), rtol=0.03)

@@ -102,7 +102,7 @@ def test_bounds_stay_within_the_range_of_the_metric(
 
 
 def test_a_difference_that_is_equal_for_all_humans_has_no_interval_over_humans() -> None:
-    """Each human's score of model b is 1/2 below that of model a; images differ."""
+    """All humans have a score of model b that is 1/2 below that of model a; images differ."""
     # Humans agree with each other; models err on other images.
     right = np.ones((5, 12), dtype=bool)
     right[:3, :4] = False

@@ -59,7 +59,7 @@ def test_consensus_errors_agree_with_resampled_images(trials: Trials) -> None:
         row = noise_ceilings(drawn, ERROR_CONSISTENCY).iloc[0]
         replicates.append((row["lower"], row["upper"]))
     sd = np.std(replicates, axis=0)
-    # Monte Carlo error of a standard deviation, and second-order terms without influence.
+    # Monte Carlo error of a standard deviation, and second-order terms that influence omits.
     slack = 4 / np.sqrt(2 * n_replicates) + 1 / np.sqrt(n)
     np.testing.assert_allclose(
         table.loc["overall", ["lower_se", "upper_se"]].astype(float), sd, rtol=slack

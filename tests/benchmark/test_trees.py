@@ -112,7 +112,7 @@ def test_the_recommended_cut_finds_families() -> None:
     board = al.simulate.leaderboard(300, 10, 1_500, shared=0.2, rng=1)
     matrix = al.pairwise_matrix(board, tests=False)
     ten = al.benchmark.families(matrix, 10, n_resamples=0)
-    # Ten groups are outliers and one group of 113 models; the nine families are in ten pairs.
+    # A cut at ten groups separates outliers and joins families in one group of 113 models.
     assert _rand(ten, board) < 0.6
     assert ten.summary()["size"].max() > 100
     tree = al.benchmark.families(matrix, n_resamples=3, rng=1)

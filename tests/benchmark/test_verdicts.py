@@ -117,7 +117,7 @@ def test_scale_of_differences_is_estimated() -> None:
 
 @pytest.mark.parametrize(("d", "sd"), [(0.05, 0.05), (0.1, 0.05), (0.2, 0.08)])
 def test_one_difference_has_the_probability_of_its_posterior(d: float, sd: float) -> None:
-    """Half-Cauchy scale, normal difference, normal error, by integration over the scale."""
+    """Compare with integration over a half-Cauchy scale, with normal difference and error."""
 
     def weight(tau: float) -> float:
         return float(stats.halfcauchy.pdf(tau, scale=0.1) * stats.norm.pdf(d, 0, np.hypot(tau, sd)))

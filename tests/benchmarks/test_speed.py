@@ -134,7 +134,7 @@ def bootstrap_of_scipy() -> None:
 
 
 def by_index() -> None:
-    """The usual loop over replicates and pairs, 100 of the 10,000 replicates."""
+    """A simple loop over replicates and pairs, with 100 of the 10,000 replicates."""
     table, rng = humans_and_models(), np.random.default_rng(1)
     for _ in range(N_RESAMPLES // 100):
         drawn = table["correct"].values[:, rng.integers(0, 160, 160)].astype(float)

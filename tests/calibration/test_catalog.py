@@ -136,7 +136,7 @@ def test_evidence_is_of_the_current_form(name: str, branch: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_short_fit_reproduces_the_reference(name: str) -> None:
-    """Quantiles, within 4 Monte Carlo errors of both."""
+    """Compare quantiles within 4 Monte Carlo errors of both."""
     case, n_draws = CASES[name], 1_000
     stated = json.loads((CARDS / name / "reference.json").read_text())
     model = case.example()
@@ -266,7 +266,7 @@ def test_stored_ranks_give_equal_results(tmp_path: Path) -> None:
         key = ["simulation", "method", "quantity"]
         both = ranks.merge(again, on=key, suffixes=("", "_kept"))
         assert len(both) == len(ranks) == len(again)
-        # Half a step.
+        # Up to half a step.
         np.testing.assert_allclose(both["rank_kept"], both["rank"], rtol=0, atol=0.5 / 65534)
         assert (both["divergent_kept"] == both["divergent"]).all()
         assert verdict(again) == verdict(in_steps(ranks))

@@ -1,4 +1,4 @@
-"""Coverage studies: exact coverage, the intervals of public functions, truths, resumption."""
+"""Coverage studies: exact coverage, intervals of public functions, true values, resumption."""
 
 from __future__ import annotations
 

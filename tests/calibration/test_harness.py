@@ -37,7 +37,7 @@ LONG = ("benchmarks", "cluster notes", "clusters", "cohorts", "copying_families"
         "statements")  # fmt: skip
 # Approximate number of scenarios tested in each study.
 MOST = 2
-# Scenarios that take long, where the others do not.
+# Slow scenarios of studies whose other scenarios are fast.
 LARGE = ("classes", "250 errors", "300 errors", "20 models", "5 x 4 blocks", "random trees")
 
 
@@ -133,7 +133,7 @@ def test_true_values_are_those_of_large_benchmarks(family: Any, accuracy: float)
         [both, a[:, None] - both, a[None] - both, 1 - a[:, None] - a[None] + both], axis=-1
     )
     found = error_consistency(np.maximum(cells, 0))
-    # Kappa of 20,000 trials has an error of at most .5 / sqrt(N p (1 - p)); a mean has less.
+    # Kappa of 20,000 trials has an SD of at most 0.5 / sqrt(N p (1 - p)), and a mean less.
     error = 4 * 0.5 / np.sqrt(n_images * accuracy * (1 - accuracy))
     np.testing.assert_allclose(found[:40, 40:].mean(axis=0), these.models, atol=error)
     assert found[:40, :40][np.triu_indices(40, 1)].mean() == pytest.approx(these.human, abs=error)
@@ -215,7 +215,7 @@ def test_intervals_of_scores_have_nominal_coverage(sets: Callable[..., int]) -> 
     n = sets(200, 60)
     table = BENCHMARKS.summary(BENCHMARKS.run(n, ["probit, 6 humans"], rng=1))
     assert len(table) == 7
-    # Four Monte Carlo errors below .93: a coverage of .75 is seen by 60 sets.
+    # Four Monte Carlo errors below 0.93; 60 sets detect a coverage of 0.75.
     assert (table["coverage"] > 0.93 - 4 * np.sqrt(0.93 * 0.07 / n)).all()
 
 

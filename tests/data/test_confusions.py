@@ -44,7 +44,7 @@ def test_estimates_agree_with_the_matrices() -> None:
         assert result.summary()["divergence"].iloc[0] == pytest.approx(wanted, rel=1e-12)
     assert {"posterior", "bootstrap"} <= set(apart.data.children)
     assert not {"posterior", "bootstrap"} & set(lost.data.children)
-    # The analytic interval and the Bayes factor are shown only by name.
+    # The analytic interval and the Bayes factor are shown only on request.
     named = ["se", "expected_divergence", "log_bayes_factor", "p_equal"]
     frame, known = (r.summary(intervals=["analytic"], columns=named) for r in (lost, apart))
     assert frame["note"].str.contains("no interval without the trials").all()

@@ -28,7 +28,7 @@ def test_every_format_is_written() -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_gives_the_same_number(tmp_path: Path, name: str) -> None:
-    """Cohen's kappa of correctness (cells 4, 1, 1, 2), and of responses (3, 0, 2, 3)."""
+    """Compare Cohen's kappa of correctness (cells 4, 1, 1, 2), and of responses (3, 0, 2, 3)."""
     write, options = FORMATS[name]
     trials = Trials.read(write(tmp_path), **options)
     assert (trials.data["correct"].values >= -3).all()

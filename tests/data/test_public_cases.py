@@ -71,7 +71,7 @@ def _table(path: Path, entries: list[dict[str, Any]], **how: Any) -> Path:
 
 
 def _generated(folder: Path, target: str, extract: Callable[[str, int], str], **more: Any) -> None:
-    """Samples of generated answers, by two filters."""
+    """Samples of generated responses, by two filters."""
     for name in RIGHT:
         samples = [
             {

@@ -46,7 +46,7 @@ def noise() -> Block:
 
 
 def by_loop(block: Block) -> NDArray[np.int64]:
-    """Errors (kind, pair, class, label): joint with equal labels, joint with others, alone."""
+    """Errors (kind, pair, class, label): joint and equal, joint and different of both, single."""
     out = np.zeros((5, len(block.a), block.n_classes, block.n_classes), dtype=np.int64)
     wrong = block.wrong()
     for pair, (a, b) in enumerate(zip(block.a, block.b, strict=True)):
@@ -63,7 +63,7 @@ def by_loop(block: Block) -> NDArray[np.int64]:
 
 
 def packed(*dense: NDArray[np.int64]) -> PairedErrors:
-    """Dense counts (pair, class, label): joint with equal labels, joint with others, alone."""
+    """Dense counts (pair, class, label) of errors in the order of `by_loop`."""
     seen = sum(dense) > 0
     order = np.argsort(~seen, axis=-1, kind="stable")
     width = int(seen.sum(axis=-1).max())

@@ -13,7 +13,7 @@ import alikely as al
 from alikely.estimates import latex_table
 
 NASTY = r'_&%$#{}~^\<>"|--'
-# Cells 40, 10, 10, 40: agreement .8 where independent errors have .5.
+# Cells 40, 10, 10, 40: agreement is 0.8, and 0.5 for independent errors.
 KAPPA = 0.6
 
 

@@ -151,7 +151,7 @@ def test_sums_of_other_metrics_agree_with_tables(
 
 @pytest.mark.parametrize("metric", ["error_consistency", "misclassification_agreement"])
 def test_sums_of_some_conditions_agree_with_tables(metric: str) -> None:
-    """A mean of one condition, differences within and between conditions."""
+    """Compare a mean of one condition, and differences within and between conditions."""
     trials = al.load_example()
     matrix = al.pairwise_matrix(trials, metric, "condition")
     table = al.compare(trials, metric, n_resamples=0, n_draws=0)

@@ -51,7 +51,7 @@ def test_a_custom_model_gives_the_default_posterior() -> None:
     tree = by_chains.chains["all pairs"]
     assert tree["posterior"]["pair"].values.tolist() == table["pair"].values.tolist()
     assert "seen" in tree["observed_data"]
-    # Tables are of the named quantity.
+    # Tables contain the named quantity.
     shown = by_chains.summary()["posterior_median"].to_numpy()
     np.testing.assert_allclose(shown, np.median(found, axis=0), rtol=1e-6)
 

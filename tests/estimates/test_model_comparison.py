@@ -20,7 +20,7 @@ RARE = -17.0
 
 
 def tables_of(n: int, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All tables but the rarest, and their multinomial probabilities."""
+    """All tables except the rarest, and their multinomial probabilities."""
     big = int(np.argmax(p))
     small = [cell for cell in range(4) if cell != big]
     reach = 6 * np.sqrt(n * p) + 8

@@ -45,7 +45,7 @@ def test_responses_are_crossed_and_items_weigh_equally() -> None:
     """By hand: two items, with one response of the first observer and two of the second."""
     trials = presentations([np.array([[1], [0]]), np.array([[1, 0], [0, 0]])])
     table = al.data.joint_correctness(trials, repeats="crossed")
-    # Item 0 is half in n11, half in n10; item 1 is in n00.
+    # Item 0 adds 1/2 to n11 and to n10; item 1 adds 1 to n00.
     np.testing.assert_allclose(table["cells"].values, [[0.5, 0.5, 0, 1]])
     assert table.sizes["trial"] == 2
     # Without crossing, pairs follow the order of trials, and the second response is lost.

@@ -137,7 +137,7 @@ def test_sums_of_pairs_with_few_errors_omit_invalid_intervals() -> None:
 
 
 def test_draws_are_selected_by_observer_and_condition(tmp_path: Path) -> None:
-    """Exact draws, before and after they are saved."""
+    """Check exact draws, before and after they are saved."""
     made = al.error_consistency(al.load_example(), "human-model", **LIGHT)
     made.save(tmp_path / "result.nc")
     for result in (made, al.Result.load(tmp_path / "result.nc")):

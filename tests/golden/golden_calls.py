@@ -496,7 +496,7 @@ def matrix_of_consistency(_: int) -> pd.DataFrame:
 
 
 def analytic(table: pd.DataFrame) -> pd.Series:
-    """The analytic row of a mean or difference of a matrix, as it was named when stored."""
+    """The analytic row of a mean or difference of a matrix, with its stored name."""
     bounds = {name: f"analytic_{name.replace('eti', 'ci')}" for name in table if "eti" in name}
     row = table.rename(columns=bounds | {"p_value": "p"}).loc["analytic"]
     return row[["estimate", "se", *bounds.values(), "p", "n_pairs", "n_places"]].astype(float)

@@ -32,7 +32,7 @@ USED = re.compile(r"\bal\.([A-Za-z][\w.]*)\(")
 
 @pytest.fixture(autouse=True)
 def without_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plots are drawn, not shown."""
+    """Draw plots without showing them."""
     monkeypatch.setenv("MPLBACKEND", "agg")
 
 

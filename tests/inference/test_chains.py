@@ -184,7 +184,7 @@ def test_models_that_precompute_from_data_share_no_code(name: str) -> None:
 
 @pytest.mark.slow
 def test_options_that_change_the_graph_share_no_code() -> None:
-    few, many = observers(1, FEW_ANSWERS), observers(1, FEW_ANSWERS + 1)  # other nodes
+    few, many = observers(1, FEW_ANSWERS), observers(1, FEW_ANSWERS + 1)  # other nodes of the graph
     assert cache.Computation(few) != cache.Computation(many)
     plain = cache.Computation(toy([1, 2, 3]))
     assert cache.Computation(toy([4, 5, 6])) == plain

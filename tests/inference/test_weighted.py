@@ -66,7 +66,7 @@ def test_strata_of_one_human_are_beta_and_binomial() -> None:
         error = np.sqrt(np.array(exact) * (1 - np.array(exact)) / 40_000)
         # Five Monte Carlo errors, for seven proportions twice.
         assert (abs(found - exact) < 5 * error + 2e-4).all()
-    # All of the second stratum were shown.
+    # All images of the second stratum were shown.
     assert (pieces[:, 1] == 0).all()
 
 

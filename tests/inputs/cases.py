@@ -88,7 +88,7 @@ def verbs(text: str, names: dict[str, Any]) -> list[Case]:
 
 
 def marked(cases: Iterable[Case], slow: bool) -> list[Any]:
-    """Cases as parameters of a test."""
+    """Cases as test parameters."""
     every = list(cases)
     # Errors are quick; valid input takes long in total.
     late = [slow or not isinstance(case.expect, str) or LATE.match(case.name) for case in every]
@@ -175,7 +175,7 @@ def WORKS(_: Any) -> bool:  # noqa: N802
 
 
 def HOLDS(found: Any) -> bool:  # noqa: N802
-    """The expression is true."""
+    """Whether the expression is true."""
     return bool(found)
 
 

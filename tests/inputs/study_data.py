@@ -42,7 +42,7 @@ def table(**columns: Any) -> pd.DataFrame:
 
 
 def text(frame: pd.DataFrame | None = None, **how: Any) -> str:
-    """A table as csv."""
+    """The table as csv."""
     stream = io.StringIO()
     (table() if frame is None else frame).to_csv(stream, index=False, **how)
     return stream.getvalue()
@@ -115,11 +115,11 @@ def sub(old: str, new: str, count: int = -1) -> str:
 
 
 def lines(*rows: str) -> str:
-    """Rows of a file."""
+    """Concatenate the rows of a file."""
     return "\n".join(rows) + "\n"
 
 
-# Two observers, two items.
+# A file of two observers and two items.
 ONE = lines("observer,item,correct", "a,1,1", "a,2,0", "b,1,1", "b,2,1")
 
 

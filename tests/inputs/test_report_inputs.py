@@ -37,7 +37,7 @@ def alike() -> pd.DataFrame:
 
 
 def board(change: Callable[[pd.DataFrame], pd.DataFrame], **how: Any) -> pd.DataFrame:
-    """A printed leaderboard of two models, changed."""
+    """Reconstruct a printed leaderboard of two models after a change."""
     printed = pd.DataFrame({"system": ["a", "b"], "dataset": "all", "score": [0.2, 0.3]})
     whole = printed.assign(condition="clean")
     return al.papers.reconstruct_leaderboard(change(whole), t(), rng=1, **how)

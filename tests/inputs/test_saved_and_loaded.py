@@ -35,7 +35,7 @@ def h5(
     make: Callable[[], Path] = saved,
     load: Callable[[Path], Any] = al.Result.load,
 ) -> Any:
-    """A file that another program has changed, so that it has no digest."""
+    """A file changed by another program, without a digest."""
     path = make()
     with h5py.File(path, "r+") as file:
         change(file)

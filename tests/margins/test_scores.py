@@ -36,7 +36,7 @@ def logits(n_observers: int = 3, n_items: int = 8, seed: int = 1) -> pd.DataFram
 
 
 def by_hand(table: pd.DataFrame) -> list[float]:
-    """Margin of each observer and item, one at a time."""
+    """Margins of observers and items, in a loop."""
     found = []
     for _, part in table.groupby(["observer", "condition", "item"], sort=False):
         right = part["class"] == part["truth"]

@@ -117,7 +117,7 @@ def test_printed_values_and_standard_errors(readers: str) -> None:
 
 
 def test_published_alphas_of_krippendorff() -> None:
-    """Two observers, ten units, two values."""
+    """Compare two observers with ten units and two values."""
     binary = np.array([[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]])
     assert round(of("krippendorff_alpha", binary), 3) == 0.095
 

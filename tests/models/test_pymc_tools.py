@@ -26,7 +26,7 @@ A = al.models
 
 
 def cohort_with_covariates() -> pm.Model:
-    """Groups of two with a fixed spread, groups of three with an estimated spread, and numbers."""
+    """Two groups with a fixed spread, three with an estimated spread, and numeric covariates."""
     counts = cohort_counts(cohort([0.2] * 6, [0.7] * 6, [0.6, 0.9], 0.4, n_trials=40, rng=1))
     model = {"year": range(2012, 2018), "new": list("ababab"), "family": list("aabbcc")}
     condition = {"strength": [0.0, 5.0]}

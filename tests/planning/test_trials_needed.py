@@ -185,7 +185,7 @@ def test_published_example() -> None:
     back = trials_for_power(0.5, 0.5, 0.7, against=0.85, alternative="less", **options)
     assert forth["n_trials"].tolist() == [117]
     assert back["n_trials"].tolist() == [96]
-    # By hand: at accuracies of one half the variance is 1 - kappa**2.
+    # By hand: the variance is 1 - kappa**2 for accuracies of one half.
     level, goal = np.sqrt(1 - 0.7**2), np.sqrt(1 - 0.85**2)
     assert ceil(((1.6449 * level + 0.8416 * goal) / 0.15) ** 2) == 117
     assert ceil(((1.6449 * goal + 0.8416 * level) / 0.15) ** 2) == 96
@@ -367,7 +367,7 @@ def test_undefined_fraction_of_a_difference() -> None:
     right = np.array(list(itertools.product((1, 0), repeat=3)))
     undefined = np.zeros(n_sets, dtype=bool)
     for model, answer in itertools.product((1, 2), (0, 1)):
-        # Human and model give this answer in all trials.
+        # Human and model give this response in all trials.
         both = (right[:, 0] == answer) & (right[:, model] == answer)
         undefined |= counts[:, both].sum(axis=1) == n
     share, found = float(plans.frac_undefined(THREE, n)), undefined.mean()
@@ -551,7 +551,7 @@ def test_assurance_agrees_with_brute_force() -> None:
 def test_impossible_draws_are_repeated_and_reported() -> None:
     beliefs = {"accuracy_a": stats.uniform(0.6, 0.39), "accuracy_b": 0.7, "ec": 0.6}
     plan = al.planning.plan_from(beliefs, [100], n_datasets=1_000, rng=1)
-    # With 0.7, an EC of .6 needs an accuracy whose upper bound is .6 or more.
+    # With 0.7, an EC of 0.6 needs an accuracy whose upper bound is at least 0.6.
     a = np.linspace(0.6, 0.99, 100_001)
     possible = (al.metrics.bounds.error_consistency_bounds(a, 0.7)[1] >= 0.6).mean()
     share = plan["impossible_share"][0]

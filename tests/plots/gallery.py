@@ -357,7 +357,7 @@ def figure_of(drawn: Any) -> Any:
 
 
 def colors_of(figure: Any) -> set[str]:
-    """Colors of lines, areas and keys."""
+    """Colors of lines, areas and legends."""
     found = set()
     for artist in figure.findobj():
         for name in ("get_color", "get_facecolor", "get_edgecolor"):
@@ -400,7 +400,7 @@ def _seen(artist: Any) -> Any:
 
 
 def faults(figure: Any) -> list[str]:
-    """Texts outside the figure, texts over each other, legends over titles."""
+    """Texts outside the figure, overlapping texts, and legends over titles."""
     texts = texts_of(figure)
     width, height = figure.bbox.width, figure.bbox.height
     found = []

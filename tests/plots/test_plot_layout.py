@@ -76,7 +76,7 @@ def test_texts_do_not_overlap_and_axes_are_large_enough(name: str, n: int, colum
         return
     assert width == pytest.approx(3.3)
     assert height <= PAGE
-    # Names of axes, titles and legends in 8 pt; notes at points not below 5.
+    # Axis labels, titles and legends have 8 pt; labels of points have at least 5 pt.
     for ax in figure.axes:
         assert {text.get_size() for text in (ax.title, ax.xaxis.label, ax.yaxis.label)} == {8}
         assert ax.get_legend() is None

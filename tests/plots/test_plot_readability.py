@@ -88,6 +88,6 @@ def test_fonts_are_embedded_as_fonts() -> None:
     for made in (figure, pickle.loads(pickle.dumps(figure))):
         file = io.BytesIO()
         made.savefig(file, format="pdf", metadata={"CreationDate": None})
-        # Type 42 is TrueType; Type 3 would be outlines, which publishers refuse.
+        # Type 42 is TrueType; publishers reject the outlines of Type 3.
         assert b"/FontFile2" in file.getvalue()
         assert b"/Type3" not in file.getvalue()

@@ -95,7 +95,7 @@ def test_probability_map_is_ordered_by_score(scores: al.Result) -> None:
     assert upper.mean() > 0.5
     assert np.isnan(np.diag(values)).all()
     off = ~np.eye(6, dtype=bool)
-    # The scores are continuous: no draw ties two models.
+    # The scores are continuous, so no draw has ties.
     np.testing.assert_allclose((values + values.T)[off], 1)
 
 

@@ -151,7 +151,7 @@ def test_names_of_a_reference(reference: str) -> None:
 
 
 def test_infinite_logits() -> None:
-    """Delta is undefined, with a reason; ranks are not."""
+    """Delta is undefined with a reason, but ranks are defined."""
     right = {**RIGHT, "a:easy": [20, 20, None, 20], "a:hard": [0, 3, None, 4]}
     spectrum = spectrum_of(right)
     plain = spectrum_of()
