@@ -50,7 +50,7 @@ def test_density_agrees_with_the_page() -> None:
     model = al.models.spectrum(right, shown, condition, person, reference, k=3)
     rng = np.random.default_rng(1)
     point = {
-        # -1 + .5 * .7 + .3 * (.7 + 1.9), for the hardest regime to be at -1.
+        # -1 + 0.5 * 0.7 + 0.3 * (0.7 + 1.9), so that the hardest regime is at -1.
         "ease_mean": 0.13,
         "gap": np.array([0.7, 1.9]),
         "regime_sd": np.array([0.2, 0.5, 0.9]),
