@@ -1,4 +1,4 @@
-"""What tests and docstring examples of fitted models share."""
+"""Fixtures and settings shared by tests and docstring examples."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from filelock import FileLock
 import alikely as al
 from alikely.inference.chains import data_groups
 
-# Where Python is told to keep no compiled code, each process that a test starts would compile the
-# package anew: seconds of each, in hundreds of them.
+# Without stored bytecode, each of hundreds of processes that tests start would spend seconds on
+# compiling the package.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# Graphs of PyTensor are many small objects that stay: looking through them again and again for what
-# may go takes a fifth of the time of building and rewriting them.
+# PyTensor graphs are many small objects that persist. Repeated garbage collection would take a
+# fifth of the time of building and rewriting them.
 gc.set_threshold(10_000, 50, 1_000)
 
-# A busy model may take long over one example: no reason to fail.
+# One example may take long on a busy machine, which is not a failure.
 hypothesis.settings.register_profile("alikely", deadline=None, max_examples=30)
 hypothesis.settings.load_profile("alikely")
-# For the same tests once more under other kernels (.ci/run): fewer examples.
+# Fewer examples for the same tests under other kernels (.ci/run).
 hypothesis.settings.register_profile("kernels", deadline=None, max_examples=20)
 
-# Examples in docstrings that fit a model of their own or simulate: seconds each.
+# Docstring examples that fit or simulate a model, which takes seconds each.
 SLOW_EXAMPLES = {
     "alikely.benchmark.cohorts.cohort_check",
     "alikely.benchmark.cohorts.cohort_contrasts",
@@ -55,39 +55,39 @@ SLOW_EXAMPLES = {
     "alikely.spectrum.regime_mixtures.fit_spectrum",
 }
 
-# Fits that take seconds to compile: their tests are slow.
+# Fixtures that take seconds to compile: tests that use them are slow.
 SLOW_FITS = {"cohort_fit", "cohort_tree", "family_tree"}
 
-# What examples are given, by the comment that tells a reader how to get it.
+# Fixtures of examples, by the comment that shows readers how to create the object.
 EXAMPLES = {
     "tree = al.fit_cohort(trials)": "cohort_tree",
     "tree = al.fit_cohort(trials, cov": "family_tree",
     "ranks = al.calibration.sbc": "few_ranks",
 }
 
-# Tables that must stay as they are, whatever the processor.
+# Tables that must not change, whatever the processor.
 GOLDEN = Path(__file__).parent / "tests" / "golden"
 
-# Where fits of models that take long to compile are made.
+# Functions that fit models with long compile times.
 FITTED = (
     "alikely.benchmark.cohorts.nuts",
     "alikely.margins.reliability.nuts",
     "alikely.spectrum.regime_mixtures.nuts",
 )
-# Draws of the prior, which are repeated.
+# Number of prior draws, which are repeated.
 DRAWN = 400
 
 
-# Of the data sets of a study, what is simulated unless --studies=full.
+# Without --studies=full, one in so many data sets of a study is simulated.
 SHARE = 4
 
 
-# Of PyTensor: no compiling of what runs a few times, and no stack kept for every node.
+# PyTensor flags: do not compile functions that run a few times, and store no stack traces.
 QUICKER = "mode=FAST_COMPILE,cxx=,traceback__limit=0"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Studies in full, as before a release, or a share of each, as in each check."""
+    """Add the option to simulate a fraction of each study (default), or all before a release."""
     parser.addoption(
         "--studies",
         choices=["share", "full"],
@@ -98,10 +98,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def sets(pytestconfig: pytest.Config) -> Callable[..., int]:
-    """How many data sets a study simulates, of so many in full.
+    """Number of data sets that a study simulates, given the full number.
 
-    A quarter of them, or as many as it says that it needs. Tolerances are worked out from the
-    number returned, so that a test has the same level either way, and more power in full.
+    A quarter of them, but at least the number that the study needs. Tolerances depend on this
+    number, so the test has the same level either way, and more power in full.
     """
     full = pytestconfig.getoption("studies") == "full"
 
@@ -112,25 +112,25 @@ def sets(pytestconfig: pytest.Config) -> Callable[..., int]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Interpret what is evaluated a few times, as densities at a point, and draws of the prior.
+    """Interpret functions that run a few times, such as densities at a point and prior draws.
 
-    Chains are not touched: nutpie asks for its own mode. Nor are notebooks, which run as for a
-    reader. In the environment, so that worker processes inherit it; flags given come last and win.
+    MCMC (nutpie sets its own mode) and notebooks are unaffected. The flags are environment
+    variables, which worker processes inherit; explicit flags come last and take precedence.
     """
     if not config.getoption("nbmake", default=False):
         given = os.environ.get("PYTENSOR_FLAGS")
         os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [QUICKER, given]))
     if config.getoption("numprocesses", default=None):
-        # Workers fill the cores: threads and processes within each would only wait for one another.
+        # Workers already use all cores, so threads and processes within them would only wait.
         for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
             os.environ.setdefault(name, "1")
 
 
 def once(factory: pytest.TempPathFactory, name: str, fit: Callable[[], Any]) -> Any:
-    """What ``fit`` returns, made by the first worker that asks and read by the others."""
+    """Return the result of ``fit``, computed by one worker and read by the others."""
     folder = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
-        # Each worker has a folder of its own inside that of the run.
+        # Each worker has a separate folder inside that of the run.
         folder = folder.parent
     path = folder / f"{name}.pickle"
     with FileLock(f"{path}.lock"):
@@ -141,13 +141,13 @@ def once(factory: pytest.TempPathFactory, name: str, fit: Callable[[], Any]) -> 
 
 @pytest.fixture(scope="session")
 def cohort_fit(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """One fit of the cohort model: compiling takes longer than all that is done with it."""
+    """One fit of the cohort model, because compiling takes longer than using the fit."""
     return once(tmp_path_factory, "cohort", lambda: _fit_cohort(2_000))
 
 
 @pytest.fixture(scope="session")
 def cohort_tree(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """As `cohort_fit`, with draws of the prior."""
+    """The same as `cohort_fit`, with prior draws."""
 
     def fit() -> Any:
         with pytest.MonkeyPatch.context() as monkeypatch:
@@ -172,7 +172,7 @@ def family_table() -> pd.DataFrame:
 
 @pytest.fixture(scope="session")
 def family_tree(tmp_path_factory: pytest.TempPathFactory, family_table: pd.DataFrame) -> Any:
-    """As `cohort_tree`, with covariates of the models."""
+    """The same as `cohort_tree`, with covariates of the models."""
     trials = al.load_example().select(condition=["blur", "noise"])
 
     def fit() -> Any:
@@ -195,21 +195,21 @@ def _fit_cohort(n_draws: int) -> Any:
 
 @pytest.fixture
 def prior_chains(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draws of the prior in the place of chains.
+    """Use prior draws instead of MCMC.
 
-    They are there in a second, and show all that is made of draws: names, shapes, tables, files.
+    They take a second, and have the same names, shapes, tables and files.
     """
     use_prior(monkeypatch)
 
 
 def use_prior(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put draws of the prior in the place of chains."""
+    """Replace MCMC with prior draws."""
     for place in FITTED:
         monkeypatch.setattr(place, _prior)
 
 
 def _prior(model: Any, n_draws: int = 4_000, *_: Any, **__: Any) -> xr.DataTree:
-    """Draws of the prior, as from `alikely.inference.nuts`."""
+    """Prior draws in the format returned by `alikely.inference.nuts`."""
     import pymc as pm
 
     from alikely.models._priors import prior_texts
@@ -218,7 +218,7 @@ def _prior(model: Any, n_draws: int = 4_000, *_: Any, **__: Any) -> xr.DataTree:
     with model:
         drawn = pm.sample_prior_predictive(DRAWN, var_names=names, random_seed=1)
     each = drawn["prior"].to_dataset().isel(chain=0, drop=True)
-    # Chains alike: the same draws again and again, each from another one on.
+    # All chains repeat the same draws, each from a different start.
     place = [(np.arange(n_draws // 4) + c * DRAWN // 4) % DRAWN for c in range(4)]
     posterior = each.isel(draw=xr.DataArray(place, dims=("chain", "draw"))).assign_coords(
         chain=np.arange(4), draw=np.arange(n_draws // 4)
@@ -243,15 +243,15 @@ def few_ranks(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture
 def figure(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
-    """Keep a figure that a study found, to be shown when all tests have run."""
+    """Record a result of a study, which is shown after all tests."""
     return functools.partial(record_property, "figure")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark examples, which cannot carry a mark of their own; the longest tests come first.
+    """Mark docstring examples, which cannot have marks, and run the longest tests first.
 
-    Property tests and golden tables are marked `kernels`, to be run under other kernels alone.
-    Workers that are done take over from others what has not begun: at the end, that must be short.
+    Property tests and golden tables are marked `kernels`, to run under other kernels alone. Idle
+    workers take over tests that have not begun, which should be short at the end.
     """
     for item in items:
         if item.name in SLOW_EXAMPLES or SLOW_FITS & {*getattr(item, "fixturenames", ())}:
@@ -263,7 +263,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Show the figures of all studies, from whichever worker they come."""
+    """Show the recorded results of all studies, from all workers."""
     reports = [
         report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)
     ]
@@ -282,7 +282,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 @pytest.fixture(autouse=True)
 def fitted_example(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
-    """Give examples that speak of a fit or of ranks, in a comment, some to work on."""
+    """Provide objects that docstring examples mention in a comment, such as a fit."""
     example = getattr(request.node, "dtest", None)
     if example is None:
         return
@@ -294,8 +294,8 @@ def fitted_example(request: pytest.FixtureRequest, doctest_namespace: dict[str, 
 
 @pytest.fixture(autouse=True)
 def figures_closed() -> Iterator[None]:
-    """Close what a test or an example has drawn: matplotlib warns of many open figures."""
+    """Close all figures after each test, because matplotlib warns about many open figures."""
     yield
-    # Most draw nothing, and need not load it.
+    # Most tests draw nothing and do not load matplotlib.
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")

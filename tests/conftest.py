@@ -16,7 +16,7 @@ DEFAULTS = ("golden", "test_docs.py", "test_settings.py", "test_size.py")
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Folder of real data alongside the checkout; tests that need it skip, loudly, without it."""
+    """Folder of real data alongside the checkout; without it, tests are skipped with a reason."""
     folder = Path(__file__).parents[2] / "shared" / "data"
     if not folder.is_dir():
         pytest.skip(f"real data not found at {folder}")
@@ -35,9 +35,9 @@ def few_null_draws(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["prior", "chains"])
 def chains(request: pytest.FixtureRequest) -> bool:
-    """Run a test with `prior_chains`, and (slow) with chains.
+    """Run a test with `prior_chains`, and (slow) with MCMC.
 
-    Whether they are chains: what a fit finds can be asserted of those alone.
+    Returns whether the draws are from MCMC, because only then can a test check estimates.
     """
     if not request.param:
         request.getfixturevalue("prior_chains")
@@ -46,13 +46,13 @@ def chains(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture
 def few_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chains of paired errors as short as can be, where nothing is asserted of what they find."""
+    """Use very short chains for paired errors in tests that do not check estimates."""
     monkeypatch.setattr("alikely.errors.draws.WARM_UP", 10)
     monkeypatch.setattr("alikely.errors.draws.SWEEPS", 50)
 
 
 @pytest.fixture
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Metrics that a test makes are forgotten after it."""
-    house = {k: m for k, m in registry.metrics().items() if m.module.startswith("alikely.")}
-    monkeypatch.setattr(registry, "_METRICS", house)
+    """Remove metrics that a test registers."""
+    core = {k: m for k, m in registry.metrics().items() if m.module.startswith("alikely.")}
+    monkeypatch.setattr(registry, "_METRICS", core)

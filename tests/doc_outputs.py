@@ -1,7 +1,7 @@
 """Run the Python blocks of a page; write or compare the output that the page shows.
 
-A block of Python followed by a block of text shows what it prints, or its last expression.
-``uv run python tests/doc_outputs.py PAGE ...`` writes these blocks of text.
+A text block after a Python block shows its printed output, or its last expression. ``uv run python
+tests/doc_outputs.py PAGE ...`` writes these text blocks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pandas as pd
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
-# How pages show tables.
+# Display options of tables on pages.
 SHOWN = (
     "display.width", 110, "display.max_columns", None, "display.max_rows", 20,
     "display.float_format", lambda x: f"{x:.0f}" if float(x).is_integer() else f"{x:.3f}",
@@ -35,7 +35,7 @@ def pages() -> list[Path]:
 
 
 def outputs(page: Path) -> list[tuple[str | None, str]]:
-    """Output that a page shows of each block, and what the block prints."""
+    """Output that a page shows for each block, and the output that the block prints."""
     import alikely as al
 
     names: dict[str, Any] = {"__name__": page.stem}
@@ -58,7 +58,7 @@ def outputs(page: Path) -> list[tuple[str | None, str]]:
 
 
 def write(page: Path) -> None:
-    """Put what blocks print into the blocks of text that follow them."""
+    """Write the output of blocks into the text blocks that follow them."""
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

@@ -1,4 +1,4 @@
-"""What a reader's program makes of LaTeX and HTML: tests read pages back."""
+"""Parsers of LaTeX and HTML, with which tests read pages."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ SPOKEN = {
     r"\textbar{}": "|", r"\symbol{34}": '"', "$<$": "<", "$>$": ">", "$-$": "-", "-{}": "-",
     r"\_": "_", r"\%": "%", r"\&": "&", r"\#": "#", r"\$": "$", r"\{": "{", r"\}": "}", "{}": "",
 }  # fmt: skip
-# What HTML of ours is made of; nothing that runs or loads.
+# Allowed HTML tags, none of which runs or loads anything.
 TAGS = {"div", "p", "b", "ul", "li", "table", "thead", "tbody", "tr", "th", "td"}
 
 
 def spoken(text: str) -> str:
-    """What LaTeX sets for escaped text."""
+    """Text that LaTeX prints for escaped text."""
     return re.sub("|".join(map(re.escape, SPOKEN)), lambda found: SPOKEN[found[0]], text)
 
 
 def tabular(text: str) -> list[list[str]]:
-    """Head and rows of the only table of a piece of LaTeX, as written; refuses what breaks it."""
+    """Header and rows of the only table of LaTeX text, as written; fails if it is invalid."""
     bare = re.sub(r"\\[_%&#${}]", "", text.split("\n", 1)[1])
     depth = 0
     for sign in bare:
@@ -37,7 +37,7 @@ def tabular(text: str) -> list[list[str]]:
     assert open_ == []
     form = re.search(r"\\begin\{(?:tabular|longtable)\}\{([lr]+)\}", text)
     assert form is not None
-    # No rule or line break takes what follows for its option.
+    # No rule or line break treats the following text as its option.
     assert not re.search(r"(\\\\|rule)\s*[\[*]", text)
     rows = [
         re.split(r"(?<!\\)&", line.removesuffix(r"\\"))
@@ -76,7 +76,7 @@ class _Reader(HTMLParser):
 
 
 def page(text: str) -> tuple[str, list[list[str]]]:
-    """Text outside the table, and head and rows of it, as a browser reads them."""
+    """Text outside the table, and its header and rows, as a browser reads them."""
     reader = _Reader()
     reader.feed(text)
     reader.close()

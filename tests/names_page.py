@@ -1,4 +1,4 @@
-"""Writes ``docs/names.md``, the page of public names: ``uv run python tests/names_page.py``."""
+"""Write ``docs/names.md``, the page of public names: ``uv run python tests/names_page.py``."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def _table(place: str, names: list[str]) -> str:
 
 
 def said(found: object) -> str:
-    """First line of what an object says of itself; of a constant, what it is."""
-    # An object of a class of this package, such as `options`, is described by its class.
+    """First line of the docstring of an object, or the kind of a constant."""
+    # Objects of classes of this package, such as `options`, are described by their class.
     own = type(found).__name__ == "Settings"
     if own or inspect.ismodule(found) or inspect.isclass(found) or inspect.isroutine(found):
         text = (inspect.getdoc(found) or "").splitlines()[0]

@@ -1,4 +1,4 @@
-"""Write the page of notes: what each code says, when it is given, and what to do."""
+"""Write the page of notes: text, condition and advice of each code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INTRODUCTION = (
 
 
 def notes_page() -> str:
-    """The page, as it should be."""
+    """Text of the current page."""
     rows = [
         " | ".join(
             [f"| `{code}`", _cell(one.sentence), _cell(one.condition), f"{_cell(one.advice)} |"]
@@ -32,7 +32,7 @@ def notes_page() -> str:
 
 
 def _cell(text: str) -> str:
-    """A sentence of a table."""
+    """A sentence as a cell of a table."""
     return f"{text[0].upper()}{text[1:]}.".replace("|", "\\|")
 
 

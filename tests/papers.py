@@ -1,6 +1,6 @@
-"""Figures and tables of five papers: `docs/papers.csv`, and the page that is written from it.
+"""Figures and tables of five papers: `docs/papers.csv`, and the page generated from it.
 
-``uv run python tests/papers.py`` takes what the notebooks found into the csv and writes the page.
+``uv run python tests/papers.py`` updates the csv from the notebooks and writes the page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TABLE = ROOT / "docs" / "papers.csv"
 PAGE = ROOT / "docs" / "papers.md"
 FOLDER = ROOT / "notebooks" / "papers"
 COLUMNS = ["paper", "item", "claim", "printed", "ours", "rule", "verdict", "state", "notebook"]
-# Heading of what has no cell of its own.
+# Heading of figures and tables without a cell.
 REST = "What our data cannot say"
 EXAMINED, NOT_YET = "examined", "not yet examined"
 VERDICTS = (
@@ -37,7 +37,7 @@ PAPERS = {
     "X25": (30, "Xu et al. (2025), Measuring error alignment", "10.48550/arXiv.2409.13919"),
     "AK24": (4, "Alvarez and Konkle (2024), Decision-margin consistency", ""),
 }
-# Why printed numbers are not ours.
+# Reasons why printed numbers differ from ours.
 OTHERWISE = {
     (
         "X26",
@@ -67,7 +67,7 @@ def rows() -> list[dict[str, str]]:
 
 
 def found() -> dict[tuple[str, str], dict[str, Any]]:
-    """What the notebooks say, by notebook and item: the table at the end of each."""
+    """Results by notebook and item, from the table at the end of each notebook."""
     out = {}
     for file in sorted(FOLDER.glob("*.ipynb")):
         for cell in json.loads(file.read_text())["cells"]:
@@ -78,7 +78,7 @@ def found() -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def merged(table: list[dict[str, str]]) -> list[dict[str, str]]:
-    """The rows with what the notebooks found."""
+    """The rows, updated with results of the notebooks."""
     said = found()
     out = []
     for row in table:
@@ -89,7 +89,7 @@ def merged(table: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def mentioned(heading: str) -> set[str]:
-    """Figures and tables that a heading of a notebook is of."""
+    """Figures and tables named in a heading of a notebook."""
     out = set()
     many = r"(\d+(?:(?:,| and| to) \d+)*)"
     for kind, numbers, appendix in re.findall(
@@ -104,7 +104,7 @@ def mentioned(heading: str) -> set[str]:
 
 
 def anchors(notebook: str) -> dict[str, str]:
-    """Where in a notebook each figure and table is gone through; "" is where the rest is told."""
+    """Anchors of figures and tables in a notebook; "" is the anchor of all others."""
     out = {"": "verdicts"}
     for cell in json.loads((FOLDER / f"{notebook}.ipynb").read_text())["cells"]:
         if cell["cell_type"] == "markdown":
@@ -117,7 +117,7 @@ def anchors(notebook: str) -> dict[str, str]:
 
 
 def verdicts_cell(notebook: str, table: list[dict[str, str]]) -> str:
-    """What stands above the table of verdicts of a notebook: links to the cells of each row."""
+    """Text above the table of verdicts of a notebook: links to the cells of each row."""
     places = anchors(notebook)
     items = [row["item"] for row in table if row["notebook"] == notebook]
     links = [f"[{item}](#{places[item]})" for item in items if item in places]
@@ -125,7 +125,7 @@ def verdicts_cell(notebook: str, table: list[dict[str, str]]) -> str:
 
 
 def linked(notebook: str, table: list[dict[str, str]]) -> str:
-    """The notebook's file, with these links."""
+    """Content of the notebook's file with these links."""
     content = json.loads((FOLDER / f"{notebook}.ipynb").read_text())
     (cell,) = (c for c in content["cells"] if "".join(c["source"]).startswith("## Verdicts"))
     cell["source"] = verdicts_cell(notebook, table).splitlines(keepends=True)
@@ -133,7 +133,7 @@ def linked(notebook: str, table: list[dict[str, str]]) -> str:
 
 
 def page(table: list[dict[str, str]]) -> str:
-    """The page in markdown."""
+    """The page in Markdown."""
     lines = [HEAD]
     states = [row["verdict"] if row["state"] == EXAMINED else NOT_YET for row in table]
     lines += ["| verdict | rows |", "|---|---|"]
@@ -160,7 +160,7 @@ def page(table: list[dict[str, str]]) -> str:
 
 
 def _numbers() -> list[str]:
-    """How many printed numbers are ours to their digits."""
+    """Number of printed numbers that equal ours after rounding."""
     lines = [
         "## Printed numbers",
         "",
@@ -181,7 +181,7 @@ def _numbers() -> list[str]:
 
 
 def main() -> None:
-    """Take in what the notebooks found, and write the page and the links within them."""
+    """Update the csv from the notebooks, and write the page and the links in notebooks."""
     table = merged(rows())
     for file in FOLDER.glob("*.ipynb"):
         file.write_text(linked(file.stem, table), encoding="utf-8")

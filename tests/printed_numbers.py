@@ -1,7 +1,7 @@
-"""Numbers that five papers print, alongside ours to the printed digits: `docs/printed.csv`.
+"""Numbers printed in five papers, and ours to the printed digits: `docs/printed.csv`.
 
-``uv run python tests/printed_numbers.py`` works ours out anew, from the real data alongside the
-checkout, and writes the csv; ``tests/papers.py`` puts a summary on the page of the papers.
+``uv run python tests/printed_numbers.py`` computes ours from the real data alongside the checkout
+and writes the csv; ``tests/papers.py`` writes a summary on the page of the papers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from alikely.spectrum.difficulty import normality_checks
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "docs" / "printed.csv"
 COLUMNS = ["paper", "item", "what", "printed", "ours", "matched"]
-# Significant digits of ours beyond those that are printed.
+# Significant digits of ours beyond the printed ones.
 MORE = 2
 THREE = ("cue-conflict", "edge", "silhouette")
 # Xu et al. (2025), doi:10.48550/arXiv.2409.13919, Table 1: EC and MA, EC and CLES, MA and CLES.
@@ -50,12 +50,12 @@ PEOPLE = {
 }
 # Xu et al. (2026), Table 4.
 NORMALITY = {"accuracy": ".004 .001 .021", "logit": ".194 .135 .192"}
-# Alvarez and Konkle (2024), Figure 3: shares of 10,000 simulated estimates that are far off.
+# Alvarez and Konkle (2024), Figure 3: proportions of 10,000 simulated estimates with large errors.
 OUTSIDE = {10: ".4731", 20: ".4461", 300: ".04"}
 
 
 class Number(NamedTuple):
-    """One number: where it is printed, as what, and what the data give."""
+    """One number: its source, the printed value, and the value from the data."""
 
     paper: str
     item: str
@@ -74,15 +74,15 @@ class Number(NamedTuple):
 
 
 def _digits(printed: str) -> int:
-    """Significant digits of a number as printed."""
+    """Number of printed significant digits."""
     return len(Decimal(printed).as_tuple().digits)
 
 
 def matched(printed: str, ours: str) -> bool:
-    """Whether ours, rounded as the printed number is, is that number.
+    """Whether our rounded number equals the printed number.
 
-    Halves may have been rounded either way; a printed 0 of a probability stands for less than a
-    computer holds.
+    Halves may be rounded either way; a printed probability of 0 matches a value below the smallest
+    floating-point number.
     """
     number = Decimal(printed)
     if not number:
@@ -97,7 +97,7 @@ def rows() -> list[dict[str, str]]:
 
 
 def accuracies(folder: Path) -> list[Number]:
-    """Ten people in three experiments."""
+    """Accuracies of ten humans in three experiments."""
     trials = al.datasets.model_vs_human(folder / "model_vs_human", datasets=list(THREE))
     table = trials.summary().pivot(index="observer", columns="dataset", values="accuracy")
     return [
@@ -109,7 +109,7 @@ def accuracies(folder: Path) -> list[Number]:
 
 
 def correlations(folder: Path) -> list[Number]:
-    """Metrics of pairs of networks, over the pairs of each data set and of all."""
+    """Correlations of metrics over pairs of networks, for each data set and all."""
     released = pd.read_parquet(folder / "model_vs_human" / "published_metrics.parquet")
     labels = ["dataset", "observer_a", "observer_b"]
     released = released.astype(dict.fromkeys(labels, str)).assign(cles=1 / (1 + released["cled"]))
@@ -132,7 +132,7 @@ def correlations(folder: Path) -> list[Number]:
 
 
 def difficulty(folder: Path) -> list[Number]:
-    """Tests of people in every condition, and of normality without distortion."""
+    """Tests of humans in every condition, and of normality without distortion."""
     left_out = {name: ["0"] for name in ("edge", "silhouette", "cue-conflict")}
     left_out |= {"colour": ["cr"], "false-colour": ["true", "false"]}
     trials = al.Trials.read(folder / "model_vs_human" / "trials.parquet")
@@ -165,7 +165,7 @@ def difficulty(folder: Path) -> list[Number]:
 
 
 def margins(folder: Path) -> list[Number]:
-    """Edge images: people among each other, and how sure one item's accuracy is."""
+    """Edge images: consistency between humans, and precision of the accuracy of an item."""
     edge = al.datasets.model_vs_human(folder / "model_vs_human", datasets="edge")
     people = al.error_consistency(edge.select(kind="human"), n_resamples=0, n_draws=0)
     ec = people.estimates["estimate"].values
@@ -184,13 +184,13 @@ def margins(folder: Path) -> list[Number]:
 
 
 def found(folder: Path) -> list[dict[str, str]]:
-    """All rows, worked out anew from the data."""
+    """All rows, recomputed from the data."""
     of = (accuracies, correlations, difficulty, margins)
     return [number.row() for part in of for number in part(folder)]
 
 
 def main() -> None:
-    """Work ours out anew and write the csv."""
+    """Recompute our numbers and write the csv."""
     table = found(ROOT.parent / "shared" / "data")
     with TABLE.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")

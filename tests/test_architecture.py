@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 
-def test_imports_keep_to_their_contracts() -> None:
-    # In a process of its own: it switches off the loggers of the process that it runs in.
+def test_imports_follow_their_contracts() -> None:
+    # In a separate process, because it disables the loggers of its process.
     code = (
         "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))"
     )

@@ -1,4 +1,4 @@
-"""README and pages: their Python runs, the names and links in them exist, tables are true."""
+"""README and pages: Python blocks run, names and links exist, tables are correct."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import alikely as al
 from alikely.metrics import metric as registry
 
 PAGES = pages()
-# Pages whose blocks fit or simulate for seconds.
+# Pages with blocks that take seconds.
 LONG = (
     "benchmarks", "clusters", "error_patterns", "leaderboards", "margins", "panels", "reporting"
 )  # fmt: skip
@@ -28,7 +28,7 @@ SCALES = {"identity": "its own scale", "fisher": "Fisher's z", "logit": "the log
 
 
 def texts() -> dict[str, str]:
-    """Whatever a reader may copy names from, by file: prose, notebooks, the package itself."""
+    """Texts from which a reader may copy names, by file: prose, notebooks, the package."""
     written = [*PAGES, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "models").glob("**/*.md"))]
     found = {file.relative_to(ROOT).as_posix(): file.read_text() for file in written}
     for file in sorted((ROOT / "notebooks").rglob("*.ipynb")):
@@ -42,12 +42,12 @@ def texts() -> dict[str, str]:
 
 
 def exists(name: str) -> bool:
-    """Whether a dotted name leads to something; after ``al.``, to something public."""
+    """Whether a dotted name exists, and is public after ``al.``."""
     top, *parts = name.split(".")
     found: Any = al
     for at, part in enumerate(parts, start=1):
         if part in getattr(found, "__dataclass_fields__", ()):
-            return True  # what an instance holds
+            return True  # attributes of instances
         public = getattr(found, "__all__", [part])
         if inspect.ismodule(found) and top == "al" and part not in [*public, "__version__"]:
             return False
@@ -55,7 +55,7 @@ def exists(name: str) -> bool:
             try:
                 importlib.import_module(".".join(["alikely", *parts[:at]]))
             except ImportError:
-                # A style sheet has a dotted name, too.
+                # Style sheets have dotted names, too.
                 return (ROOT / "src/alikely").joinpath(*parts).with_suffix(".mplstyle").is_file()
         found = getattr(found, part)
     return True
@@ -73,7 +73,7 @@ def exists(name: str) -> bool:
 def test_blocks_print_what_the_page_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a folder with a file of trials; metrics that a page registers are removed afterwards."""
+    """Run blocks in a folder with a file of trials, and remove registered metrics."""
     monkeypatch.chdir(tmp_path)
     found = outputs(page)
     shown = [(text, made) for text, made in found if text is not None]
@@ -111,12 +111,12 @@ def test_notebooks_pass_arguments_that_exist(path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_targets(page: Path) -> None:
     dead = [to for to in LINK.findall(page.read_text()) if not (page.parent / to).exists()]
     assert dead == []
 
 
-def test_the_table_of_metrics_is_true() -> None:
+def test_the_table_of_metrics_is_correct() -> None:
     text = (ROOT / "docs" / "metrics.md").read_text()
     rows = [re.split(r" \| ", line.strip("| ")) for line in text.splitlines() if "| `" in line[:4]]
     shown = {row[0].strip("`"): row for row in rows}

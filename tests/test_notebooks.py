@@ -1,4 +1,4 @@
-"""Notebooks as committed: run in order, and nothing of what they show is lost."""
+"""Committed notebooks: run in order, with complete output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from names_page import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
 ENOUGH = 1_000_000  # bytes
-# In the place of a download: people of a local copy, who are those of the public release.
+# Replaces a download with a local copy, whose humans are those of the public release.
 LOADED = """\
 import alikely as al
 from alikely.datasets import model_vs_human
@@ -32,8 +32,8 @@ def code_of(notebook: Path) -> list[dict[str, Any]]:
 
 
 def draws(cell: dict[str, Any]) -> bool:
-    """Whether a cell makes a figure; what it defines for others to call makes none."""
-    # A last semicolon keeps an object from being printed; lines of the shell are none of Python's.
+    """Whether a cell makes a figure, apart from the functions that it defines."""
+    # A final semicolon suppresses output; shell lines are not Python.
     tree = ast.parse("".join(line for line in cell["source"] if not line.startswith(("%", "!"))))
     run = [one for one in tree.body if not isinstance(one, ast.FunctionDef | ast.ClassDef)]
     called = [
@@ -50,13 +50,13 @@ def shown(cell: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda file: file.stem)
-def test_outputs_are_there(notebook: Path) -> None:
+def test_outputs_are_complete(notebook: Path) -> None:
     cells = code_of(notebook)
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
     assert [n for n, cell in enumerate(cells, start=1) if draws(cell) and not shown(cell)] == []
     kinds = {output["output_type"] for cell in cells for output in cell["outputs"]}
     assert "error" not in kinds
-    # Bars of progress, when it is done.
+    # Finished progress bars.
     texts = ["".join(o.get("data", {}).get("text/plain", "")) for c in cells for o in c["outputs"]]
     assert not any(text.startswith("<nutpie") for text in texts)
     assert notebook.stat().st_size < ENOUGH
@@ -64,7 +64,7 @@ def test_outputs_are_there(notebook: Path) -> None:
 
 @pytest.mark.slow
 def test_each_cell_displays_its_plot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The settings of a plot end with it; the interactive mode of the notebook goes on."""
+    """Settings of a plot are temporary, and the notebook remains interactive."""
     monkeypatch.delenv("MPLBACKEND", raising=False)
     plot = "al.plot_agreement(kind='bounds');"
     cells = [nbformat.v4.new_code_cell(text) for text in ("import alikely as al", plot, plot)]
@@ -86,10 +86,10 @@ LOOKING = [file for file in NOTEBOOKS if "shared/data" in source_of(file)]
 def test_runs_without_the_data(
     notebook: Path, tmp_path: Path, pytestconfig: pytest.Config, request: pytest.FixtureRequest
 ) -> None:
-    """To its end, in a process of its own as for a reader, who is told what stands in."""
+    """Run in a separate process as for a reader, with a message on the replaced data."""
     if pytestconfig.getoption("studies") != "full":
         pytest.skip("whole notebooks take minutes: --studies=full")
-    # Deep enough that what lies alongside the checkout is in no folder of others.
+    # Deep enough that the folder next to the checkout is empty.
     copy = tmp_path / "checkout" / notebook.relative_to(ROOT)
     copy.parent.mkdir(parents=True)
     whole = json.loads(notebook.read_text())
@@ -98,7 +98,7 @@ def test_runs_without_the_data(
         first = next(cell for cell in whole["cells"] if cell["cell_type"] == "code")
         first["source"] = [LOADED.format(folder=str(folder)), *first["source"]]
     copy.write_text(json.dumps(whole))
-    # What makes tests quicker is none of a reader's.
+    # Readers do not have the settings that speed up tests.
     ours = ("PYTENSOR_FLAGS", "PYTEST_")
     env = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     command = [sys.executable, "-m", "pytest", "--nbmake", "--nbmake-timeout=900", "--overwrite"]

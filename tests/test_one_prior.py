@@ -1,4 +1,4 @@
-"""One prior: what it moves, where it is kept, and where it is refused."""
+"""The prior of cells: its effects, storage, and unsupported uses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from alikely.inference.resampling import joint_draws
 from alikely.metrics import consistency
 from alikely.metrics.consistency import cell_prior
 
-# Correct in two thirds, error consistency of .63, and worth fifty trials.
+# Accuracy of two thirds, error consistency of 0.63, worth fifty trials.
 STRONG = (30.0, 4.0, 4.0, 12.0)
 CELLS = np.array([[60, 12, 14, 14], [30, 2, 1, 0]])
 NOISE = al.load_example().select(condition="noise", kind="human")
@@ -47,7 +47,7 @@ def posterior(table: Any) -> np.ndarray:
 
 ACCURACIES = 0.75, 0.75
 SIMULATED: dict[str, Any] = {"n_datasets": 100, "rng": 1}
-# Every public function whose posterior is of the cells of a pair: what its posterior says.
+# Every public function with a posterior of the cells of a pair, and its posterior columns.
 MOVED: dict[str, Callable[[Any], Any]] = {
     "error_consistency": lambda p: posterior(result(p).summary(**ALL)),
     "compare": lambda p: al.compare(NOISE, "copy_probability", prior=p, **FEW).draws("posterior"),
@@ -97,7 +97,7 @@ MOVED: dict[str, Callable[[Any], Any]] = {
     "elpd": lambda p: elpd(CELLS, p)[0],
     "elpd_mid_p": lambda p: elpd_mid_p([[60, 12, 14, 14]], p and (0.5, 9, 9, 0.5)),
 }
-# A wide posterior grows narrower under a strong prior; the middle of the others rises.
+# A strong prior narrows wide posteriors, and increases the center of others.
 NARROWER = {
     "difference", "plan_from", "beliefs", "trials_for_width", "trials_for_power",
 }  # fmt: skip
@@ -107,15 +107,15 @@ EITHER_WAY = {
 }  # fmt: skip
 
 
-# Seconds each.
+# Take seconds each.
 LONG = ("agreement", "benchmark_scores", "compare", "group_scores", "plan_from", "trials_for_power")
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in MOVED]
 )
-def test_a_prior_moves_every_posterior(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The prior that is given, and the one default of all functions."""
+def test_a_prior_affects_every_posterior(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check a given prior, and the common default of all functions."""
     default, strong = (np.asarray(MOVED[name](prior), float) for prior in (None, STRONG))
     if name != "bayes_factor":
         monkeypatch.setattr(consistency, "DEFAULT_PRIOR", cell_prior(STRONG))
@@ -129,7 +129,7 @@ def test_a_prior_moves_every_posterior(name: str, monkeypatch: pytest.MonkeyPatc
         assert np.nanmean(strong) > np.nanmean(default)
 
 
-# Posteriors of other models or of other quantities: why `prior=` has no meaning there.
+# Posteriors of other models or quantities, for which `prior=` has no meaning.
 OTHER_POSTERIORS = {
     "misclassification_agreement": "labels of joint errors, not correctness",
     "error_similarity": "error distributions by class",
@@ -141,7 +141,7 @@ OTHER_POSTERIORS = {
     "coverage_study": "a study whose methods have priors of their own, or the default priors",
     "trials_for_difference": "plans the analytic interval; its study has the default prior",
 }
-# Called for the same table, which has its posterior columns from another function.
+# Another call of the same table, whose posterior is from another function.
 WITHOUT_POSTERIOR = {"choose_images", "decision_margins"}
 
 
@@ -159,7 +159,7 @@ def functions_with_posteriors(golden: Path) -> set[str]:
 
 
 def test_every_function_with_a_posterior_takes_the_prior(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By their golden tables: those without `prior=` have the posterior of another model."""
+    """Functions without `prior=` have golden tables with posteriors of other models."""
     golden = Path(__file__).parent / "golden"
     monkeypatch.syspath_prepend(golden)
     found = functions_with_posteriors(golden)
@@ -169,7 +169,7 @@ def test_every_function_with_a_posterior_takes_the_prior(monkeypatch: pytest.Mon
 
 
 def test_every_public_function_with_a_prior_is_covered() -> None:
-    """No function takes a prior on cells without being listed here."""
+    """All functions with a prior on cells are listed here."""
     rooms = [al, *(importlib.import_module(f"alikely.{name}") for name in names_page.subjects())]
     every = {name: getattr(room, name) for room in rooms for name in room.__all__}
     taking = {
@@ -200,11 +200,11 @@ def test_joint_draws_have_the_limits_of_their_pairs() -> None:
     limits = posterior_limits(table["cells"].values, prior=STRONG)
     below = (drawn < limits[:, 0]).mean(axis=0)
     above = (drawn > limits[:, 1]).mean(axis=0)
-    # Six errors of a share of .025, and what the limits are right to.
+    # Six errors of a proportion of 0.025, and the precision of the limits.
     assert np.abs(np.stack([below, above]) - 0.025).max() < 6 * np.sqrt(0.025 / n) + 0.002
 
 
-def test_readings_of_two_classes_are_beta() -> None:
+def test_ratings_of_two_classes_are_beta() -> None:
     codes = np.random.default_rng(2).integers(0, 2, (2, 60)).astype(str)
     trials = al.Trials.from_arrays(codes.tolist(), codes[0].tolist())
     drawn = al.agreement(trials, "raw_agreement", prior=(9, 3, 3, 9), n_resamples=0, rng=1)
@@ -213,7 +213,7 @@ def test_readings_of_two_classes_are_beta() -> None:
     assert found.pvalue > 1e-4
 
 
-def test_files_keep_the_prior(tmp_path: Path) -> None:
+def test_files_store_the_prior(tmp_path: Path) -> None:
     found, pair = two(STRONG)
     found.save(tmp_path / "r.nc")
     loaded = al.Result.load(tmp_path / "r.nc")
@@ -227,7 +227,7 @@ def test_files_keep_the_prior(tmp_path: Path) -> None:
 
 
 def test_the_prior_of_the_result_decides_whether_it_biases_a_mean() -> None:
-    """Thirty conditions of a few errors: by default the prior is too large a part of each."""
+    """Thirty conditions with few errors, for which the default prior is too large."""
     p = al.simulate.cell_probabilities(0.9, 0.9, 0.6)
     cells = np.random.default_rng(1).multinomial(30, p, 30)
     quiet = {"n_resamples": 0, "rng": 1}
@@ -236,7 +236,7 @@ def test_the_prior_of_the_result_decides_whether_it_biases_a_mean() -> None:
         assert ("posterior" not in al.mean(found, intervals="all").index) == biased
         note = al.mean(found, intervals=["posterior"]).loc["posterior", "note"]
         assert ("the prior biases the posterior" in note) == biased
-    # With 900 trials in each condition only a prior that is worth many trials is a large part.
+    # With 900 trials per condition, only a prior worth many trials is too large.
     many = np.random.default_rng(2).multinomial(900, p, 30)
     for prior, biased in ((None, False), ((60,) * 4, True)):
         found = al.error_consistency(from_counts(many), prior=prior, n_draws=200, **quiet)
@@ -263,9 +263,7 @@ BETAS = {"u": (1, 1), "v": (1, 1)}
         (lambda: result((1, 1, 1)), "prior must be four positive numbers"),
     ],
 )
-def test_priors_that_cannot_be_honored_are_refused(
-    call: Callable[[], object], message: str
-) -> None:
+def test_unsupported_priors_raise_an_error(call: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message) as error:
         call()
     assert "\n" not in str(error.value)

@@ -1,4 +1,4 @@
-"""Figures and tables of five papers: every one has a row, every verdict a number, pages agree."""
+"""Figures and tables of five papers: each has a row, verdicts have numbers, pages agree."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_no_verdict_without_a_number() -> None:
             assert row["notebook"], where
 
 
-def test_table_and_page_say_what_the_notebooks_found() -> None:
+def test_table_and_page_agree_with_the_notebooks() -> None:
     rows = papers.rows()
     assert papers.merged(rows) == rows
     assert PAGE.read_text(encoding="utf-8") == papers.page(rows)
@@ -52,7 +52,7 @@ def test_table_and_page_say_what_the_notebooks_found() -> None:
 
 
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
-def test_rows_lead_to_their_cells(file: Path) -> None:
+def test_rows_link_to_their_cells(file: Path) -> None:
     rows = papers.rows()
     assert file.read_text(encoding="utf-8") == papers.linked(file.stem, rows)
     places = papers.anchors(file.stem)
@@ -71,7 +71,7 @@ def test_rows_lead_to_their_cells(file: Path) -> None:
 def test_a_notebook_runs_without_the_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says what it lacks, and finds again what needs no data."""
+    """It reports missing data, and repeats the results that need no data."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("matplotlib.pyplot.show", lambda: plt.close("all"))
     names: dict[str, Any] = {"display": lambda *_, **__: None}
@@ -89,7 +89,7 @@ def test_a_notebook_runs_without_the_data(
             assert {name: row[name] for name in own} == own
 
 
-def test_printed_numbers_are_judged_by_their_digits() -> None:
+def test_printed_numbers_are_compared_by_their_digits() -> None:
     rows = printed_numbers.rows()
     known = {(row["paper"], row["item"]) for row in papers.rows()}
     assert {(row["paper"], row["item"]) for row in rows} <= known
@@ -118,7 +118,7 @@ def test_digits(printed: str, ours: str, same: bool) -> None:
 
 
 @pytest.mark.slow
-def test_our_numbers_are_those_of_the_list(shared_data: Path) -> None:
+def test_our_numbers_agree_with_the_list(shared_data: Path) -> None:
     rows, found = printed_numbers.rows(), printed_numbers.found(shared_data)
     for kept, now in zip(rows, found, strict=True):
         assert {**kept, "ours": ""} == {**now, "ours": ""}

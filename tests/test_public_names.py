@@ -1,4 +1,4 @@
-"""Public names: stub, package and documentation agree, and each says what it takes and gives."""
+"""Public names: stub, package and documentation agree, and docstrings are complete."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from names_page import NAMES_PAGE, PACKAGE, names_page, subjects
 from numpydoc.validate import validate
 
 MOST_PARAMETERS = 16
-MOST_FLAT_NAMES = 30  # alongside the subjects and plot_*
+MOST_FLAT_NAMES = 30  # in addition to the subjects and plot_*
 PLACES = ["alikely", *(f"alikely.{name}" for name in subjects())]
-# A docstring with a summary in one line that ends with a period, and a section on what is returned.
-# Parameters are those of the signature; a class may list attributes instead.
+# A docstring has a one-line summary that ends with a period, and a section on returned values.
+# Parameters equal those of the signature; a class may list attributes instead.
 CHECKS = {"GL08", "GL07", "SS01", "SS03", "SS06", "PR01", "PR02", "RT01"}
 
 
@@ -28,7 +28,7 @@ def public(place: str) -> list[tuple[str, object]]:
 def test_stub_and_package_agree(place: str) -> None:
     stub = PACKAGE.joinpath(*place.split(".")[1:], "__init__.pyi")
     live = importlib.import_module(place).__all__
-    if not stub.exists():  # imported as it is, not lazily
+    if not stub.exists():  # imported directly, not lazily
         return
     imported: list[str] = []
     listed: list[str] = []
@@ -54,7 +54,7 @@ def test_docstrings_pass_numpydoc_validation(place: str) -> None:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_no_submodule_has_the_name_of_a_function(place: str) -> None:
-    """Importing it would put the module where the function was."""
+    """Importing the module would replace the function."""
     package = importlib.import_module(place)
     modules = {entry.name for entry in pkgutil.iter_modules(package.__path__)}
     functions = {name for name, found in public(place) if not inspect.ismodule(found)}
@@ -74,7 +74,7 @@ def functions() -> dict[str, object]:
     return found
 
 
-def test_signatures_are_short_and_leave_the_session_to_options() -> None:
+def test_signatures_are_short_and_omit_session_options() -> None:
     for name, one in functions().items():
         parameters = inspect.signature(one).parameters  # type: ignore[arg-type]
         assert len(set(parameters) - {"self", "cls"}) <= MOST_PARAMETERS, name
@@ -84,12 +84,12 @@ def test_signatures_are_short_and_leave_the_session_to_options() -> None:
                 assert parameters[option].default in (None, inspect.Parameter.empty), name
 
 
-def test_few_names_are_flat() -> None:
+def test_few_names_are_at_the_top_level() -> None:
     import alikely
 
     flat = [name for name in alikely.__all__ if not name.startswith("plot_")]
     assert len(set(flat) - set(subjects())) <= MOST_FLAT_NAMES
 
 
-def test_the_page_of_names_is_as_the_package() -> None:
+def test_the_page_of_names_is_current() -> None:
     assert NAMES_PAGE.read_text() == names_page(), "run: uv run python tests/names_page.py"

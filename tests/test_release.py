@@ -1,4 +1,4 @@
-"""Ready to release: versions agree, workflows and forms are valid, and try what is promised."""
+"""Release files: versions agree, workflows and forms are valid and complete."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def workflow(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("file", "schema"), VALID, ids=lambda entry: getattr(entry, "name", entry))
-def test_files_keep_to_their_schemas(file: Path, schema: str) -> None:
-    # It takes three seconds to import, which every worker would spend.
+def test_files_follow_their_schemas(file: Path, schema: str) -> None:
+    # Imported here, because every worker would spend three seconds on it.
     from check_jsonschema import main as check
 
     found = CliRunner().invoke(check, ["--builtin-schema", f"vendor.{schema}", str(file)])
     assert found.exit_code == 0, found.output
 
 
-def test_each_python_is_tried_on_each_system() -> None:
+def test_each_python_is_tested_on_each_system() -> None:
     named = [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if " :: 3." in c]
     matrix = workflow("tests")["quick"]["strategy"]["matrix"]
     assert matrix["python"] == named
@@ -51,7 +51,7 @@ def test_each_python_is_tried_on_each_system() -> None:
     assert workflow("wheels")["try"]["strategy"]["matrix"]["os"] == matrix["os"]
 
 
-def test_workflows_run_what_is_there() -> None:
+def test_workflows_run_existing_commands() -> None:
     lines = [
         step["run"]
         for file in WORKFLOWS
@@ -65,7 +65,7 @@ def test_workflows_run_what_is_there() -> None:
 
 
 def test_the_version_is_the_same_everywhere() -> None:
-    assert PROJECT["dynamic"] == ["version"]  # pyproject takes it from the package
+    assert PROJECT["dynamic"] == ["version"]  # pyproject reads it from the package
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert cited["version"] == al.__version__
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the site rests on, seen without building it: names, pictures, drawings, figures."""
+"""Inputs of the site, checked without building it: names, pictures, drawings, figures."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ import alikely as al
 
 DOCS = ROOT / "docs"
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
-# What the site shows of outputs; rows of `papers.csv` are kept as JSON below the same as a table.
+# Output types shown by the site; notebooks also store rows of `papers.csv` as JSON.
 SHOWN, ALONGSIDE = {"text/plain", "text/html", "text/latex", "image/png"}, {"application/json"}
 
 
 @pytest.fixture(autouse=True)
 def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scripts of the site are no package."""
+    """Make the scripts of the site importable, because they are no package."""
     monkeypatch.setattr(sys, "path", [str(DOCS), str(DOCS / "_ext"), *sys.path])
 
 
@@ -42,7 +42,7 @@ def test_choosing_a_function_names_every_function() -> None:
     assert [name for name in functions() if f"`al.{name}(" not in page] == []
 
 
-def test_the_gallery_is_as_its_recipes() -> None:
+def test_the_gallery_is_current() -> None:
     gallery = importlib.import_module("draw_gallery")
     drawn = [name for _, recipes in gallery.RECIPES.values() for name in recipes]
     expected = set()
@@ -57,7 +57,7 @@ def test_the_gallery_is_as_its_recipes() -> None:
     assert kept == set(map(gallery.picture, drawn))
 
 
-def test_drawings_of_graphs_are_those_of_the_cards() -> None:
+def test_drawings_of_graphs_are_those_of_model_pages() -> None:
     draw = importlib.import_module("draw_graphs")
     stale = []
     for name, text in draw.graphs().items():
@@ -71,7 +71,7 @@ def test_drawings_of_graphs_are_those_of_the_cards() -> None:
 def test_every_public_name_has_a_place_on_the_site() -> None:
     pages = importlib.import_module("api_pages")
     texts = pages.pages()
-    # Not all file systems tell capitals from small letters.
+    # Not all file systems are case sensitive.
     assert len({name.lower() for name in texts}) == len(texts)
     shown = set()
     for text in texts.values():
@@ -94,7 +94,7 @@ def test_every_public_name_has_a_place_on_the_site() -> None:
     assert missing == []
 
 
-def test_docstrings_cite_what_they_or_their_file_name() -> None:
+def test_docstrings_cite_sources_of_their_file() -> None:
     sources = importlib.import_module("sources")
     open_ = []
     for file in sorted(PACKAGE.rglob("*.py")):
@@ -105,7 +105,7 @@ def test_docstrings_cite_what_they_or_their_file_name() -> None:
     assert open_ == []
 
 
-def test_the_pages_of_validation_say_what_the_studies_found() -> None:
+def test_validation_pages_agree_with_stored_studies() -> None:
     text = (DOCS / "validation" / "pairs.md").read_text(encoding="utf-8")
     study = pd.read_csv(ROOT / "models" / "coverage.csv").query("ci_prob == .95")
     rows = re.findall(r"^\| ([a-z][^|]*) \| (0\.\d{3}) \| (\d+) of (\d+) \|$", text, re.MULTILINE)
@@ -124,8 +124,8 @@ def test_the_pages_of_validation_say_what_the_studies_found() -> None:
 
 
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
-def test_the_site_leaves_no_output_out(file: Path) -> None:
-    """`docs/conf.py` keeps quiet about kinds that nothing shows: there is one, next to a table."""
+def test_the_site_shows_every_output(file: Path) -> None:
+    """`docs/conf.py` ignores warnings of hidden output types; an example is next to a table."""
     kinds = [
         set(output["data"])
         for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]

@@ -169,7 +169,7 @@ def _mixed(design: BenchmarkDesign, crowd: Floats, models: Observers, metric: Me
 
 
 def _expected(first: Floats, second: Floats, metric: Metric) -> Floats:
-    """Values of all pairs who respond independently given the image."""
+    """Expected values of all pairs whose responses are independent given the image."""
     both = first @ second.T / first.shape[1]
     a, b = first.mean(axis=1)[:, None], second.mean(axis=1)[None]
     cells = np.stack([both, a - both, b - both, 1 - a - b + both], axis=-1)
@@ -215,7 +215,7 @@ def simulated_benchmark(
 
 
 def _crowds(design: BenchmarkDesign, generator: np.random.Generator) -> list[NDArray[np.intp]]:
-    """Numbers of the humans in each data set; every number occurs."""
+    """Indices of the humans in each data set; every index occurs."""
     sizes = [design.n_humans + design.more_humans * (d % 2) for d in range(design.n_datasets)]
     if not design.pool:
         ends = np.cumsum(sizes)

@@ -117,7 +117,7 @@ def _intervals(design: Clusters, rng: np.random.Generator) -> Rows:
 
 
 def _of_pairs(design: Clusters, rng: np.random.Generator) -> Rows:
-    """A pair, a difference, readers' agreement and limits of a matrix."""
+    """Check a pair, a difference, rater agreement and limits of a matrix."""
     trials = _trials(design, rng, 0.0)
     bare: dict[str, Any] = {"cluster": "unit", "n_resamples": 0, "n_draws": 0}
     result = error_consistency(
@@ -136,7 +136,7 @@ def _of_pairs(design: Clusters, rng: np.random.Generator) -> Rows:
 
 
 def _of_groups(design: Clusters, rng: np.random.Generator) -> Rows:
-    """Scores of a benchmark and of groups."""
+    """Check scores of a benchmark and of groups."""
     fixed = _trials(design, rng, 0.0)
     scores = benchmark_scores(fixed, cluster="unit", n_draws=0)
     found = group_scores(fixed, cluster="unit", n_resamples=0, n_draws=0).summary()
@@ -149,7 +149,7 @@ def _of_groups(design: Clusters, rng: np.random.Generator) -> Rows:
 
 
 def _of_margins(design: Clusters, rng: np.random.Generator) -> Rows:
-    """Decision margins against proportions correct; the strengths of both are clustered."""
+    """Check decision margins and proportions correct; the strengths of both are clustered."""
     strength, other = design.normal(rng, 2)
     trials = _responses(design, strength, rng)
     margin = RHO * strength + np.sqrt(1 - RHO**2) * other

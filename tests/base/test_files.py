@@ -1,4 +1,4 @@
-"""Files are whole or not there; what is wrong with one is said in one line."""
+"""Files are written completely or not at all; errors about a file are one line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tree() -> xr.DataTree:
     )
 
 
-def test_content_arrives_in_pieces_and_replaces(tmp_path: Path) -> None:
+def test_content_in_chunks_replaces_the_file(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     for content in (("one\n",), ("é", b"\x00", memoryview(b"two")), ()):
         write_file(path, *content)
@@ -40,7 +40,7 @@ def test_content_arrives_in_pieces_and_replaces(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_keeps_its_rights_and_a_link_its_target(tmp_path: Path) -> None:
+def test_permissions_and_links_are_preserved(tmp_path: Path) -> None:
     path, link = tmp_path / "file.txt", tmp_path / "link.txt"
     path.write_text("old")
     path.chmod(0o640)
@@ -52,7 +52,7 @@ def test_a_file_keeps_its_rights_and_a_link_its_target(tmp_path: Path) -> None:
 
 
 class Full:
-    """A disk on which there is room for half of what is written."""
+    """A disk with space for half of what is written."""
 
     def __init__(self, file: Any) -> None:
         self.file = file
@@ -136,21 +136,19 @@ def test_a_kill_leaves_a_whole_file(tmp_path: Path) -> None:
         ("/dev/null", ValueError, "'/dev/null' is not a file"),
     ],
 )
-def test_targets_that_cannot_be(
-    name: str, kind: type[Exception], message: str, tmp_path: Path
-) -> None:
+def test_invalid_targets(name: str, kind: type[Exception], message: str, tmp_path: Path) -> None:
     with pytest.raises(kind, match=message):
         write_file(tmp_path / name, "x")
     assert Path("/dev/null").is_char_device()
 
 
-def test_a_tree_comes_back(tmp_path: Path) -> None:
+def test_a_tree_round_trips(tmp_path: Path) -> None:
     path = tmp_path / "tree.nc"
     write_tree(tree(), path)
     found = read_tree(path)
     assert found.identical(tree())
-    found["estimates"]["se"][0] = 1.0  # in memory: nothing is held open
-    # Any program that reads netCDF reads it; written again by one, it has no digest.
+    found["estimates"]["se"][0] = 1.0  # in memory: no file stays open
+    # Any program that reads netCDF can read it. If another program rewrites it, it has no digest.
     with xr.open_datatree(path, engine="h5netcdf") as plain:
         assert plain.load().identical(tree())
     with h5py.File(path, "r+") as file:
@@ -158,7 +156,7 @@ def test_a_tree_comes_back(tmp_path: Path) -> None:
     assert float(read_tree(path)["estimates/se"][0]) == 0.5
 
 
-def test_every_changed_byte_is_found(tmp_path: Path) -> None:
+def test_every_changed_byte_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "tree.nc"
     write_tree(tree(), path)
     content, rng = path.read_bytes(), np.random.default_rng(2)
@@ -166,7 +164,7 @@ def test_every_changed_byte_is_found(tmp_path: Path) -> None:
         changed = bytearray(content)
         changed[place] ^= 1 << rng.integers(8)
         if place >= len(content) - files.N_DIGEST - len(files.MARK):
-            continue  # the mark itself: the file is one without a digest
+            continue  # the mark itself: the file then counts as one without a digest
         path.write_bytes(changed)
         with pytest.raises(ValueError, match="is damaged") as caught:
             read_tree(path)
@@ -174,7 +172,7 @@ def test_every_changed_byte_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [8, 100, 3000, -60])
-def test_a_file_cut_short_is_found(left: int, tmp_path: Path) -> None:
+def test_truncated_files_are_detected(left: int, tmp_path: Path) -> None:
     path = tmp_path / "tree.nc"
     write_tree(tree(), path)
     path.write_bytes(path.read_bytes()[:left])
@@ -194,7 +192,7 @@ GROUPS = {"estimates": {"se": ["pair"], "pair": None}, "bootstrap": {"ec": ["res
         ({"attributes": ["metric", "model"]}, "'x.nc' is not a Result.*has no attribute 'model'"),
     ],
 )
-def test_what_a_tree_lacks_is_named(change: dict[str, Any], message: str) -> None:
+def test_missing_parts_of_a_tree_are_named(change: dict[str, Any], message: str) -> None:
     given = {"groups": GROUPS, "attributes": ["metric"], "version": 1, "path": "x.nc"}
     check_tree(tree(), **given)
     with pytest.raises(ValueError, match=message):

@@ -1,4 +1,4 @@
-"""Tables on their way out: order, library, HTML."""
+"""Output tables: order, library, HTML."""
 
 from __future__ import annotations
 
@@ -36,43 +36,43 @@ TABLE = pd.DataFrame(
         ("-x", [3, 2, 1, 0]),
     ],
 )
-def test_rows_are_ordered_with_what_is_missing_last(sort: Any, order: list[int]) -> None:
+def test_rows_are_sorted_with_missing_values_last(sort: Any, order: list[int]) -> None:
     assert ordered(TABLE, sort).index.tolist() == order
 
 
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=8))
 @settings(deadline=None, max_examples=25)
-def test_numbers_in_names_go_by_their_size(numbers: list[int]) -> None:
+def test_numbers_in_names_are_sorted_by_size(numbers: list[int]) -> None:
     names = ordered(pd.DataFrame({"name": [f"net {n}b" for n in numbers]}), "name")["name"]
     assert names.tolist() == [f"net {n}b" for n in sorted(numbers)]
 
 
-def test_what_is_no_column_is_named() -> None:
+def test_unknown_columns_are_named() -> None:
     with pytest.raises(ValueError, match=r"sort must name columns .*got 'estimat'.*est"):
         ordered(TABLE, "estimat")
 
 
-def test_a_table_goes_out_to_other_libraries() -> None:
+def test_tables_convert_to_other_libraries() -> None:
     assert given_as(TABLE, "pandas") is TABLE
     polars, arrow = given_as(TABLE, "polars"), given_as(TABLE, "pyarrow")
     assert isinstance(polars, pl.DataFrame)
     assert isinstance(arrow, pa.Table)
     for table in (polars, arrow):
         pd.testing.assert_frame_equal(table.to_pandas(), TABLE, check_dtype=False)
-    # Without an index that would be a column nobody asked for.
+    # Without an index, which would become an additional column.
     assert given_as(ordered(TABLE, "system"), "pyarrow").column_names == list(TABLE)
 
 
 @pytest.mark.slow
 @given(st.lists(st.text(min_size=1), min_size=3, max_size=3))
 @settings(deadline=None, max_examples=25)
-def test_no_text_is_markup(texts: list[str]) -> None:
+def test_text_is_escaped(texts: list[str]) -> None:
     title, cell, note = (f"<script>alert({text})</script>" for text in texts)
     cells = pd.DataFrame({"a & <b>": [cell]})
     written = html_of(title, cells, notes=[note], numbers=["a & <b>"])
     assert "<script" not in written
     around, rows = page(written)
-    # A browser takes no carriage return or null as it stands.
+    # Browsers do not accept carriage returns or null characters unchanged.
     if not {"\r", "\0"} & set("".join(texts)):
         assert title in around
         assert note in around
@@ -80,7 +80,7 @@ def test_no_text_is_markup(texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("n", "said"), [(ROWS, ""), (ROWS + 1, "1 more row"), (300, "290 more")])
-def test_a_page_says_how_many_rows_are_left(n: int, said: str) -> None:
+def test_html_states_the_number_of_omitted_rows(n: int, said: str) -> None:
     cells = pd.DataFrame({"x": ["1"] * ROWS})
     around, rows = page(html_of("T", cells, n_rows=n, more="summary() has all"))
     assert len(rows) == ROWS + 1

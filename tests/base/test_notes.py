@@ -1,4 +1,4 @@
-"""Notes: every code is given somewhere, renders, and is on the page of notes."""
+"""Notes: every code is used somewhere, renders, and is on the page of notes."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def test_a_note_is_short_and_has_a_condition_and_an_action(code: str) -> None:
     assert "{" not in text
 
 
-def test_every_code_is_given_somewhere() -> None:
+def test_every_code_is_used() -> None:
     given = (path.read_text() for path in SOURCE.rglob("*.py") if path != TABLE)
     every = "\n".join(given)
     assert [code for code in NOTES if f'"{code}"' not in every] == []
 
 
-def test_the_page_of_notes_is_as_the_package() -> None:
+def test_the_page_of_notes_is_current() -> None:
     assert NOTES_PAGE.read_text() == notes_page(), "run: uv run python tests/notes_page.py"
 
 
-def test_numbers_and_names_pass_through_storage() -> None:
+def test_notes_round_trip() -> None:
     stored = "; ".join([note("few-errors", least=10), "plain", note("wide", width=0.5)])
     assert codes(stored) == ["few-errors", "wide"]
     assert told(stored).count("; ") == 2

@@ -26,7 +26,7 @@ from alikely._base.settings import DEFAULTS, options
 from alikely._base.steps import progress_bar, quietly, shows_progress
 
 
-def test_functions_use_them_and_calls_override_them() -> None:
+def test_functions_use_options_and_calls_override_them() -> None:
     trials = al.load_example()
     with al.options(ci_prob=0.8, ci_kind="hdi", n_draws=40, n_resamples=30, n_null=0, rng=3):
         found = al.error_consistency(trials, "human-human")
@@ -66,7 +66,7 @@ def test_one_seed_for_all_calls() -> None:
     assert seed_sequence(None).entropy != 5
 
 
-def test_assignment_lasts_and_a_block_ends() -> None:
+def test_assigned_options_persist_and_blocks_end() -> None:
     try:
         al.options.n_draws = 12
         with al.options(n_draws=13, progressbar=True):
@@ -98,13 +98,13 @@ def test_assignment_lasts_and_a_block_ends() -> None:
         ("n_draw", 1, "no option 'n_draw'; choose from ci_prob, .*; did you mean 'n_draws'"),
     ],
 )
-def test_bad_values_are_refused(name: str, value: object, message: str) -> None:
+def test_bad_values_raise_an_error(name: str, value: object, message: str) -> None:
     with pytest.raises((AttributeError, TypeError, ValueError), match=message):
         setattr(al.options, name, value)
     assert {name: getattr(al.options, name) for name in DEFAULTS} == DEFAULTS
 
 
-def test_long_lists_say_that_they_go_on() -> None:
+def test_long_lists_are_truncated_visibly() -> None:
     assert listed(range(20)).endswith("18, 19")
     assert listed(range(21)).endswith("18, 19, ... (21 in all)")
     assert listed({"a": 1}) == "a"
@@ -125,13 +125,13 @@ def test_near_misses(given: object, names: list[object], meant: str) -> None:
     assert nearest(given, names) == meant
 
 
-def test_long_names_stay_apart() -> None:
+def test_shortened_names_are_unique() -> None:
     names = [f"alexnet-w{w}-mlp-probe{k}" for w in (1, 3) for k in range(4)]
     short = told_apart([*names, "resnet50"], 12)
     assert short["alexnet-w3-mlp-probe2"] == "alexnet-w3~2"
     assert short["resnet50"] == "resnet50"
     assert len(set(short.values())) == 9
-    # Nothing is changed where the start is enough; where nothing helps they are numbered.
+    # Names are unchanged if their beginnings differ; if no part differs, they are numbered.
     assert told_apart(["abcdefgh", "xyz"], 5) == {"abcdefgh": "abcd~", "xyz": "xyz"}
     assert list(told_apart(["aaaaXaaaa", "aaaaYaaaa"], 4).values()) == ["a~v1", "a~v2"]
 
@@ -147,7 +147,7 @@ def test_a_bar_is_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def killing(numbers: NDArray[np.float64], at: int, folder: Path) -> float:
-    """Kill the process that the first and the fourth job run in, once each."""
+    """Kill the processes that run the first and the fourth job, once each."""
     flag = folder / str(at)
     if at in (0, 3) and not flag.exists():
         flag.touch()
@@ -163,8 +163,8 @@ def test_results_come_in_order() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.filterwarnings("ignore")
-def test_workers_that_die_take_no_arguments_along(tmp_path: Path) -> None:
-    """A large array that all jobs share, and both workers of a cluster killed in turn."""
+def test_killed_workers_lose_no_arguments(tmp_path: Path) -> None:
+    """Kill both workers of a cluster in turn, while all jobs share a large array."""
     distributed = pytest.importorskip("distributed")
     numbers = np.random.default_rng(1).random(100_000)
     jobs = [(numbers, k, tmp_path) for k in range(8)]
@@ -180,13 +180,13 @@ def test_workers_that_die_take_no_arguments_along(tmp_path: Path) -> None:
 
 
 def of_no_file() -> Callable[[int], int]:
-    """A function whose code stands in no file: numba has no folder to keep it in."""
+    """A function without a source file, so that numba cannot store it."""
     names: dict[str, Any] = {}
     exec("def thrice(x):\n    return 3 * x", names)
     return names["thrice"]
 
 
-def test_without_a_folder_to_write_in_it_compiles_again() -> None:
+def test_without_a_writable_folder_numba_compiles_again() -> None:
     with pytest.raises(RuntimeError, match="cannot cache function"):
         numba.njit(cache=True)(of_no_file())
     assert compiled(of_no_file())(2) == 6
@@ -194,7 +194,7 @@ def test_without_a_folder_to_write_in_it_compiles_again() -> None:
 
 @pytest.mark.slow
 def test_a_process_without_numba_gives_equal_numbers() -> None:
-    """Compiled, with ``NUMBA_DISABLE_JIT=1``, and where no folder can be written: 30 tables."""
+    """Compare 30 tables: compiled, with ``NUMBA_DISABLE_JIT=1``, and without a writable folder."""
     code = (
         "import numpy as np\n"
         "from alikely.inference.cell_limits import posterior_limits\n"

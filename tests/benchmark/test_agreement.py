@@ -22,7 +22,7 @@ GROUP = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3])
 FAMILY = dict(zip(NAMES, map(str, GROUP.tolist()), strict=True))
 FIRST, SECOND = np.triu_indices(len(GROUP), k=1)
 SAME = GROUP[FIRST] == GROUP[SECOND]
-# Differences in size, of pairs of which every second one has other standard errors.
+# Differences in size; every second pair has another standard error.
 SIZE = np.abs(GROUP[FIRST] - 2 * GROUP[SECOND]) / 2.0
 SE = np.where(np.arange(len(FIRST)) % 2, 0.05, 0.1)
 
@@ -48,7 +48,7 @@ def found(matrix: al.Result, family: dict[str, str]) -> al.Result:
 
 
 def table() -> pd.DataFrame:
-    """Pair by pair: what both bring, what their group adds, what is left, and the error."""
+    """Table of pairs: observer effects, group effect, residual and error."""
     rng = np.random.default_rng(1)
     u, v = 0.05 * rng.normal(size=len(GROUP)), 0.1 * rng.normal(size=GROUP.max() + 1)
     size = SIZE - SIZE.mean()
@@ -62,7 +62,7 @@ def table() -> pd.DataFrame:
 
 
 def in_pymc(pairs: pd.DataFrame) -> pm.Model:
-    """The regression with its priors, relative to the spread of the estimates."""
+    """The regression in PyMC, with priors relative to the spread of the estimates."""
     value = pairs["estimate"].to_numpy()
     x = np.column_stack([np.ones(len(value)), SAME, pairs["size"]])
     numbers = np.where(SAME, GROUP[FIRST], -1)
@@ -80,7 +80,7 @@ def in_pymc(pairs: pd.DataFrame) -> pm.Model:
     return model
 
 
-def test_a_family_that_shares_is_more_alike(found: al.Result) -> None:
+def test_a_family_with_shared_errors_agrees_more(found: al.Result) -> None:
     summary = found.summary().set_index("parameter")
     assert summary.index.tolist() == [
         "intercept", "same_family", *agreement.ACCURACIES, "tau", "sigma", "omega_family",
@@ -94,10 +94,8 @@ def test_a_family_that_shares_is_more_alike(found: al.Result) -> None:
     np.testing.assert_allclose(draws.mean(axis=0), summary["estimate"])
 
 
-def test_errors_that_pairs_share_are_summed_by_influence(
-    matrix: al.Result, family: dict[str, str]
-) -> None:
-    """Against the covariance of all pairs with all, written out."""
+def test_shared_errors_are_summed_by_influence(matrix: al.Result, family: dict[str, str]) -> None:
+    """Compare with the explicit covariance of all pairs."""
     part = matrix.sel(observer=matrix.observers[::3])
     pairs = agreement._pairs(part)
     names = part.observers
@@ -116,7 +114,7 @@ def test_errors_that_pairs_share_are_summed_by_influence(
     values, _ = np.linalg.eigh(extra)
     if (values > 0).all():
         np.testing.assert_allclose(root @ root.T, extra, rtol=1e-9)
-    # Never less, in any direction.
+    # The variance is not smaller in any direction.
     assert np.linalg.eigvalsh(root @ root.T - extra).min() > -1e-12
     assert np.trace(root @ root.T) > 0
 
@@ -132,8 +130,8 @@ def test_conditions_are_averaged() -> None:
 
 
 @pytest.mark.slow
-def test_chains_say_the_same(figure: Callable[[str], None]) -> None:
-    """Means and probabilities of both, within 4 Monte Carlo errors of both."""
+def test_chains_agree_with_draws(figure: Callable[[str], None]) -> None:
+    """Means and probabilities agree within 4 Monte Carlo errors of both."""
     pairs = table()
     tree = inference.nuts(in_pymc(pairs), 5_000, tune=1_000, target_accept=0.95, rng=1)
     chains = tree["posterior"]
@@ -146,7 +144,7 @@ def test_chains_say_the_same(figure: Callable[[str], None]) -> None:
         one, other = posterior[name].values.reshape(shape), chains[name].values
         other = other.reshape(*other.shape[:2], -1)
         for k in range(one.shape[1]):
-            # Probabilities at the quartiles, whatever the shape.
+            # Probabilities at the quartiles, for distributions of any shape.
             for level in (0.25, 0.5, 0.75):
                 below = other[..., k] <= np.quantile(one[:, k], level)
                 ess = float(az.ess(below.astype(float)))

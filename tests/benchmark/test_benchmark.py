@@ -1,4 +1,4 @@
-"""Benchmark scores: golden figures, plain loops, coverage over images and humans, bad input."""
+"""Benchmark scores: stored values, plain loops, coverage over images and humans, bad input."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def scores(example: Trials) -> al.Result:
 
 
 def two_datasets(seed: int = 1, n_humans: int = 5) -> Trials:
-    """Two data sets with humans of their own, several conditions, three models."""
+    """Two data sets with separate humans, several conditions, three models."""
     rng = np.random.default_rng(seed)
     n_trials = 240
     z = rng.standard_normal(n_trials)
@@ -73,12 +73,12 @@ def test_scores_equal_nested_means_by_hand() -> None:
 def test_image_variance_agrees_with_the_bootstrap(scores: al.Result) -> None:
     draws = scores.draws("bootstrap")
     names = scores.estimates["system"].values
-    # What is added to the cells is not resampled.
+    # Pseudocounts are not resampled.
     matrix = (
         covariance(scores, "images").values - level_parts(scores)["pseudocount_variance"].values
     )
     se = np.sqrt(np.diag(matrix))
-    # 10,000 replicates, and the delta method's own error at 160 trials a condition.
+    # Error of 10,000 replicates, and of the delta method at 160 trials per condition.
     np.testing.assert_allclose(draws.std(axis=0), se, rtol=4 / np.sqrt(20_000) + 2 / 160)
     correlation = np.corrcoef(draws.T)
     analytic = matrix / np.outer(se, se)
@@ -87,7 +87,7 @@ def test_image_variance_agrees_with_the_bootstrap(scores: al.Result) -> None:
     assert names.tolist()[-2:] == ["human-human", "ceiling"]
 
 
-def test_a_score_above_the_ceiling_is_kept_and_explained() -> None:
+def test_a_score_above_the_ceiling_is_not_clipped() -> None:
     rng = np.random.default_rng(1)
     z = rng.standard_normal(600)
     humans = 0.5 * z + 0.85 * rng.standard_normal((5, 600)) > -0.6
@@ -97,10 +97,10 @@ def test_a_score_above_the_ceiling_is_kept_and_explained() -> None:
     assert "ceiling-normalized score exceeds 1" in row["note"]
 
 
-def test_posterior_carries_the_joint_draws_through_the_nesting(scores: al.Result) -> None:
+def test_posterior_uses_joint_draws_for_nested_means(scores: al.Result) -> None:
     draws = scores.draws("posterior")
     se = np.sqrt(np.diag(covariance(scores, "images")))
-    # Same data, same population: spreads agree up to Monte Carlo error and the prior's two trials.
+    # Same data and population: spreads agree up to Monte Carlo error and a prior of two trials.
     np.testing.assert_allclose(draws.std(axis=0), se, rtol=4 / np.sqrt(8000) + 0.05)
     estimate = scores.estimates["estimate"].sel(level="overall").values
     np.testing.assert_allclose(draws.mean(axis=0), estimate, atol=0.02)
@@ -118,13 +118,13 @@ def test_differences_use_the_covariance(scores: al.Result) -> None:
     ]
     assert row["se"] == pytest.approx(np.sqrt(v[0] + v[3] - 2 * v[1]), rel=1e-9)
     half = (table["simultaneous_ci95_ub"] - table["interval_center"]) / table["se"]
-    # Between one comparison of normal means and Bonferroni's bound for fifteen, of few degrees.
+    # Between one comparison of normal means and Bonferroni's bound for fifteen with few df.
     assert (half > 1.96).all()
     assert (half < stats.t.isf(0.025 / 15, table["df"].min())).all()
     assert (table["p_value_bh"] >= table["p_value"]).all()
 
 
-def test_p_values_agree_with_the_intervals_beside_them(scores: al.Result) -> None:
+def test_p_values_agree_with_their_intervals(scores: al.Result) -> None:
     for population in ("images", "observers", "both"):
         table = al.benchmark.differences(scores, population, intervals="all", ci_prob=0.8)  # type: ignore[arg-type]
         for interval, p in (("pointwise", "p_value"), ("simultaneous", "p_value_simultaneous")):
@@ -137,8 +137,8 @@ def test_p_values_agree_with_the_intervals_beside_them(scores: al.Result) -> Non
         ).all()
 
 
-def test_simultaneous_intervals_hold_for_all_pairs_at_once(scores: al.Result) -> None:
-    """Draw new estimates from the fitted normal and count how often any interval misses."""
+def test_simultaneous_intervals_cover_all_pairs_together(scores: al.Result) -> None:
+    """Draw estimates from the fitted normal, and count how often any interval misses."""
     models = scores.observers
     matrix = covariance(scores, "images").sel(system=models, system_other=models).values
     table = al.benchmark.differences(scores, "images", intervals="all")
@@ -147,12 +147,12 @@ def test_simultaneous_intervals_hold_for_all_pairs_at_once(scores: al.Result) ->
     new = rng.multivariate_normal(np.zeros(len(models)), matrix, 20_000, method="eigh")
     j, k = np.triu_indices(len(models), 1)
     held = (np.abs(new[:, j] - new[:, k]) <= half).all(axis=1).mean()
-    # One simulation of 20,000. Means with unequal errors that go together, and degrees of freedom
-    # below infinity, make them hold more often.
+    # One simulation of 20,000. Correlated means with unequal errors, and finite degrees of freedom,
+    # increase coverage.
     assert 0.95 - 4 * np.sqrt(0.95 * 0.05 / 20_000) < held < 0.99
 
 
-def test_identical_models_are_said_to_be_so() -> None:
+def test_identical_models_are_noted() -> None:
     trials = two_datasets()
     table = trials.to_table()
     twin = table[table["observer"] == trials.observers[-1]].assign(observer="twin")
@@ -181,7 +181,7 @@ def test_real_benchmark(shared_data: Path) -> None:
     assert round(float(row.sel(level="overall")), 4) == 0.4312
     assert round(float(row.sel(level="edge")), 4) == 0.3184
     se = scores.summary("images", None).query("system == 'human-human'").set_index("level")["se"]
-    # Golden figures of the design notes: standard errors over images, within a tenth.
+    # Standard errors over images as in the design notes, within a tenth.
     golden = {
         "edge": 0.048,
         "sketch": 0.037,
@@ -198,7 +198,7 @@ def test_real_benchmark(shared_data: Path) -> None:
     assert np.isnan(scores.estimates["estimate"].sel(level="edge", system="vgg11"))
 
 
-def test_exclusions_are_compared_after_normalising() -> None:
+def test_exclusions_are_compared_after_normalizing() -> None:
     trials = Trials.from_correct(
         np.eye(2, 4), dataset=["uniform-noise"] * 4, condition=["0.00", "0.10", "0.60", "0.1"]
     )
@@ -211,7 +211,7 @@ def drop_humans(trials: Trials, n: int) -> Trials:
     return trials.select(observer=[o for o in trials.observers if o not in humans[n:]])
 
 
-def test_few_humans_are_refused_or_flagged() -> None:
+def test_few_humans_raise_or_are_noted() -> None:
     trials = al.load_example().select(condition="noise")
     three = al.benchmark_scores(drop_humans(trials, 3), n_resamples=0, n_draws=0)
     crossed = three.summary("both", intervals=["analytic"], columns=["df"])
@@ -227,7 +227,7 @@ def test_few_humans_are_refused_or_flagged() -> None:
     assert four["note"].str.startswith("only 4 humans: the interval is approximate").all()
 
 
-def test_undefined_entries_stand_for_what_is_not_known() -> None:
+def test_undefined_entries_widen_the_interval() -> None:
     generator = np.random.default_rng(1)
     correct = np.ones((6, 80))
     # Perfect model and perfect humans: only the pair with the first human is defined.
@@ -241,7 +241,7 @@ def test_undefined_entries_stand_for_what_is_not_known() -> None:
     images = scores.summary("images").set_index("system")
     crossed = scores.summary("both", intervals=["analytic"]).set_index("system")
     assert images.loc["perfect", "estimate"] == 0
-    # The pairs without an error, of which nothing is known, make the interval wide.
+    # The pairs without errors are unknown and make the interval wide.
     row = crossed.loc["perfect"]
     assert row["note"].endswith("3 undefined comparisons are excluded from the estimate")
     assert row["analytic_ci95_ub"] - row["analytic_ci95_lb"] > 0.5
@@ -258,7 +258,7 @@ def test_models_that_lack_a_dataset() -> None:
         al.benchmark_scores(holed)
 
 
-def test_a_label_in_two_data_sets_must_be_said_to_be_one_person_or_two() -> None:
+def test_equal_labels_in_two_data_sets_need_human_ids() -> None:
     rng = np.random.default_rng(1)
     z = rng.standard_normal(240)
     right = 0.8 * z + 0.6 * rng.standard_normal((5, 240)) > -0.6
@@ -277,26 +277,26 @@ def test_a_label_in_two_data_sets_must_be_said_to_be_one_person_or_two() -> None
     same, other = scored(human_ids="shared"), scored(human_ids="per_dataset")
     found = same.data.attrs["human_ids"], other.data.attrs["human_ids"]
     assert found == ("shared", "per_dataset")
-    # The mean of two data sets has twice the degrees of freedom if their people are others.
+    # With separate humans, the mean of two data sets has twice the degrees of freedom.
     assert same.summary("observers", columns="all")["df"].tolist() == [3.0] * 3
     assert other.summary("observers", columns="all")["df"].tolist() == [6.0] * 3
     for level in ("one", "two"):
         pd.testing.assert_frame_equal(same.summary(level=level), other.summary(level=level))
-    # What a loader has said holds, unless something else is asked for.
+    # The value set by a loader applies, unless a call overrides it.
     said = Trials(trials.data.assign_attrs(human_ids="per_dataset"))
     assert scored(said).data.attrs["human_ids"] == "per_dataset"
     assert scored(said, human_ids="shared").data.attrs["human_ids"] == "shared"
-    # An image in both data sets is one image only if that is said.
+    # An image in both data sets is one image only if `item_scope` states it.
     shared = level_parts(scored(human_ids="shared", item_scope="label"))
     assert shared.sizes["image"] == 120
     assert level_parts(same).sizes["image"] == 240
 
 
-def test_intervals_lie_about_the_centre_with_the_quantiles_of_their_degrees() -> None:
+def test_intervals_have_their_center_and_student_quantiles() -> None:
     scores = al.benchmark_scores(two_datasets(), n_resamples=0, n_draws=0)
     table = scores.summary(level=None, columns=["interval_center", "df"])
     half = stats.t.ppf(0.975, table["df"]) * table["se"]
     np.testing.assert_allclose(table["analytic_ci95_lb"], table["interval_center"] - half)
     np.testing.assert_allclose(table["analytic_ci95_ub"], table["interval_center"] + half)
-    # Something added to every cell draws towards the middle, and not far.
+    # Pseudocounts move estimates slightly towards the middle.
     assert (table["interval_center"] - table["estimate"]).abs().max() < 0.05

@@ -1,4 +1,4 @@
-"""Accuracy alongside agreement: what accuracies allow, and ranks by metrics that deal with it."""
+"""Accuracies and agreement: bounds given accuracies, and ranks by metrics that use them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def scores(trials: Trials) -> al.Result:
     return al.benchmark_scores(trials, n_resamples=0, n_draws=0)
 
 
-def test_scores_say_how_accurate_everyone_was(trials: Trials, scores: al.Result) -> None:
+def test_scores_include_accuracies(trials: Trials, scores: al.Result) -> None:
     table = scores.summary(columns="all").set_index("system")
     right = trials.data["correct"].values == 1
     condition = trials.data["condition"].values
@@ -38,8 +38,8 @@ def test_scores_say_how_accurate_everyone_was(trials: Trials, scores: al.Result)
         assert table.loc[name, "kappa_max"] == pytest.approx(mean[name])
 
 
-def test_a_rank_that_hangs_on_the_metric_is_named() -> None:
-    """Six models that copy: an accurate one copies least, and as much as its accuracy allows."""
+def test_ranks_that_depend_on_the_metric_are_noted() -> None:
+    """Six models that copy; an accurate one copies least, and as much as its accuracy permits."""
     rng, n = np.random.default_rng(1), 4_000
     human = rng.random((6, n)) < 0.6
     people = np.where(rng.random((6, n)) < 0.7, human[:1], human)

@@ -73,8 +73,8 @@ def test_counts_by_hand() -> None:
 
 
 @pytest.mark.slow
-def test_human_likelihood_is_beta_binomial_and_its_consistency_that_of_pairs() -> None:
-    """At a point: probabilities of s against quadrature, and EC with a new human by its cells."""
+def test_human_likelihood_is_beta_binomial_with_the_ec_of_pairs() -> None:
+    """At one point, compare probabilities of s with quadrature, and EC with a new human by hand."""
     counts = cohort_counts(al.simulate.cohort([0.4, 0.1], [0.7, 0.5], 0.7, 0.4, rng=1))
     model = al.models.cohort(counts)
     rng = np.random.default_rng(1)
@@ -95,7 +95,7 @@ def test_human_likelihood_is_beta_binomial_and_its_consistency_that_of_pairs() -
         by_cells = al.metrics.ERROR_CONSISTENCY.value(
             np.array([p11, h - p11, a - p11, 1 - h - a + p11])
         )
-        # Quadrature meets a pole at either end of the density.
+        # The density has a pole at either end.
         assert alike[m] == pytest.approx(float(by_cells), abs=2e-5)
         for s in range(5):
             posterior = stats.beta(mu[0] * phi + s, (1 - mu[0]) * phi + 4 - s)
@@ -104,9 +104,9 @@ def test_human_likelihood_is_beta_binomial_and_its_consistency_that_of_pairs() -
 
 @pytest.mark.slow
 def test_one_human_agrees_with_the_pairwise_posterior() -> None:
-    """With one human the population is unknown, but error consistency with that human is not."""
+    """With one human, the population is unknown, but not error consistency with that human."""
     trials = al.simulate.cohort([0.9], [0.7], 0.7, 0.6, n_humans=1, n_trials=2000, rng=3)
-    # As wide as the prior of a pair: the two are to differ in the model alone.
+    # As wide as the prior of a pair, so that only the models differ.
     wide = {"log_odds_ratio_mean": (0, 4), "log_odds_ratio_sd": 1.0}
     model = al.models.cohort(cohort_counts(trials), priors=wide)
     tree = al.inference.nuts(model, n_draws=4000, rng=1, target_accept=0.99)
@@ -115,7 +115,7 @@ def test_one_human_agrees_with_the_pairwise_posterior() -> None:
     pairwise = exact.data["posterior"]["error_consistency"].values.ravel()
     ess = float(azs.ess(tree["posterior"].to_dataset()["error_consistency"]).min())
     sd = pairwise.std()
-    # Monte Carlo error, and a prior that weighs like a few of 2,000 trials.
+    # Monte Carlo error, and a prior worth a few of 2,000 trials.
     assert abs(cohort.mean() - pairwise.mean()) < 4 * sd / np.sqrt(ess) + 0.1 * sd
     assert cohort.std() == pytest.approx(sd, rel=4 * np.sqrt(0.5 / ess) + 0.1)
 
@@ -140,7 +140,7 @@ def test_draws_are_nested_means(cohort_tree: xr.DataTree) -> None:
 
 
 @pytest.mark.slow
-def test_check_predicts_data_of_the_model_and_catches_others(cohort_fit: xr.DataTree) -> None:
+def test_check_accepts_data_of_the_model_and_rejects_others(cohort_fit: xr.DataTree) -> None:
     table = cohort_check(cohort_fit, rng=1)
     layout = layout_of(cohort_fit)
     assert table["n_answers"].sum() == layout["shown"].values.sum()
@@ -148,7 +148,7 @@ def test_check_predicts_data_of_the_model_and_catches_others(cohort_fit: xr.Data
     observed = layout["right"].values[first].sum() / layout["shown"].values[first].sum()
     assert table["observed"][0] == pytest.approx(observed)
     assert cohort_check(cohort_fit, "model", rng=1)["group"].nunique() == 6
-    # The same fit against answers that rise and fall with the number of right humans.
+    # The same fit, with responses that depend on the number of correct humans.
     wrong = cohort_fit.copy(deep=True)
     wrong["constant_data"]["right"].values[:] = np.where(layout["n_right"] == 2, layout["shown"], 0)
     assert cohort_check(wrong, rng=1)["p_value"].max() < 0.01
@@ -164,7 +164,7 @@ def test_exchangeability_is_cochrans_q() -> None:
     q = (k - 1) * (k * (g**2).sum() - g.sum() ** 2) / (k * per_trial.sum() - (per_trial**2).sum())
     assert row["q"] == pytest.approx(q)
     assert row["p_value"] == pytest.approx(stats.chi2.sf(q, 4))
-    # Alike humans: the p-value is uniform (Kolmogorov-Smirnov at 1e-4).
+    # With identical humans, the p-value is uniform (Kolmogorov-Smirnov at 1e-4).
     p = [
         cohorts.test_equal_accuracy(
             al.Trials.from_correct(rng.integers(0, 2, (4, 300)), kind=["human"] * 4)
@@ -175,7 +175,7 @@ def test_exchangeability_is_cochrans_q() -> None:
 
 
 def observed(accuracy: list[float], n: int = 200, datasets: int = 1, models: int = 1) -> al.Trials:
-    """Humans of these accuracies, independent of one another, and models."""
+    """Independent humans with these accuracies, and models."""
     rng = np.random.default_rng(1)
     every = np.array([*accuracy, *[0.7] * models])
     right = rng.random((len(every), n)) < every[:, None]
@@ -197,12 +197,12 @@ def test_a_note_where_cochrans_q_contradicts_the_model() -> None:
     )
     assert note_on_alike(observed(ALIKE), "human") == ""
     assert note_on_alike(observed([0.7]), "human") == ""
-    # Nothing divides the humans.
+    # The humans do not differ.
     assert note_on_alike(al.Trials.from_correct([[1, 1], [1, 1], [0, 1]]), "human") == ""
 
 
-def test_conditions_are_taken_together() -> None:
-    """Two data sets differ together, although neither does alone: Q and its df add up."""
+def test_conditions_are_tested_jointly() -> None:
+    """Q and its df add over two data sets, which differ jointly but not separately."""
     trials = observed([0.63, 0.7, 0.77], 200, 2)
     table = cohorts.test_equal_accuracy(trials)
     assert table["p_value"].min() > 0.01
@@ -212,7 +212,7 @@ def test_conditions_are_taken_together() -> None:
 
 @pytest.mark.slow
 def test_scores_with_new_humans_and_with_these(prior_chains: None) -> None:
-    """Draws of the prior in the place of chains; nested means as of the other forms."""
+    """Check nested means, as for the other forms of the model, with prior draws."""
     trials = observed([0.5, 0.7, 0.9], 80)
     tree = al.fit_cohort(trials, n_draws=400, rng=1)
     assert tree.attrs["human_effects"] == "drawn"
@@ -228,7 +228,7 @@ def test_scores_with_new_humans_and_with_these(prior_chains: None) -> None:
     table = cohort_scores(tree)
     assert (table["humans"] == "new").all()
     assert {"error_consistency_these_eti95_lb", "ceiling_normalized_these_eti95_ub"} < set(table)
-    # What is checked and compared is made of rows, of which there is one for each pattern.
+    # The check and the comparison use rows, one for each pattern.
     check = cohort_check(tree, rng=1)
     assert check["n_right"].tolist() == sorted(set(check["n_right"]))
     assert check["n_answers"].sum() == 80

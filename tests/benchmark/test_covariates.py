@@ -1,4 +1,4 @@
-"""Covariates of the cohort: effects recovered, contrasts by hand, what is refused."""
+"""Covariates of the cohort: recovered effects, contrasts by hand, bad input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from alikely.models._priors import prior_texts
 
 
 def table_of(log_odds_ratio: float, human: float, evaluated: float) -> tuple[float, float]:
-    """P(model right | copied human wrong) and the copy probability, by finding P(both right)."""
+    """P(model correct | copied human incorrect) and the copy probability, from P(both correct)."""
     odds = np.exp(log_odds_ratio)
 
     def off(both: float) -> float:
@@ -48,12 +48,12 @@ def table(family_table: pd.DataFrame) -> pd.DataFrame:
 
 @pytest.fixture
 def tree(family_tree: xr.DataTree) -> xr.DataTree:
-    """A fit by draws of the prior: what is made of draws does not hang on what they are."""
+    """A fit with prior draws, because the tested tables do not depend on the draws."""
     return family_tree
 
 
 def point_of(model: pm.Model) -> dict[str, np.ndarray]:
-    """A random point, the same for the same model."""
+    """A random point, reproducible for each model."""
     rng = np.random.default_rng(1)
     return {name: rng.normal(0, 0.5, np.shape(v)) for name, v in model.initial_point().items()}
 
@@ -70,7 +70,7 @@ def values_at(model: pm.Model, names: list[str]) -> dict[str, np.ndarray]:
 
 @pytest.mark.slow
 def test_effects_add_to_the_log_odds_ratio_and_the_level(table: pd.DataFrame) -> None:
-    """All parts by hand at a point: groups by name, numbers from the mean of the table."""
+    """Compute all parts by hand at one point; numbers are centered at the mean of the table."""
     counts = al.data.cohort_counts(al.load_example())
     conditions = pd.DataFrame({"strength": [0.0, 2.0, 5.0]}, index=counts["condition"].values)
     shuffled = table.iloc[::-1]
@@ -94,19 +94,19 @@ def test_effects_add_to_the_log_odds_ratio_and_the_level(table: pd.DataFrame) ->
             + year * (row["year"] - table["year"].mean())
             + strength * (conditions["strength"].iloc[c] - 7 / 3)
         )  # fmt: skip
-    # Of each entry the effects are what is expected.
+    # The effects are the prior mean of each entry.
     density = model.compile_logp(vars=[model["log_odds_ratio"]], jacobian=False)
     wanted = stats.norm.logpdf(found["log_odds_ratio"], expected, sd).sum()
     assert density(point_of(model)) == pytest.approx(wanted)
     priors = prior_texts(model)
-    # One standard deviation of the column is worth as much as one of the groups.
+    # One standard deviation of the column has the same prior scale as a group.
     assert priors["log_odds_ratio_year"] == f"Normal(0, {1.5 / table['year'].std():.6g})"
     assert priors["level_large"] == "ZeroSumNormal(1)"
 
 
 @pytest.mark.slow
-def test_contrasts_exchange_the_effect_and_keep_accuracies(tree: xr.DataTree) -> None:
-    """Each model as a member of either family, its table found anew; means by hand."""
+def test_contrasts_exchange_effects_at_equal_accuracies(tree: xr.DataTree) -> None:
+    """Compute contrasts by hand: each model in either family, with a new table of cells."""
     posterior, layout = tree["posterior"].to_dataset(), layout_of(tree)
     draws = cohort_effects(tree, "family", ["vit", "cnn"])
     family = tree["covariates"].to_dataset()["family"].sel(model=layout["model"].values).values
@@ -135,7 +135,7 @@ def test_contrasts_exchange_the_effect_and_keep_accuracies(tree: xr.DataTree) ->
     assert row["difference"] == pytest.approx(float(difference.mean()))
     assert row["eti95_lb"] == pytest.approx(float(difference.quantile(0.025)))
     assert row["prob_positive"] == pytest.approx(float((difference > 0).mean()))
-    # Three groups: three pairs of each of four quantities; a log odds ratio is the effect itself.
+    # Three groups give three pairs for each of four quantities; a log odds ratio is the effect.
     assert len(al.benchmark.cohort_contrasts(tree, "family")) == 12
     effects = posterior["log_odds_ratio_family"]
     row = contrasts.set_index("quantity").loc["log_odds_ratio"]
@@ -153,7 +153,7 @@ def test_contrasts_of_numbers_are_between_two_of_them(tree: xr.DataTree) -> None
     assert ten.loc["log_odds_ratio", "difference"] == pytest.approx(10 * slope)
 
 
-def test_tables_of_any_kind_say_the_same(table: pd.DataFrame) -> None:
+def test_tables_of_any_kind_give_equal_fits(table: pd.DataFrame) -> None:
     known = {"model": table.index.tolist()}
     columns = {name: table[name].tolist() for name in table}
     polars = pl.DataFrame({"model": known["model"], **columns})

@@ -1,4 +1,4 @@
-"""The parts of variance of scores: closed forms, brute force over small cases, symmetry."""
+"""Variance components of scores: closed forms, brute force over small cases, symmetry."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def score(
     return float(np.mean([kappa(right[i], right[j], added, **w) for i, j in pairs]))
 
 
-def test_score_images_and_people_by_plain_loops() -> None:
-    """Influences against numerical derivatives, people against the jackknife of both."""
+def test_score_images_and_humans_by_plain_loops() -> None:
+    """Compare influences with numerical derivatives, and human variances with two jackknives."""
     right = answers(1, 4, 2, 60)
     trials, _ = crowd(right, 4)
     _, parts = decomposed(trials)
@@ -105,7 +105,7 @@ def test_score_images_and_people_by_plain_loops() -> None:
         shared = 0.0
         for item in range(60):
             whole = slope(humans, model, item)
-            # Central differences are off by the third derivative times a square of the step.
+            # Central differences have an error of the third derivative times the squared step.
             assert parts["influence"].values[system, item] == pytest.approx(whole, abs=1e-7)
             shared += 3 / 4 * sum((slope(rest, model, item) - whole) ** 2 for rest in others)
         assert parts["shared"].values[system, system] == pytest.approx(shared, rel=1e-5)
@@ -113,8 +113,8 @@ def test_score_images_and_people_by_plain_loops() -> None:
     np.testing.assert_allclose(parts["humans"].values[:3, :3], jackknife, rtol=1e-9)
 
 
-def test_invented_trials_are_those_of_all_patterns() -> None:
-    """Enumerate the patterns: their influences have this second moment."""
+def test_pseudotrials_are_those_of_all_patterns() -> None:
+    """Enumerate the patterns, whose influences have this second moment."""
     right = answers(3, 3, 1, 50)
     table, layout = laid_out(crowd(right, 3)[0], models="model", humans="human")
     (block,) = blocks(table)
@@ -137,8 +137,8 @@ def test_invented_trials_are_those_of_all_patterns() -> None:
     assert len(layout.parts) == 1
 
 
-def test_influences_of_few_labels_are_stretched() -> None:
-    """As a variance of few divides by one less: of n joint errors by n - 1."""
+def test_influences_of_few_labels_are_scaled() -> None:
+    """Influences of n joint errors are scaled as a variance with denominator n - 1."""
     trials = al.load_example().select(condition="noise")
     metric = get_metric("misclassification_agreement")
     table, _ = laid_out(trials, models="model", humans="human", labels=True)
@@ -146,14 +146,14 @@ def test_influences_of_few_labels_are_stretched() -> None:
     value, slopes, waves = block_influence(block, metric, 0.3)
     plain = al.inference.influence.estimate(table, metric)
     n = (block.codes() == 3).sum(axis=1)
-    # Over different joint errors 1 - kappa is (n - 1) q / (n - q) of the q by products of margins.
+    # For different joint errors, 1 - kappa is (n - 1) q / (n - q), with q by products of margins.
     q = 1 - plain["estimate"].values
     np.testing.assert_allclose(1 - value, (n - 1) * q / (n - q))
     np.testing.assert_allclose((slopes**2).sum(axis=1), plain["se"].values ** 2 * n / (n - 1))
     assert not waves.any()
 
 
-def test_labels_of_two_data_sets_are_one_person_or_two() -> None:
+def test_equal_labels_are_one_human_or_two() -> None:
     right = answers(7, 4, 1, 60, n_blocks=2)
     trials, _ = crowd(right, 4, dataset=["one"] * 60 + ["two"] * 60)
     first, second, same = decomposed(trials)
@@ -172,11 +172,11 @@ def test_labels_of_two_data_sets_are_one_person_or_two() -> None:
         k.var(axis=1, ddof=1).sum() / 16, rel=1e-10
     )
     np.testing.assert_allclose(same["influence"].values, apart["influence"].values)
-    # Images of two data sets are different ones, so noise of answers is the same either way.
+    # Images of two data sets differ, so response noise is the same either way.
     np.testing.assert_allclose(same["shared"].values, apart["shared"].values)
 
 
-def test_images_that_data_sets_share_join_before_they_are_squared() -> None:
+def test_influences_of_shared_images_are_added_first() -> None:
     right = answers(8, 3, 1, 40, n_blocks=2)
     item = [str(i) for i in range(40)] * 2
     trials, _ = crowd(right, 3, dataset=["one"] * 40 + ["two"] * 40, item=item)
@@ -199,18 +199,18 @@ def test_images_that_data_sets_share_join_before_they_are_squared() -> None:
         ([(5, 5)], 4.0),
         ([(5, 5), (5, 5)], 4.0),
         ([(0, 4), (4, 4)], 6.0),
-        # Two data sets of three, who have one person in common.
+        # Two data sets of three humans, one of them in both.
         ([(0, 3), (2, 3)], None),
     ],
 )
-def test_degrees_of_people(crowds: list[tuple[int, int]], df: float | None) -> None:
+def test_degrees_of_freedom_of_humans(crowds: list[tuple[int, int]], df: float | None) -> None:
     made = [(np.arange(start, start + n), 1 / len(crowds)) for start, n in crowds]
     n_humans = max(start + n for start, n in crowds)
     found = degrees_of_people(made, n_humans)
     if df is not None:
         assert found == pytest.approx(df)
         return
-    # Satterthwaite's: twice the squared mean over the variance of the quadratic form.
+    # Satterthwaite's df: twice the squared mean divided by the variance of the quadratic form.
     rng = np.random.default_rng(1)
     person = rng.standard_normal((200_000, n_humans))
     u = np.zeros_like(person)
@@ -220,17 +220,17 @@ def test_degrees_of_people(crowds: list[tuple[int, int]], df: float | None) -> N
         u[:, own] += weight * (part - part.mean(axis=1, keepdims=True)) / np.sqrt(n * (n - 1))
     square = (u**2).sum(axis=1)
     simulated = 2 * square.mean() ** 2 / square.var()
-    # The variance of a chi-square-like sum of 200,000 draws has a relative error below 2 %.
+    # The variance of 200,000 sums of this kind has a relative error below 2%.
     assert found == pytest.approx(simulated, rel=4 * np.sqrt(20 / 200_000))
 
 
-def test_degrees_of_images_are_those_of_few() -> None:
-    # m of G alike, the others nothing: a binomial count.
+def test_degrees_of_freedom_of_few_images() -> None:
+    # m of G equal influences, the others 0: a binomial count.
     for m, n in ((2, 50), (30, 50)):
         few = np.r_[np.full(m, 0.3), np.zeros(n - m)]
         assert degrees_of_images(few) == pytest.approx(2 * m / (1 - m / n))
-    # As many as there are images, where influences are normal; the fourth moment of so many has
-    # an error of sqrt(96 / n), of which half goes into the ratio.
+    # With normal influences, df is the number of images. Their fourth moment has an error of
+    # sqrt(96 / n), half of which enters the ratio.
     n = 100_000
     many = np.random.default_rng(2).standard_normal(n)
     assert degrees_of_images(many) / n == pytest.approx(1, abs=4 * np.sqrt(96 / n) / 2)
@@ -238,7 +238,7 @@ def test_degrees_of_images_are_those_of_few() -> None:
     assert np.isinf(degrees_of_images(np.ones(10)))
 
 
-def test_crossed_variance_is_images_plus_what_people_add() -> None:
+def test_crossed_variance_is_images_plus_humans() -> None:
     parts = decomposed(crowd(answers(9, 4, 2, 60), 4)[0])[-1]
     contrasts = np.array([[1.0, -1, 0, 0], [0, 0, 1, 0], [1, 0, 0, -0.5]])
     images, humans, crossed = (
@@ -254,7 +254,7 @@ def test_crossed_variance_is_images_plus_what_people_add() -> None:
     counted = np.maximum(humans.variance - NOISE * shared, 0)
     np.testing.assert_allclose(crossed.humans, counted)
     nu = crossed.variance**2 / (counted**2 / 3 + rest**2 / images.df)
-    # Howe's: at 95 % the squares of half widths add up.
+    # Howe's approximation: squared half widths add at 95%.
     limits = stats.t.ppf(0.975, images.df) ** 2 * images.variance
     limits += stats.t.ppf(0.975, 3) ** 2 * (crossed.variance - images.variance)
     half = np.sqrt(limits / crossed.variance)
@@ -264,7 +264,7 @@ def test_crossed_variance_is_images_plus_what_people_add() -> None:
 
 
 def two_parts(images: float, people: np.ndarray, shared: float, df_humans: float) -> xr.Dataset:
-    """Systems of these variances, of 50 images that all do alike."""
+    """Systems with these variances, and 50 identical images."""
     n = len(people)
     return decomposition(
         np.zeros(n),
@@ -277,12 +277,12 @@ def two_parts(images: float, people: np.ndarray, shared: float, df_humans: float
 
 
 @pytest.mark.parametrize("df", [2, 3, 9])
-def test_intervals_of_few_people_hold_whether_they_differ_or_not(df: int) -> None:
-    """Coverage by quadrature, for a known variance of images and one of people that is chi-square.
+def test_intervals_cover_for_few_humans_with_any_spread(df: int) -> None:
+    """Coverage by quadrature, for known image variance and chi-square human variance.
 
-    Of Student's intervals with few degrees of freedom none holds just what it promises for people
-    who hardly differ and for people who differ much. Satterthwaite's with all noise counted as
-    people's ranges from .925 to .990 here.
+    No Student's interval with few degrees of freedom has exactly nominal coverage for humans who
+    hardly differ and for those who differ much. Satterthwaite's interval with all noise assigned to
+    humans covers 0.925 to 0.990 here.
     """
     share = (np.arange(60) + 0.5) / 60
     for ratio, differ in itertools.product((0.55, 1.0, 2.0, 6.0), (0.0, 0.3, 1.0, 5.0, 20.0)):
@@ -293,7 +293,7 @@ def test_intervals_of_few_people_hold_whether_they_differ_or_not(df: int) -> Non
         assert 0.92 < held.mean() < 0.983, (ratio, differ)
 
 
-def test_many_people_do_not_make_few_images_many() -> None:
+def test_many_humans_do_not_add_degrees_of_freedom_of_images() -> None:
     parts = two_parts(1.0, np.array([0.02]), 0.02, 39.0)
     few = parts.drop_vars("influence").assign(
         influence=(("system", "image"), np.sqrt(np.r_[np.full(4, 0.25), np.zeros(76)])[None])
@@ -304,7 +304,7 @@ def test_many_people_do_not_make_few_images_many() -> None:
 
 @given(seed=st.integers(0, 10_000), n_humans=st.integers(2, 5))
 @settings(deadline=None, max_examples=4)
-def test_order_of_people_models_and_images_does_not_matter(seed: int, n_humans: int) -> None:
+def test_order_of_humans_models_and_images_does_not_matter(seed: int, n_humans: int) -> None:
     right = answers(seed, n_humans, 2, 30)
     rng = np.random.default_rng(seed)
     turned = right[np.r_[rng.permutation(n_humans), n_humans + np.array([1, 0])]]
@@ -325,7 +325,7 @@ def test_order_of_people_models_and_images_does_not_matter(seed: int, n_humans: 
 
 
 def test_joint_covariance_bounds_the_variance_of_every_contrast() -> None:
-    """The positive part of a matrix is at least that of each of its forms."""
+    """The positive part of a matrix bounds each of its quadratic forms."""
     parts = decomposed(crowd(answers(12, 4, 5, 60), 4)[0])[-1]
     rng = np.random.default_rng(1)
     contrasts = rng.standard_normal((50, 7))
@@ -339,7 +339,7 @@ def test_joint_covariance_bounds_the_variance_of_every_contrast() -> None:
             np.testing.assert_allclose(form, own, rtol=1e-9)
 
 
-def test_differences_that_are_judged_together_share_their_degrees_of_freedom() -> None:
+def test_simultaneous_differences_have_common_degrees_of_freedom() -> None:
     parts = decomposed(crowd(answers(15, 4, 4, 60), 4)[0])[-1]
     found, of_images = (compared_pairs(parts, x, np.eye(6)[:4]) for x in ("both", "images"))
     pool = found.variance.mean() ** 2 * 3 / found.humans.mean() ** 2
@@ -350,7 +350,7 @@ def test_differences_that_are_judged_together_share_their_degrees_of_freedom() -
     assert stats.norm.cdf(deviates[0, 2]) == pytest.approx(stats.t.cdf(found.t[1], found.pooled[1]))
 
 
-def test_share_of_the_ceiling_is_where_the_score_less_it_is_no_more_than_t_errors_off() -> None:
+def test_ceiling_ratio_has_fiellers_interval() -> None:
     parts = decomposed(crowd(answers(16, 6, 1, 200), 6)[0])[-1]
     ratio, se, *bounds, bounded = shares_of_ceiling(parts, [0], 2, "both", 0.95).iloc[0]
     assert bounded
@@ -365,13 +365,13 @@ def test_share_of_the_ceiling_is_where_the_score_less_it_is_no_more_than_t_error
         w = np.array([1.0, -bound])
         distance = abs(w @ two["interval_center"].values) / np.sqrt(w @ matrix @ w)
         assert distance == pytest.approx(stats.t.ppf(0.975, found.df[0]), rel=1e-6)
-    # An observer at chance among themselves: nothing is a share of that.
+    # With human-human consistency at chance, ratios to it are undefined.
     noise = (np.random.default_rng(1).random((4, 60)) < 0.5).astype(float)
     noise[1] = 1 - noise[0]
     noise[2] = 1 - noise[0]
     nothing = shares_of_ceiling(decomposed(crowd(noise, 3)[0])[-1], [0], 2, "images", 0.95)
     assert nothing.iloc[0, :4].isna().all()
-    # A ceiling above 0 that cannot be told from it.
+    # A ceiling above 0 that does not differ significantly from 0.
     few = decomposed(crowd(answers(17, 3, 1, 12), 3)[0])[-1]
     wide = shares_of_ceiling(few, [0], 2, "both", 0.95).iloc[0]
     contrast = np.array([[1.0, 0, -wide.ratio]])
@@ -381,7 +381,7 @@ def test_share_of_the_ceiling_is_where_the_score_less_it_is_no_more_than_t_error
 
 
 @pytest.mark.parametrize("metric", ["error_consistency", "copy_probability"])
-def test_other_metrics_of_cells_take_the_same_way(metric: str) -> None:
+def test_other_metrics_of_cells_are_decomposed_equally(metric: str) -> None:
     found = get_metric(metric)
     right = answers(14, 3, 1, 60)
     parts = decomposed(crowd(right, 3)[0], metric)[-1]

@@ -48,7 +48,7 @@ def test_scores_are_means_over_the_conditions_of_a_level(
         )
 
 
-def test_each_condition_its_own_level_is_alignment_by_condition(trials: Trials) -> None:
+def test_single_condition_levels_equal_alignment_by_condition(trials: Trials) -> None:
     own = {name: name for name in REGIMES}
     found = al.benchmark_scores(trials.with_levels(own), n_resamples=0, n_draws=0)
     each = al.condition_alignment(trials, metrics="error_consistency", n_resamples=0)
@@ -60,7 +60,7 @@ def test_each_condition_its_own_level_is_alignment_by_condition(trials: Trials) 
         np.testing.assert_allclose(table["interval_center"], part["interval_center"])
 
 
-def test_a_level_with_a_condition_of_too_few_humans_says_so() -> None:
+def test_a_level_with_too_few_humans_in_a_condition_has_a_note() -> None:
     right = np.ma.masked_array(np.random.default_rng(2).random((7, 120)) < 0.7)
     right[2:5, :60] = np.ma.masked
     made = Trials.from_correct(
@@ -76,7 +76,7 @@ def test_a_level_with_a_condition_of_too_few_humans_says_so() -> None:
 
 @pytest.mark.slow
 def test_coverage_of_scores_by_regime(sets: Callable[..., int]) -> None:
-    """Conditions of two data sets with the same people, in two regimes."""
+    """Conditions of two data sets with the same humans, in two regimes."""
     design = BenchmarkDesign("probit", 5, 2, 3, 120, pool=5)
     truth = population_scores(design).models
     levels = {f"{d}:{c}": "near" if c < 2 else "far" for d in range(2) for c in range(3)}

@@ -1,4 +1,4 @@
-"""Groups without a reference: means by hand, coverage, and what cannot be told."""
+"""Groups without a reference: means by hand, coverage, and undefined values."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ FAMILIES = np.repeat(["ant", "bee", "cat", "dog"], 3)
 
 
 def families(rng: np.random.Generator, n_items: int = 160) -> al.Trials:
-    """12 observers in 4 families; members of one share more."""
+    """12 observers in 4 families; members of a family are more similar."""
     item, family = rng.standard_normal(n_items), rng.standard_normal((4, n_items))
     own = rng.standard_normal((12, n_items))
     evidence = 0.5 * item + 0.6 * np.repeat(family, 3, axis=0) + np.sqrt(0.39) * own
@@ -59,7 +59,7 @@ def test_means_by_hand() -> None:
 def test_coverage_of_within_minus_between(
     figure: Callable[[str], None], sets: Callable[..., int]
 ) -> None:
-    """Coverage over all families, by method; evidence is normal, correlated within and between."""
+    """Coverage over all families by method; normal evidence, correlated within and between."""
     within, between = (consistency(0.67, 0.67, r) for r in (0.5**2 + 0.6**2, 0.5**2))
     n_sets, held = sets(100), []
     for seed in range(n_sets):
@@ -75,7 +75,7 @@ def test_coverage_of_within_minus_between(
     assert (coverage >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)).all()
 
 
-def test_groups_weigh_alike_and_one_observer_has_nothing_within() -> None:
+def test_groups_weigh_equally_and_single_observers_have_none() -> None:
     right = np.random.default_rng(2).random((6, 100)) < 0.7
     group = dict(zip([f"observer_{i}" for i in range(6)], "aaaabc", strict=True))
     found = group_scores(al.Trials.from_correct(right), group, **POINT)
@@ -91,7 +91,7 @@ def test_groups_weigh_alike_and_one_observer_has_nothing_within() -> None:
 
 
 def on_two_lists(linked: bool, kinds: list[str]) -> al.Trials:
-    """The first of each of two groups on one list, the second on another; the third on both."""
+    """Two lists, each with one member of the first two groups; the third group is on both."""
     right = np.ma.array(np.random.default_rng(2).random((5, 80)) < 0.7, dtype=float)
     right[[0, 2], 40:] = right[[1, 3], :40] = np.ma.masked
     n = 5 if linked else 4
@@ -100,7 +100,7 @@ def on_two_lists(linked: bool, kinds: list[str]) -> al.Trials:
 
 @pytest.mark.parametrize("kinds", [list("aabbc"), list("abcde")])
 def test_groups_on_two_lists_do_not_depend_on_kinds(kinds: list[str]) -> None:
-    """Who answered both lists shows that labels match: pairs across lists are missing alone."""
+    """Observers on both lists show that labels match, so only pairs across lists are missing."""
     group = dict(zip("pPqQr", "aabbc", strict=True))
     found = al.benchmark.group_scores(on_two_lists(True, kinds), group, **POINT)
     table = (
@@ -120,7 +120,7 @@ def test_groups_on_two_lists_do_not_depend_on_kinds(kinds: list[str]) -> None:
 
 
 def of_templates(rng: np.random.Generator) -> al.Trials:
-    """Yes or no of six observers on items of 12 templates of unequal size."""
+    """Binary responses of six observers to items of 12 templates of unequal size."""
     template = np.repeat(np.arange(12), [3, 4, 5, 6, 8, 10, 12, 15, 18, 20, 25, 30])
     shared = rng.standard_normal(12)[template] + 0.5 * rng.standard_normal(len(template))
     yes = rng.standard_normal((6, len(template))) + shared > 0
@@ -137,7 +137,7 @@ def of_templates(rng: np.random.Generator) -> al.Trials:
 
 @pytest.mark.slow
 def test_errors_over_clusters_are_those_of_means() -> None:
-    """Student's quantiles are in limits and tests alone: errors do not depend on ci_prob."""
+    """Standard errors do not depend on ci_prob, which affects limits and tests only."""
     trials = of_templates(np.random.default_rng(1))
     options = {"n_resamples": 0, "n_draws": 0, "cluster": "template", "rng": 1}
     wide, found = (
@@ -155,8 +155,8 @@ def test_errors_over_clusters_are_those_of_means() -> None:
 
 
 @pytest.mark.slow
-def test_observers_of_whom_nothing_is_defined() -> None:
-    """Without errors there is no error consistency, and no ranks; groups stay in their table."""
+def test_observers_without_defined_values() -> None:
+    """Observers without errors have no error consistency or rank, but a row in the table."""
     trials = of_templates(np.random.default_rng(1))
     table = trials.to_table()
     perfect = al.Trials.from_table(

@@ -1,4 +1,4 @@
-"""Judges and the candidates that fail as they do."""
+"""Judges, and candidates that make the same errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Judged(NamedTuple):
 def judged_candidates(
     n_candidates: int, n_questions: int, preference: float, rng: RandomState = None
 ) -> Judged:
-    """A judge that scores candidates by accuracy, by how alike they fail, and by chance."""
+    """A judge that scores candidates by accuracy, shared errors and chance."""
     generator = np.random.default_rng(seed_sequence(rng))
     latent = np.clip(generator.normal(MIDDLE, SPREAD, n_candidates), 0.02, 0.9)
     ability = generator.normal(0.5, 0.4, n_candidates) + 0.12 * (latent - MIDDLE) / SPREAD
@@ -61,7 +61,7 @@ def _table(judged: Judged) -> pd.Series:
     return al.benchmark.judge_agreement(_matrix(judged), {"observer_0": scores}).iloc[0]
 
 
-def test_the_plain_partial_correlation_is_that_of_residuals() -> None:
+def test_the_plain_partial_correlation_uses_residuals() -> None:
     rng = np.random.default_rng(1)
     z = rng.normal(size=40)
     x, y = z + rng.normal(size=(2, 40))
@@ -70,7 +70,7 @@ def test_the_plain_partial_correlation_is_that_of_residuals() -> None:
     assert partial_correlation(x, y, z)[0] == pytest.approx(expected, rel=1e-10)
 
 
-def test_what_is_left_out_is_told() -> None:
+def test_a_score_of_the_judge_itself_is_noted() -> None:
     judged = judged_candidates(8, 300, 1.0, rng=1)
     matrix = _matrix(judged)
     scores = dict(zip(matrix.observers, [1.0, *judged.scores.tolist()], strict=True))
@@ -83,7 +83,7 @@ def test_what_is_left_out_is_told() -> None:
 @pytest.mark.parametrize(
     ("n_candidates", "n_questions", "preference"), [(20, 1_000, 0.0), (40, 1_000, 3.0)]
 )
-def test_intervals_hold(
+def test_intervals_cover(
     n_candidates: int,
     n_questions: int,
     preference: float,
@@ -100,5 +100,5 @@ def test_intervals_hold(
         covered.append(row["analytic_ci95_lb"] <= truth <= row["analytic_ci95_ub"])
     found = np.mean(covered)
     figure(f"judges, {n_candidates} candidates, preference {preference:g}: covered {found:.3f}")
-    # At least .92, but for 4 Monte Carlo errors.
+    # At least 0.92, minus 4 Monte Carlo errors.
     assert found >= 0.92 - 4 * np.sqrt(0.92 * 0.08 / n)

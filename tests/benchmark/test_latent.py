@@ -1,4 +1,4 @@
-"""Correlations of data sets with attenuation removed: algebra, bias, coverage, reasons."""
+"""Noise-corrected correlations of data sets: algebra, bias, coverage, notes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MANY = 10**9
 def two_datasets(
     rng: np.random.Generator, rho: float, *, models: int = 6, humans: int = 6, images: int = 120
 ) -> Trials:
-    """Models whose liking for what is hard for people correlates between two data sets by rho."""
+    """Models whose correlation with human difficulty correlates rho between two data sets."""
     z = rng.normal(size=models)
     other = rho * z + np.sqrt(1 - rho**2) * rng.normal(size=models)
     blocks = []
@@ -37,17 +37,17 @@ def two_datasets(
     )
 
 
-def test_without_noise_it_is_the_correlation() -> None:
+def test_without_noise_the_result_is_the_correlation() -> None:
     x, y = np.random.default_rng(1).normal(size=(2, 12))
     found = latent_correlation(x, y, (0.0, MANY), (0.0, MANY))
     assert found["latent"] == pytest.approx(np.corrcoef(x, y)[0, 1])
     assert found["reliability"] == found["reliability_other"] == 1
-    # Errors that are known: the classical formula, for any noise and whatever the units.
+    # With known errors, the classical formula applies, for any noise and unit.
     noisy = latent_correlation(3 * x, y / 7, (0.5, MANY), (0.001, MANY))
     r = np.sqrt(noisy["reliability"] * noisy["reliability_other"])
     assert noisy["reliability"] == pytest.approx(1 - 0.5 / (9 * x.var(ddof=1)))
     assert noisy["latent"] == pytest.approx(found["pearson"] / r)
-    # The other way round, and turned, it is the same.
+    # Exchanging the variables changes nothing; negating one changes the sign.
     back = latent_correlation(-y / 7, 3 * x, (0.001, MANY), (0.5, MANY))
     np.testing.assert_allclose(
         [back["latent"], back["lower"], back["upper"]],
@@ -55,7 +55,7 @@ def test_without_noise_it_is_the_correlation() -> None:
     )
 
 
-def test_what_is_not_known_says_why() -> None:
+def test_undefined_correlations_have_a_reason() -> None:
     x, y = np.random.default_rng(2).normal(size=(2, 8))
     none = latent_correlation(x, y, (10.0, 5), (0.1, 5))
     assert np.isnan([none["latent"], none["lower"], none["upper"]]).all()
@@ -75,7 +75,7 @@ def test_what_is_not_known_says_why() -> None:
     assert codes(unsure["note"]) == ["reliability-unclear", "mostly-noise"]
 
 
-def test_noise_is_that_of_differences_and_stands_in_the_table() -> None:
+def test_noise_is_that_of_differences_and_is_listed() -> None:
     trials = two_datasets(np.random.default_rng(3), 0.6)
     scores = al.benchmark_scores(trials, human_ids="per_dataset", n_resamples=60, n_draws=0, rng=1)
     models = list(range(6))
@@ -83,7 +83,7 @@ def test_noise_is_that_of_differences_and_stands_in_the_table() -> None:
     center = np.eye(6) - 1 / 6
     matrix = joint_covariance(parts, "images")
     noise, df = score_noise(parts)
-    # People can but add to what images do; what is added to the cells does not vary.
+    # Humans can only add to the variance of images; pseudocounts do not vary.
     assert noise >= np.trace(center @ (matrix - parts["pseudocount_variance"].values)) / 5 * (
         1 - 1e-9
     )
@@ -101,7 +101,7 @@ def test_noise_is_that_of_differences_and_stands_in_the_table() -> None:
 
 @pytest.mark.parametrize("rho", [0.0, 0.6, 1.0])
 def test_bias_and_coverage_of_scores_with_known_noise(rho: float, figure: Figure) -> None:
-    """Twenty models, reliabilities .9 and .8, noise known with 30 degrees of freedom."""
+    """Twenty models, reliabilities 0.9 and 0.8, noise with 30 degrees of freedom."""
     rng, times, n, df = np.random.default_rng(5), 400, 20, 30
     noise = 1 / 0.9 - 1, 1 / 0.8 - 1
     found, held = [], []
@@ -116,7 +116,7 @@ def test_bias_and_coverage_of_scores_with_known_noise(rho: float, figure: Figure
     raw, latent = np.median(found, axis=0)
     cover = float(np.mean(held))
     figure(f"latent correlation {rho}: median {latent:.3f} (raw {raw:.3f}), covers {cover:.3f}")
-    # The median of 400 whose spread is about 1.3 / sqrt(20) at most.
+    # The median of 400, whose standard deviation is about 1.3 / sqrt(20) at most.
     assert abs(latent - rho) < 4 * 1.25 * 1.3 / np.sqrt(n * times) + 0.01
     assert abs(raw - rho * np.sqrt(0.72)) < 4 * 1.25 / np.sqrt(n * times) + 0.02
     assert cover > 0.95 - 4 * np.sqrt(0.95 * 0.05 / times)

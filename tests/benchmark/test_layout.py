@@ -1,4 +1,4 @@
-"""The layout of parts: names of rows, free labels, both orders of a pair, any level."""
+"""The layout of parts: row names, any labels, both orders of a pair, any level."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def alignment(trials: Trials) -> xr.Dataset:
     return al.condition_alignment(trials, metrics=EC, n_resamples=0)
 
 
-def test_a_model_may_not_be_called_like_a_row() -> None:
+def test_models_cannot_have_the_name_of_a_row() -> None:
     both = [benchmark, al.benchmark.multiverse_analysis]
     more = [alignment, al.planning.variance_components, al.fit_cohort]
     for name, calls in (("human-human", both + more), ("ceiling", both)):
@@ -45,18 +45,18 @@ def test_a_model_may_not_be_called_like_a_row() -> None:
                 call(renamed(model_2=name))
 
 
-def test_a_data_set_may_not_be_called_overall() -> None:
+def test_data_sets_cannot_be_named_overall() -> None:
     table = al.load_example().select(condition=["blur", "noise"]).to_table()
     trials = Trials.from_table(table.assign(dataset="overall"))
     for call in (benchmark, al.fit_cohort):
         with pytest.raises(ValueError, match="no data set may be called 'overall', a row that ta"):
             call(trials)
-    # Where no row bears the name it is a name like any other.
+    # The name is allowed if no row has it.
     assert alignment(trials)["condition"].values.tolist() == ["overall:blur", "overall:noise"]
 
 
 def by_pair(trials: Trials) -> pd.Series:
-    """Copy probability of every ordered pair and condition, counted plainly."""
+    """Copy probability of every ordered pair and condition, from plain counts."""
     correct = trials.data["correct"].values == 1
     condition = trials.data["condition"].values
     rows = {}
@@ -91,18 +91,18 @@ def test_directed_metrics_take_pairs_of_humans_in_both_orders(trials: Trials) ->
     found = scores.estimates["estimate"].sel(level="overall")
     assert float(found.sel(system="human-human")) == pytest.approx(np.mean(both), rel=1e-12)
     for model in models:
-        # The human is the reference: the model copies.
+        # The human is the reference, which the model copies.
         expected = np.mean([value[human, model] for human in humans])
         assert float(found.sel(system=model)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_errors_of_directed_metrics(trials: Trials) -> None:
-    """Over images as the bootstrap of the same entries, over humans the jackknife by hand."""
+    """Compare errors over images with the bootstrap, and over humans with the jackknife."""
     humans, models = names_of(trials)
     scores = al.benchmark_scores(trials, metric=CP, n_resamples=4000, n_draws=400, rng=1)
     se = np.sqrt(np.diag(covariance(scores, "images")))
     spread = scores.draws("bootstrap").std(axis=0)
-    # Monte Carlo error of a standard deviation, and the delta method's own at 160 trials.
+    # Monte Carlo error of a standard deviation, and error of the delta method at 160 trials.
     np.testing.assert_allclose(spread, se, rtol=4 / np.sqrt(8000) + 2 / 160)
     assert scores.draws("posterior").shape == (400, len(models) + 2)
 
@@ -122,7 +122,7 @@ def test_errors_of_directed_metrics(trials: Trials) -> None:
 
 
 def test_parts_of_any_level(trials: Trials) -> None:
-    """A condition as a part has the scores and covariances of that condition alone."""
+    """A condition has the same scores and covariances as a part or alone."""
     table, layout = laid_out(trials, models="model", humans="human", level="condition")
     assert [part.name for part in layout.parts] == ["all:blur", "all:noise"]
     found = decompositions(

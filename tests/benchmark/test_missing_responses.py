@@ -1,4 +1,4 @@
-"""Missing responses: one default for responses, one for readings, and a note with the number."""
+"""Missing responses: defaults for responses and for ratings, and a note with the number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import alikely as al
 
 FEW: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
-# Of readings a missing one is no error: these alone exclude them by default.
+# Missing ratings are no errors, so only these functions exclude them by default.
 READINGS = {"agreement", "reader_study"}
 QUICK = {"misclassification_agreement", "benchmark_scores", "agreement"}
 
@@ -37,14 +37,14 @@ CALLS: dict[str, Callable[..., Any]] = {
 
 
 def _notes(found: Any) -> list[str]:
-    """Return the notes of the rows of a table or a result, or the note of the whole."""
+    """Return the notes of all rows of a table or result, or its single note."""
     found = found.summary() if isinstance(found, al.Result) else found
     return list(found["note"]) if "note" in found else [found.attrs["missing_note"]]
 
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
-    """The example, of six observers: each human has answered all but 30 trials, each model all."""
+    """Six observers of the example; each human answered all but 30 trials."""
     names = [f"human_{k}" for k in range(1, 5)] + ["model_1", "model_2"]
     table = al.load_example().select(condition=["clean", "noise"], observer=names).to_table()
     table["response"] = table["response"].fillna("class_00")
@@ -58,7 +58,7 @@ def table() -> pd.DataFrame:
     "name",
     [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CALLS],
 )
-def test_a_note_gives_the_number_and_what_becomes_of_it(name: str, table: pd.DataFrame) -> None:
+def test_a_note_reports_the_number_and_its_treatment(name: str, table: pd.DataFrame) -> None:
     trials = al.Trials.from_table(table)
     alone = {"reader_study", "difficulty_spectrum", "condition_divergences"}
     n_shown = int((table["kind"] == "human").sum()) if name in alone else len(table)
@@ -74,7 +74,7 @@ def test_a_note_gives_the_number_and_what_becomes_of_it(name: str, table: pd.Dat
     assert not any("missing" in note for note in _notes(CALLS[name](whole)))
 
 
-def test_the_default_is_the_same_but_for_readings() -> None:
+def test_the_default_differs_for_ratings_only() -> None:
     found = {}
     for subject in (al, al.benchmark, al.data, al.errors, al.estimates, al.margins, al.planning,
                     al.spectrum):  # fmt: skip

@@ -15,11 +15,11 @@ from alikely.benchmark import ranking
 def test_ten_systems_in_two_tie_groups(
     figure: Callable[[str], None], sets: Callable[..., int]
 ) -> None:
-    """True ranks 1-5 and 6-10: joint coverage of the step-down."""
+    """Joint coverage of the step-down procedure for true ranks 1-5 and 6-10."""
     n_sets, sd = sets(500), 0.05
     rng = np.random.default_rng(1)
     truth = np.repeat([0.3, 0.2], 5)
-    # Scores on the same images: correlated.
+    # Scores on the same images are correlated.
     covariance = sd**2 * (0.5 * np.eye(10) + 0.5)
     root = np.linalg.cholesky(covariance)
     best, worst = np.repeat([1, 6], 5), np.repeat([5, 10], 5)
@@ -30,7 +30,7 @@ def test_ten_systems_in_two_tie_groups(
         found = found.set_index(found["system"].astype(int)).sort_index()
         hits += bool(((found["rank_lb"] <= best) & (found["rank_ub"] >= worst)).all())
     figure(f"joint coverage of ten ranks in two tie groups: {hits / n_sets}")
-    # By one error: .94 of all sets.
+    # One standard error below 0.95, which is 0.94 with all sets.
     assert hits / n_sets >= 0.95 - np.sqrt(0.95 * 0.05 / n_sets)
 
 
@@ -46,12 +46,12 @@ def test_marginal_sets_are_no_wider_than_joint_ones_and_clear_orders_are_found()
 
 
 def test_step_down_declares_more_than_one_step() -> None:
-    """Once the clear differences have left, the quantile over the rest is smaller."""
+    """After clear differences are removed, the quantile over the rest is smaller."""
     n, sd = 5, 0.1
     z = np.random.default_rng(3).standard_normal((200_000, n)) * sd
     j, k = np.nonzero(~np.eye(n, dtype=bool))
     standardized = (z[:, j] - z[:, k]) / (sd * np.sqrt(2))
-    # Systems 0 to 2 lie far above the others and apart: these claims are made in the first step.
+    # Systems 0 to 2 are far above the others and from each other, so the first step finds them.
     clear = (j < 3) & (k > j)
     first = np.quantile(standardized.max(axis=1), 0.95)
     second = np.quantile(standardized[:, ~clear].max(axis=1), 0.95)
@@ -71,7 +71,7 @@ def test_probability_greater_is_that_of_normal_draws() -> None:
     assert greater[0, 1] == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 5000))
 
 
-def test_undefined_draws_are_left_out() -> None:
+def test_undefined_draws_are_excluded() -> None:
     draws = np.random.default_rng(1).normal([0.3, 0.2], 0.1, (100, 2))
     holed = np.vstack([draws, [[np.nan, 1.0]] * 50])
     assert ranking.probability_greater(holed)[0, 1] == ranking.probability_greater(draws)[0, 1]

@@ -1,4 +1,4 @@
-"""Reader studies: by hand, invariances, coverage and promised power."""
+"""Reader studies: by hand, invariances, coverage and planned power."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +19,7 @@ from alikely.simulate import reader_study as readers
 
 
 def _error_over_cases(result: al.Result) -> float:
-    """Of the difference of means of condition A and B, by influences of shared cases."""
+    """Standard error over shared cases of the difference of means of conditions A and B."""
     condition = result.pairs["condition"]
     weights = np.where(condition == "A", 1.0, -1.0) / (len(condition) / 2)
     cluster = result.data.attrs["cluster"] or None
@@ -34,13 +34,13 @@ def test_means_and_differences_are_those_of_pairs() -> None:
     np.testing.assert_allclose(study.summary()["estimate"], values[["A", "B"]])
     row = al.benchmark.differences(study).iloc[0]
     assert row["estimate"] == pytest.approx(values["A"] - values["B"])
-    # Readers who are fixed: the difference of means by covariances over the same cases.
+    # For fixed readers, the error of the difference comes from covariances over shared cases.
     assert row["se_cases"] == pytest.approx(_error_over_cases(result))
     assert row["se"] >= row["se_readers"]
 
 
-def test_readers_alike_in_everything_bring_no_variance() -> None:
-    """Copies of one reader: what is left is the error over cases."""
+def test_identical_readers_add_no_variance() -> None:
+    """With copies of one reader, only the error over cases remains."""
     right = np.random.default_rng(1).random((2, 90)) < 0.7
     copies = al.Trials.from_correct(
         np.concatenate([np.tile(right[0], (5, 1)), right[1:]]),
@@ -51,7 +51,7 @@ def test_readers_alike_in_everything_bring_no_variance() -> None:
     pair = al.error_consistency(al.Trials.from_correct(right), n_resamples=0, n_draws=0)
     assert row["se_readers"] == 0
     assert row["se_cases"] == pytest.approx(pair.estimates["se"].item())
-    # Cases alone make the error: copies are no further evidence of them.
+    # Only cases contribute to the error; copies add no information about them.
     assert row["se"] == pytest.approx(row["se_cases"])
     assert row["df"] == row["df_cases"]
 
@@ -67,7 +67,7 @@ def test_readers_alike_in_everything_bring_no_variance() -> None:
 def test_intervals_are_never_narrower_than_those_for_fixed_readers(
     seed: int, n_readers: int, n_cases: int, alike: bool, ai: str | None
 ) -> None:
-    """Student's interval by the variance and degrees of freedom of cases alone."""
+    """Compare with Student's interval from the variance and degrees of freedom of cases."""
     spread = 0.0 if alike else 0.4
     trials, _ = readers(n_readers, n_cases, spread=spread, rng=seed)
     study = reader_study(trials, ai)
@@ -79,7 +79,7 @@ def test_intervals_are_never_narrower_than_those_for_fixed_readers(
 
 
 def test_readers_among_themselves_are_pairs_by_jackknife() -> None:
-    """Means of pairs; leaving out readers one by one; copies of a reader bring no variance."""
+    """Compare with means of pairs and the jackknife over readers; copies add no variance."""
     trials, _ = readers(5, 60, rng=3)
     study = reader_study(trials)
     options = {"n_resamples": 0, "n_draws": 0}
@@ -106,7 +106,7 @@ def test_readers_among_themselves_are_pairs_by_jackknife() -> None:
 
 
 @pytest.mark.parametrize("ai", ["AI", None])
-def test_one_by_one_the_order_of_readers_is_no_matter(ai: str | None) -> None:
+def test_the_order_of_readers_does_not_matter(ai: str | None) -> None:
     trials, _ = readers(5, 60, rng=3)
     turned = al.Trials(trials.data.isel(observer=[3, 1, 5, 0, 4, 2]))
     one, other = reader_study(trials, ai), reader_study(turned, ai)
@@ -129,8 +129,8 @@ def test_the_same_answers_in_both_modalities_do_not_differ() -> None:
         assert row["n_cases"] == 60
 
 
-def test_readers_of_one_modality_each_are_apart() -> None:
-    """Split plot: the variance over readers of the difference is the sum of both."""
+def test_readers_of_one_modality_each_are_independent() -> None:
+    """In a split plot, the reader variance of the difference is the sum of both variances."""
     trials, _ = readers(8, 60, rng=2)
     table = trials.to_table()
     number = table["observer"].str.extract(r"_(\d)")[0].astype(float)
@@ -164,7 +164,7 @@ class Studies(NamedTuple):
 def answers(
     rng: np.random.Generator, n_sets: int, n_readers: int, n_cases: int, spread: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The world of `simulate.reader_study`, (modality, study, reader, case), and the AI."""
+    """Responses as in `simulate.reader_study`, (modality, study, reader, case), and the AI."""
     middle = stats.norm.ppf(0.75)
     common, limit = rng.standard_normal((2, n_sets, n_readers, 1))
     both, own = (
@@ -180,7 +180,7 @@ def answers(
 
 
 def differences_of(right: np.ndarray, of_ai: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Differences of error consistency (study, reader), and what cases move them by, by hand."""
+    """Differences of error consistency (study, reader), and influences of cases, by hand."""
     a, b = right.astype(float), of_ai.astype(float)
     p, q = a.mean(axis=-1, keepdims=True), b.mean(axis=-1, keepdims=True)
     same = right == of_ai
@@ -193,13 +193,13 @@ def differences_of(right: np.ndarray, of_ai: np.ndarray) -> tuple[np.ndarray, np
 
 
 def jackknife(x: np.ndarray) -> np.ndarray:
-    """What a mean over readers, the second axis, loses with each."""
+    """Change of a mean over readers (second axis) without each reader."""
     n = x.shape[1]
     return np.asarray((x - x.mean(axis=1, keepdims=True)) / np.sqrt(n * (n - 1)))
 
 
 def studied(right: np.ndarray, of_ai: np.ndarray) -> Studies:
-    """The variances of the page, by hand."""
+    """Variances by the formulas of the page."""
     value, moved = differences_of(right, of_ai)
     of_case = moved.mean(axis=1)
     by_cases, fourth = (of_case**2).sum(axis=1), (of_case**4).sum(axis=1)
@@ -212,7 +212,7 @@ def studied(right: np.ndarray, of_ai: np.ndarray) -> Studies:
     )
 
 
-def test_many_studies_by_hand_are_those_of_the_door() -> None:
+def test_many_studies_by_hand_agree_with_the_public_function() -> None:
     right, of_ai = answers(np.random.default_rng(1), 1, 4, 60, 0.3)
     by_hand = studied(right, of_ai)
     (found,) = zip(*by_hand, strict=True)
@@ -225,18 +225,18 @@ def test_many_studies_by_hand_are_those_of_the_door() -> None:
 
 
 @pytest.mark.slow
-def test_power_is_what_is_promised(
+def test_power_is_as_planned(
     figure: Callable[[str], None], sets: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Power and width of six designs by components of 40 large pilots: wrong is the formula.
+    """Compare planned power and width of six designs with simulations.
 
-    Components are known to 2 %, which is .005 of power; 16,000 studies tell it within .004, a
-    quarter of them within .008.
+    Components come from 40 large pilots, with an error of 2% (0.005 of power). The simulated power
+    has an error of 0.004 with 16,000 studies, and 0.008 with a quarter of them.
     """
     n_studies, spread = sets(16_000), 0.3
-    # Of widths: four errors of a mean, whose standard deviation is at most .8 of it, and .02.
+    # Widths: four errors of a mean with a standard deviation of at most 0.8 times it, and 0.02.
     near = 4 * 0.8 / np.sqrt(n_studies) + 0.02
-    # Four of both errors together, and .004 for what a formula may be off: .03 of all studies.
+    # Four times both errors, and 0.004 for the formula: 0.03 with all studies.
     room = 4 * np.hypot(0.005, 0.5 / np.sqrt(n_studies)) + 0.004
     rng = np.random.default_rng(1)
     n, n_cases = 150, 1_500
@@ -248,7 +248,7 @@ def test_power_is_what_is_promised(
         "var_case": n_cases * (by_cases - by_both), "var_residual": n * n_cases * by_both,
         "df_cases": df_cases,
     }  # fmt: skip
-    # Components that are known, in place of those of a small pilot.
+    # Known components instead of those of a small pilot.
     pilot, known = reader_study(readers(3, 40, rng=1)[0], "AI"), pd.DataFrame([row])
     monkeypatch.setattr("alikely.planning.components.differences", lambda *_, **__: known)
     truth = readers(2, 2, spread=spread, rng=1)[1]
@@ -270,8 +270,8 @@ def test_power_is_what_is_promised(
 def aided(
     rng: np.random.Generator, n_sets: int, n_readers: int, n_cases: int, minority: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Readers without and with an AI: aided, each takes its answer with a probability of its own,
-    Beta(1, 2), else reads the case again. Of a minority it is .9, then of the others .1."""
+    """Readers without and with an AI, whose response they copy with a probability from Beta(1, 2).
+    With a minority, the probability is 0.9 for it and 0.1 for the others."""
     hard = rng.standard_normal((n_sets, 1, n_cases))
     of_ai = rng.random(hard.shape) < special.ndtr(0.9 + 0.8 * hard)
     skill = 0.7 + 0.3 * rng.standard_normal((n_sets, n_readers, 1)) + 0.8 * hard
@@ -315,7 +315,7 @@ def test_coverage_of_the_difference(
     design: tuple[int, int], spread: float | None, least: float, figure: Callable[[str], None],
     sets: Callable[..., int],
 ) -> None:  # fmt: skip
-    """Readers with a common spread, or (None) aided by an AI that they trust to various degrees."""
+    """Readers with a common spread, or (None) with different trust in an AI."""
     n_sets, rng, held = sets(2_000), np.random.default_rng(1), []
     truth = truth_of_aided() if spread is None else -np.diff(readers(2, 2, spread=spread, rng=1)[1])
     for _ in range(n_sets // 100):
@@ -330,7 +330,7 @@ def test_coverage_of_the_difference(
 def test_coverage_of_readers_among_themselves(
     figure: Callable[[str], None], sets: Callable[..., int]
 ) -> None:
-    """Coverage of a difference and of a mean; the truth comes from many readers and cases."""
+    """Coverage for a difference and a mean; true values from many readers and cases."""
     n_sets, hits = sets(200), []
 
     def rows(n_readers: int, n_cases: int, seed: int) -> pd.DataFrame:
@@ -342,7 +342,7 @@ def test_coverage_of_readers_among_themselves(
         ends = rows(6, 100, seed)[["analytic_ci95_lb", "analytic_ci95_ub"]].to_numpy()
         hits.append((ends[:, 0] <= truth) & (truth <= ends[:, 1]))
     figure(f"6 readers among themselves: coverage {np.mean(hits, axis=0)}")
-    # The truth itself is known within its standard error, about a tenth of the studies'.
+    # The true value has a standard error of about a tenth of that of the studies.
     least = 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets) - 0.01
     assert np.mean(hits, axis=0).min() >= least
 
@@ -353,11 +353,11 @@ def test_coverage_of_readers_among_themselves(
     [(partial(answers, spread=0.3), 0.0, 0.05), (partial(aided, minority=0.25), 0.6, 1.0)],
     ids=["unlike", "minority"],
 )
-def test_how_often_groups_of_readers_are_noted(draw: Any, low: float, high: float) -> None:
-    """Ten readers who differ without groups, or of whom one in four copies the AI.
+def test_rates_of_notes_on_groups_of_readers(draw: Any, low: float, high: float) -> None:
+    """Ten readers without groups, or with one in four copying the AI.
 
-    By 2,000 studies (SE .01) 66 % of those with a minority have the note; by 400 studies at most
-    4 % of others.
+    In 2,000 studies, 66% with a minority had the note (SE 0.01); in 400 studies without, at most
+    4%.
     """
     n_sets = 100
     right, of_ai = draw(np.random.default_rng(1), n_sets, 10, 100)
@@ -381,8 +381,8 @@ def trials_of(right: np.ndarray, of_ai: np.ndarray) -> al.Trials:
     )
 
 
-def test_sizes_of_two_groups_of_readers() -> None:
-    """Seven read by themselves, three copy the AI; from 16 readers on intervals are right."""
+def test_notes_give_sizes_of_two_groups_of_readers() -> None:
+    """Seven readers are independent and three copy the AI; 16 readers suffice for intervals."""
     rng = np.random.default_rng(5)
     for n_copying, n_readers, expected in ((3, 10, "(7 and 3 readers)"), (4, 16, "")):
         right = rng.random((2, n_readers, 200)) < 0.7

@@ -1,4 +1,4 @@
-"""Scores whose images come in clusters: new clusters are drawn in place of new images."""
+"""Scores with clusters of images: intervals generalize to new clusters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIGHT = {"n_resamples": 0, "n_draws": 0}
 
 
 def board(rng: np.random.Generator, sizes: list[int], icc: float) -> al.Trials:
-    """Four humans and two models; strengths correlated .6 between them, and within clusters."""
+    """Four humans and two models; item strengths correlate 0.6 between observers."""
     label = np.repeat(np.arange(len(sizes)), sizes)
     n = len(ACCURACY)
     parts = []
@@ -36,13 +36,13 @@ def board(rng: np.random.Generator, sizes: list[int], icc: float) -> al.Trials:
 
 
 def test_the_variance_of_one_human_and_one_model_is_that_of_their_pair() -> None:
-    """Clusters of the pair and of the score, but for what is added to the cells."""
+    """Compare the cluster variance of the score with that of its pair, except pseudocounts."""
     trials = board(np.random.default_rng(1), [5, 10, 25, 40, 80, 140], 0.8)
     scores = al.benchmark_scores(trials, cluster="template", **LIGHT)
     pairs = al.error_consistency(trials, "human-model", cluster="template", rng=1, **LIGHT)
     means = al.mean(pairs, {"observer_b": "model_4"}, intervals=["analytic"])
     row = scores.summary("images", intervals=["analytic"]).set_index("system").loc["model_4"]
-    # By hand: each cluster left out of the cells of every human, with what is added to these.
+    # By hand: leave each cluster out of the cells of every human, with pseudocounts.
     label = np.repeat(np.arange(6), [5, 10, 25, 40, 80, 140])
     right, added = trials.data["correct"].values, added_count(1, 4)
     ec = al.metrics.ERROR_CONSISTENCY.value
@@ -57,7 +57,7 @@ def test_the_variance_of_one_human_and_one_model_is_that_of_their_pair() -> None
     np.testing.assert_allclose(
         level_parts(scores)["influence"].values[at], moved, rtol=1e-9, atol=1e-12
     )
-    # What is added to the cells draws the score, and its error, towards 0: by 2 of 300 trials here.
+    # Pseudocounts shrink the score and its error towards 0, by 2 of 300 trials.
     assert row["se"] == pytest.approx(means.loc["analytic", "se"], rel=0.1)
     found = spread(level_parts(scores), np.eye(4)[[0]], "images")
     # 280 of 300 trials are in four clusters.
@@ -76,7 +76,7 @@ def test_clusters_of_one_image_are_images() -> None:
     for population in ("images", "both"):
         one, other = (scores.summary(population, intervals="all") for scores in (found, alone))
         for name in one.columns.drop(["level", "system", "note", "note_codes", "df"]):
-            # Each left out in turn, instead of first derivatives: intervals differ by 1/N or so.
+            # The jackknife and first derivatives differ by about 1/N.
             near = 0.0 if name == "estimate" else 0.04
             np.testing.assert_allclose(
                 one[name].astype(float), other[name].astype(float), rtol=near, atol=near
@@ -84,7 +84,7 @@ def test_clusters_of_one_image_are_images() -> None:
 
 
 def test_all_methods_draw_clusters() -> None:
-    """Bootstrap and posterior are as wide as the variance of clusters, not as that of images."""
+    """Widths of bootstrap and posterior match the variance of clusters, not that of images."""
     trials = board(np.random.default_rng(3), [10] * 60, 0.8)
     scores = al.benchmark_scores(
         trials, cluster="template", n_resamples=1_000, n_draws=1_000, rng=1
@@ -126,7 +126,7 @@ def test_coverage_for_new_clusters(sizes: list[int], icc: float, sets: Callable[
 
 
 def readings(rng: np.random.Generator, sizes: list[int], icc: float) -> al.Trials:
-    """Six readers and an AI, lesions of patients, two modalities with the same lesions."""
+    """Six readers and an AI; lesions of patients, the same in both modalities."""
     label = np.repeat(np.arange(len(sizes)), sizes)
     n, names = len(label), [f"r{k}" for k in range(6)] + ["AI"]
     right = []
@@ -149,7 +149,7 @@ def readings(rng: np.random.Generator, sizes: list[int], icc: float) -> al.Trial
 
 @pytest.mark.slow
 def test_cases_of_patients() -> None:
-    """Patients of one case are cases; patients of many make intervals wider, and are counted."""
+    """Patients with one case each equal cases; patients with several widen intervals."""
     alone, one_each = (
         al.benchmark.reader_study(
             readings(np.random.default_rng(5), [1] * 90, 0.0), "AI", cluster=cluster
@@ -170,7 +170,7 @@ def test_cases_of_patients() -> None:
 
 
 @pytest.mark.slow
-def test_support_of_branches_is_less_with_clusters() -> None:
+def test_support_of_branches_is_lower_with_clusters() -> None:
     trials = board(np.random.default_rng(7), [15] * 20, 0.8)
     squares = [al.pairwise_matrix(trials, cluster=cluster) for cluster in (None, "template")]
     support = [
@@ -182,7 +182,7 @@ def test_support_of_branches_is_less_with_clusters() -> None:
 
 
 def test_noise_of_questions_is_that_of_clusters() -> None:
-    """One question in each cluster: N/(N - 1) times the noise; of ten alike, ten times as much."""
+    """Noise grows by N/(N - 1) with clusters of one question, and by 10 with ten equal ones."""
     panel = al.simulate.leaderboard(10, 2, 30, rng=1)
     judge, *candidates = panel.observers
     given = {judge: dict(zip(candidates, np.linspace(0, 1, len(candidates)), strict=True))}

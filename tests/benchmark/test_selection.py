@@ -1,4 +1,4 @@
-"""Tables of benchmarks: the recommended interval, valid ones, and those requested by name."""
+"""Tables of benchmarks: the recommended interval, valid intervals, and requested ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_there_is_no_bootstrap_interval(scores: al.Result) -> None:
 
 
 @pytest.mark.slow
-def test_class_level_error_similarity_has_no_interval_unless_named() -> None:
+def test_class_level_error_similarity_has_no_default_interval() -> None:
     trials = al.load_example().select(condition=["blur", "noise"])
     scores = al.benchmark_scores(trials, metric="error_similarity", n_draws=0)
     assert is_plug_in(scores.metric)
@@ -57,7 +57,7 @@ def test_class_level_error_similarity_has_no_interval_unless_named() -> None:
     assert apart["note"].str.startswith("no interval is valid").all()
     assert np.isnan(al.difference(scores, "model_1", "model_2")["eti95_lb"].iloc[0])
     assert " CI " not in scores.sentence()
-    # Ranks and tests are there for those who call them, with the reason.
+    # Ranks and tests are available on request, with the reason.
     reason = "no interval is valid, because the estimate is biased if a class has few errors"
     assert al.benchmark.ranks(scores, rng=1)["note"].str.contains(reason).all()
     both = ["error_similarity", "error_consistency"]
@@ -68,7 +68,7 @@ def test_class_level_error_similarity_has_no_interval_unless_named() -> None:
     named = scores.summary(intervals=["analytic"])
     assert methods(named) == ["analytic"]
     assert named["note"].str.contains("if classes have few errors").all()
-    # Three degrees of freedom: nearly certain intervals are the whole range.
+    # With three degrees of freedom, intervals near 100% are the whole range.
     wide = scores.summary("observers", intervals=["analytic"], ci_prob=1 - 1e-9)
     ends = wide.filter(regex="^analytic_").to_numpy()
     assert (ends.min(), ends.max()) == (0, 1)
@@ -86,7 +86,7 @@ def test_class_level_error_similarity_has_no_interval_unless_named() -> None:
 def test_bounds_stay_within_the_range_of_the_metric(
     seed: int, accuracy: float, same: float, metric: str
 ) -> None:
-    """Few images, observers who share anything from none to all of their answers."""
+    """Few images, and observers with any fraction of common responses."""
     rng = np.random.default_rng(seed)
     alone, shared = rng.random((5, 12)) < accuracy, rng.random(12) < accuracy
     right = np.where(rng.random((5, 12)) < same, shared, alone)
@@ -102,22 +102,22 @@ def test_bounds_stay_within_the_range_of_the_metric(
 
 
 def test_a_difference_that_is_equal_for_all_humans_has_no_interval_over_humans() -> None:
-    """Each human's score of model b is 1/2 below that of model a; images differ."""
-    # Humans agree with one another; models err on images of their own.
+    """All humans have a score of model b that is 1/2 below that of model a; images differ."""
+    # Humans agree with each other; models err on other images.
     right = np.ones((5, 12), dtype=bool)
     right[:3, :4] = False
     right[3, 1:5], right[4, 2:6] = False, False
     trials = al.Trials.from_correct(right, kind=["human"] * 3 + ["model"] * 2)
     scores = al.benchmark_scores(trials, n_draws=0)
     row = al.difference(scores, *scores.observers, generalize_to="observers").loc["analytic"]
-    # Kappa of 12 images, 4 errors each, 3 or 2 of them shared: 5/8 and 1/4.
+    # Kappa of 12 images with 4 errors each, 3 or 2 of them shared: 5/8 and 1/4.
     assert row["estimate"] == pytest.approx(5 / 8 - 1 / 4)
     assert np.isnan(row["se"])
     assert "the same for all humans" in row["note"]
 
 
-def test_who_is_no_human_is_not_called_one() -> None:
-    """Models against models: notes, sentences and verdicts name the kind that was given."""
+def test_texts_name_the_kind_of_the_reference() -> None:
+    """With models as reference, notes, sentences and verdicts name that kind."""
     right = np.random.default_rng(1).random((6, 60)) < 0.7
     trials = al.Trials.from_correct(right, kind=["gpt"] * 3 + ["llama"] * 3)
     scores = al.benchmark_scores(trials, humans="gpt", models="llama", n_resamples=0, n_draws=0)

@@ -1,4 +1,4 @@
-"""Ceilings, contrasts, sensitivity, reconstruction and correlations of a benchmark."""
+"""Ceilings, contrasts, multiverse analysis, reconstruction and correlations of a benchmark."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_consensus_errors_agree_with_resampled_images(trials: Trials) -> None:
         row = noise_ceilings(drawn, ERROR_CONSISTENCY).iloc[0]
         replicates.append((row["lower"], row["upper"]))
     sd = np.std(replicates, axis=0)
-    # Monte Carlo error of a standard deviation, and the second order that influences leave out.
+    # Monte Carlo error of a standard deviation, and second-order terms that influence omits.
     slack = 4 / np.sqrt(2 * n_replicates) + 1 / np.sqrt(n)
     np.testing.assert_allclose(
         table.loc["overall", ["lower_se", "upper_se"]].astype(float), sd, rtol=slack
@@ -86,8 +86,8 @@ def test_ceilings_are_tested_against_zero(scores: al.Result, trials: Trials) -> 
     assert al.benchmark.ceilings(two, "images").filter(like="consensus").isna().all().all()
 
 
-def test_shares_of_a_ceiling_that_is_not_above_zero() -> None:
-    """Below 0 there are none; if its interval includes 0, Fieller's set is unbounded."""
+def test_ceiling_ratio_if_the_ceiling_is_not_above_zero() -> None:
+    """Below 0, ratios are undefined; if its interval includes 0, Fieller's set is unbounded."""
     right = np.random.default_rng(1).integers(0, 2, (7, 30))
     right[3], right[[1, 2, 4]] = right[0], 1 - right[0]
     guessing = np.random.default_rng(9).integers(0, 2, (7, 30))
@@ -103,7 +103,7 @@ def test_shares_of_a_ceiling_that_is_not_above_zero() -> None:
     table = near.summary("images", columns="all")
     assert table.set_index("system").loc["ceiling", "estimate"] > 0
     assert fieller_set(-1e-9, 0.1, 0.2) == (-np.inf, np.inf)
-    # Student's interval of the ratio is shown instead.
+    # The table then shows Student's interval of the ratio.
     row = table.iloc[0]
     width = row["ceiling_normalized_ci95_ub"] - row["ceiling_normalized_ci95_lb"]
     least = 2 * stats.norm.ppf(0.975) * row["ceiling_normalized_se"]
@@ -128,7 +128,7 @@ def test_groups_are_means_with_their_covariance(scores: al.Result) -> None:
 
 
 @pytest.mark.slow
-def test_sensitivity_begins_with_the_benchmark_and_knows_what_decides(
+def test_multiverse_starts_with_the_benchmark_and_ranks_choices(
     scores: al.Result, trials: Trials
 ) -> None:
     table = al.benchmark.multiverse_analysis(trials, exclude={"all": ["blur"]})

@@ -1,4 +1,4 @@
-"""Families by average linkage, support of branches, and means of blocks."""
+"""Families by average linkage, support of branches, and block means."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def tree(matrix: al.Result) -> al.Result:
     return al.benchmark.families(matrix, 3, n_resamples=60, rng=3)
 
 
-def test_families_that_are_there_are_found(board: al.Trials, tree: al.Result) -> None:
+def test_true_families_are_found(board: al.Trials, tree: al.Result) -> None:
     true = dict(zip(board.observers, board.data["family"].values.tolist(), strict=True))
     found = tree.summary()
     assert len(set(zip(found["family"], found["observer"].map(true), strict=True))) == 3
@@ -35,7 +35,7 @@ def test_families_that_are_there_are_found(board: al.Trials, tree: al.Result) ->
     assert found["family"].tolist() == sorted(found["family"])
 
 
-def test_the_tree_is_that_of_scipy(matrix: al.Result) -> None:
+def test_the_tree_agrees_with_scipy(matrix: al.Result) -> None:
     of_two = al.pairwise_matrix(al.load_example().select(condition=["noise", "blur"]))
     for each in (matrix, of_two):
         square = 1 - al.estimates.square_matrix(each, "estimate").values
@@ -49,7 +49,7 @@ def test_the_tree_is_that_of_scipy(matrix: al.Result) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_families", "shared"), [(1, 0.0), (60, 0.3)])
-def test_without_families_none_are_advised(n_families: int, shared: float) -> None:
+def test_without_families_no_cut_is_recommended(n_families: int, shared: float) -> None:
     board = al.simulate.leaderboard(60, n_families, 1_000, shared=shared, rng=4)
     tree = al.benchmark.families(al.pairwise_matrix(board, tests=False), n_resamples=8, rng=1)
     assert tree.data.attrs["reproducibility"] < 0.5
@@ -58,7 +58,7 @@ def test_without_families_none_are_advised(n_families: int, shared: float) -> No
 
 
 def test_support_does_not_depend_on_the_order_of_observers(matrix: al.Result) -> None:
-    # Trials are drawn alike, whoever stands first.
+    # Resampled trials do not depend on the order of observers.
     found = []
     for order in (1, -1):
         part = matrix.sel(observer=matrix.observers[::order])
@@ -78,7 +78,7 @@ def test_equal_observers_have_no_order() -> None:
     assert (top["size"], top["support"]) == (3, 1.0)
 
 
-def test_observers_that_hardly_err_leave_no_trees() -> None:
+def test_observers_with_few_errors_have_no_tree() -> None:
     correct = np.random.default_rng(1).integers(0, 2, (4, 300))
     correct[0] = correct[1] = 1
     correct[0, 0] = correct[1, 1] = 0
@@ -108,11 +108,11 @@ def _rand(tree: al.Result, board: al.Trials) -> float:
 
 
 @pytest.mark.slow
-def test_the_advised_cut_finds_families_where_their_number_does_not() -> None:
+def test_the_recommended_cut_finds_families() -> None:
     board = al.simulate.leaderboard(300, 10, 1_500, shared=0.2, rng=1)
     matrix = al.pairwise_matrix(board, tests=False)
     ten = al.benchmark.families(matrix, 10, n_resamples=0)
-    # Ten groups are some outliers and one of 113 models; nine families in ten pairs are joined.
+    # A cut at ten groups separates outliers and joins families in one group of 113 models.
     assert _rand(ten, board) < 0.6
     assert ten.summary()["size"].max() > 100
     tree = al.benchmark.families(matrix, n_resamples=3, rng=1)
@@ -124,7 +124,7 @@ def test_the_advised_cut_finds_families_where_their_number_does_not() -> None:
     assert f"of {tree.data.attrs['n_groups']} groups" in tree.sentence()
 
 
-def test_the_advised_number_has_the_largest_correlation(matrix: al.Result) -> None:
+def test_the_recommended_number_has_the_largest_correlation(matrix: al.Result) -> None:
     matrix = matrix.sel(observer=matrix.observers[:13])
     tree = al.benchmark.families(matrix, n_resamples=0)
     upper = np.triu_indices(13, k=1)
@@ -136,7 +136,7 @@ def test_the_advised_number_has_the_largest_correlation(matrix: al.Result) -> No
     assert tree.data.attrs["n_groups"] == 2 + int(np.argmax(of_cut))
 
 
-def test_outliers_are_no_family() -> None:
+def test_outliers_do_not_form_a_family() -> None:
     rng = np.random.default_rng(1)
     alike = rng.integers(0, 2, 600)
     answers = np.stack([np.where(rng.random(600) < 0.1, 1 - alike, alike) for _ in range(6)])
@@ -148,7 +148,7 @@ def test_outliers_are_no_family() -> None:
     assert (tree.summary()["note"] == "no families: all groups but one have a single member").all()
 
 
-def test_agreement_of_groupings_is_that_of_scikit_learn() -> None:
+def test_agreement_of_groupings_equals_scikit_learn() -> None:
     rng = np.random.default_rng(2)
     for k in (1, 2, 4):
         a, b = rng.integers(0, k, (2, 30))

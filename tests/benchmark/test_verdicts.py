@@ -1,4 +1,4 @@
-"""One verdict on a difference: intervals, tests and probabilities that agree."""
+"""Tests of a difference: intervals, tests and probabilities that agree."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def scores() -> al.Result:
 
 
 def independent(scores: np.ndarray, n_images: int = 2_000) -> xr.Dataset:
-    """Scores of variance 1 that share no image, people who do not differ."""
+    """Scores with variance 1 on separate images, and humans who do not differ."""
     n, zero = len(scores), np.zeros((len(scores),) * 2)
-    # The finite-sample factor of the variance of images is made up for.
+    # Offsets the finite-sample factor of the image variance.
     total = n * n_images
     images = np.kron(np.eye(n), np.full(n_images, 1 / np.sqrt(n_images)))
     images *= np.sqrt((total - 1) / total)
     return decomposition(scores, images, zero, zero, zero, np.full(n, 9.0))
 
 
-def test_the_other_way_round_everything_changes_its_sign(scores: al.Result) -> None:
+def test_exchange_changes_all_signs(scores: al.Result) -> None:
     at = Level(scores)
     one, other = (
         one_difference(all_differences(at, None, 0.95, "eti", pair[0]), *pair)
@@ -65,7 +65,7 @@ def test_one_difference_needs_no_adjustment() -> None:
 
 
 @pytest.mark.slow
-def test_equality_holds_its_level_where_tukey_is_exact() -> None:
+def test_equality_has_its_level_where_tukey_is_exact() -> None:
     rng, n_sets, p = np.random.default_rng(5), 250, []
     for drawn in rng.standard_normal((n_sets, 3)):
         table = difference_table(["a", "b", "c"], drawn, independent(drawn), "images", 0.1)
@@ -81,19 +81,19 @@ def test_probability_is_the_conjugate_posterior(d: float, v: float, tau: float) 
     found = float(probability_positive(np.array(d), np.array(v), many, *scales))
     mean, sd = d * tau**2 / (tau**2 + v), np.sqrt(tau**2 * v / (tau**2 + v))
     assert found == pytest.approx(stats.norm.cdf(mean / sd), abs=1e-9)
-    # Never surer than without a prior, and never of the other sign.
+    # Never more certain than without a prior, and never with the other sign.
     assert abs(found - 0.5) <= abs(stats.norm.cdf(d / np.sqrt(v)) - 0.5) + 1e-12
 
 
 @settings(deadline=None)
 @given(d=st.floats(0.01, 5), df=st.floats(1, 1e6))
-def test_few_degrees_of_freedom_weigh_as_in_a_test(d: float, df: float) -> None:
+def test_few_degrees_of_freedom_act_as_in_a_test(d: float, df: float) -> None:
     flat = np.array([1e9]), np.ones(1)
     found = float(probability_positive(np.array(d), np.array(1.0), np.array(df), *flat))
     assert found == pytest.approx(stats.t.cdf(d, df), abs=1e-9)
 
 
-def test_scale_of_differences_is_found() -> None:
+def test_scale_of_differences_is_estimated() -> None:
     rng, n, tau, sd = np.random.default_rng(2), 300, 0.08, 0.05
     true = rng.normal(0, tau / np.sqrt(2), n)
     seen = true + rng.normal(0, sd / np.sqrt(2), n)
@@ -104,12 +104,12 @@ def test_scale_of_differences_is_found() -> None:
     found = values**2 @ weight
     assert found == pytest.approx(tau**2, abs=4 * np.sqrt(2 / n) * (tau**2 + sd**2))
     assert weight.sum() == pytest.approx(1)
-    # An unknown difference adds nothing to the half-Cauchy prior, whose median is its scale.
+    # An undefined difference leaves the half-Cauchy prior, whose median is its scale.
     values, weight = scales_of_differences(
         np.array([np.nan]), np.array([np.nan]), np.ones(1), 2, 0.1
     )
     prior = stats.halfcauchy(scale=0.1).cdf(values)
-    # The grid ends at .04 and 8 scales; a step is 9 %.
+    # The grid ranges from 0.04 to 8 scales in steps of 9%.
     ends = stats.halfcauchy.cdf([0.04, 8])
     expected = (prior - ends[0]) / (ends[1] - ends[0])
     np.testing.assert_allclose(weight.cumsum(), expected, atol=0.025)
@@ -117,7 +117,7 @@ def test_scale_of_differences_is_found() -> None:
 
 @pytest.mark.parametrize(("d", "sd"), [(0.05, 0.05), (0.1, 0.05), (0.2, 0.08)])
 def test_one_difference_has_the_probability_of_its_posterior(d: float, sd: float) -> None:
-    """Half-Cauchy scale, normal difference, normal error, by integration over the scale."""
+    """Compare with integration over a half-Cauchy scale, with normal difference and error."""
 
     def weight(tau: float) -> float:
         return float(stats.halfcauchy.pdf(tau, scale=0.1) * stats.norm.pdf(d, 0, np.hypot(tau, sd)))
@@ -128,7 +128,7 @@ def test_one_difference_has_the_probability_of_its_posterior(d: float, sd: float
     total, positive = (integrate.quad(f, 0, np.inf, limit=200)[0] for f in (weight, above))
     one = np.array([d]), np.array([sd**2]), np.array([np.inf])
     found = probability_positive(*one, *scales_of_differences(*one, 2, 0.1))
-    # The grid leaves out 2.5 % of the prior at its lower and .8 % at its upper end.
+    # The grid omits 2.5% of the prior below and 0.8% above.
     assert found == pytest.approx(positive / total, abs=0.012)
 
 
@@ -139,8 +139,8 @@ def simulated(accuracy: float, n_conditions: int) -> al.Result:
 
 
 @pytest.mark.slow
-def test_a_posterior_that_its_prior_moves_is_withheld() -> None:
-    """Fifteen conditions near the ceiling: each entry a little too high, and so their mean."""
+def test_a_prior_dominated_posterior_is_not_reported() -> None:
+    """Fifteen conditions near the ceiling, where the prior biases all entries and their mean."""
     many = simulated(0.95, 15)
     table = many.summary("images", intervals="all")
     models = table["system"].isin(many.observers)
@@ -150,7 +150,7 @@ def test_a_posterior_that_its_prior_moves_is_withheld() -> None:
     two = many.observers[:2]
     rows = al.difference(many, *two, generalize_to="images", intervals="all")
     assert rows.loc["posterior"].drop("note").isna().all()
-    # By name it is shown, with the reason.
+    # If requested by name, it is shown with the reason.
     row = al.difference(many, *two, generalize_to="images", intervals=["posterior"]).iloc[0]
     assert row["note"].startswith("the priors on individual pairs shift")
     assert np.isfinite(row["eti95_lb"])
@@ -159,7 +159,7 @@ def test_a_posterior_that_its_prior_moves_is_withheld() -> None:
     assert not few["note"].str.contains("not reported").any()
 
 
-def test_claims_lean_on_the_prior_where_nothing_is_told_apart(scores: al.Result) -> None:
+def test_claims_depend_on_the_prior_if_nothing_differs(scores: al.Result) -> None:
     table: pd.DataFrame = al.benchmark.differences(scores, columns=["interval_center"])
     above = table["interval_center"] > 0
     assert ((table["prob_positive"] > 0.5) == above).all()
@@ -177,10 +177,10 @@ def test_claims_lean_on_the_prior_where_nothing_is_told_apart(scores: al.Result)
 
 @pytest.mark.slow
 def test_claims_of_order_are_calibrated_over_all_populations(sets: Callable[..., int]) -> None:
-    """Of six populations together, stated .8 to .9: right in .80 to .90 and 4 Monte Carlo errors.
+    """Claims with probability 0.8 to 0.9 are right in 0.80 to 0.90, minus or plus 4 errors.
 
-    Two models, of which nothing else is known, and eight; a quarter of the sets sees only claims
-    that are wrong by twice as much.
+    Pooled over six populations, for two models without other information, and for eight. A quarter
+    of the sets detects only twice that miscalibration.
     """
     sizes = {"2": (2, BenchmarkDesign()), "8": (8, BenchmarkDesign())}
     study = ORDERS.run(sets(160, 40), order_designs(sizes), rng=4)

@@ -1,6 +1,6 @@
 """Speed, as ratios within one run: ``uv run pytest tests/benchmarks --benchmark-only -n 0``.
 
-Nothing here is asserted of time; the table of pytest-benchmark gives each group's ratios.
+Nothing is asserted; the table of pytest-benchmark shows the ratios of each group.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def humans_and_models() -> xr.Dataset:
 
 @functools.cache
 def tables(lowest: float, highest: float, n_pairs: int) -> np.ndarray:
-    """Tables of pairs that share some errors, with accuracies in this range."""
+    """Tables of pairs with common errors and accuracies in this range."""
     rng = np.random.default_rng(1)
     a, b = rng.uniform(lowest, highest, (2, n_pairs))
     both = a * b + rng.uniform(0, 0.6, n_pairs) * np.minimum(a * (1 - b), b * (1 - a))
@@ -56,7 +56,7 @@ def tables(lowest: float, highest: float, n_pairs: int) -> np.ndarray:
 
 @functools.cache
 def crowd(n_observers: int, n_trials: int, n_classes: int) -> al.Trials:
-    """Observers that err on 40 % of the trials, half of the time in a common way."""
+    """Observers that err on 40% of the trials, half of the time in a common way."""
     rng = np.random.default_rng(1)
     truth = rng.integers(0, n_classes, n_trials)
     common = (truth + rng.integers(1, min(n_classes, 12), n_trials)) % n_classes
@@ -116,7 +116,7 @@ def cells(n_pairs: int) -> np.ndarray:
 
 
 def call(function: Callable[..., Any], *args: Any, **options: Any) -> Make:
-    """Call a function; arguments that are functions without arguments are made beforehand."""
+    """Call a function; arguments without parameters are called beforehand."""
 
     def make() -> Callable[[], Any]:
         return functools.partial(function, *[a() if callable(a) else a for a in args], **options)
@@ -134,7 +134,7 @@ def bootstrap_of_scipy() -> None:
 
 
 def by_index() -> None:
-    """The usual loop over replicates and pairs, 100 of the 10,000 replicates."""
+    """A simple loop over replicates and pairs, with 100 of the 10,000 replicates."""
     table, rng = humans_and_models(), np.random.default_rng(1)
     for _ in range(N_RESAMPLES // 100):
         drawn = table["correct"].values[:, rng.integers(0, 160, 160)].astype(float)
@@ -143,7 +143,7 @@ def by_index() -> None:
 
 
 def fits_of_scikit_learn() -> None:
-    """50 of the 5,000 starts: k-means and EM anew from each."""
+    """50 of the 5,000 starts, with k-means and EM from each."""
     for k in range(1, 7):
         GaussianMixture(k, n_init=50, random_state=1).fit(spectrum()["delta"].values[:, None])
 
@@ -159,7 +159,7 @@ def fisher_of_scipy() -> None:
 
 
 def chains(compiled: bool) -> None:
-    """From the model to its draws, with whatever PyTensor has on disk."""
+    """From the model to its draws, including PyTensor's cache on disk."""
     model = al.models.cohort(al.data.cohort_counts(al.load_example()))
     with pytest.MonkeyPatch.context() as patch:
         if compiled:

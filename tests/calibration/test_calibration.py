@@ -1,4 +1,4 @@
-"""Simulation-based calibration: right models pass, broken ones are caught, numbers never move."""
+"""Simulation-based calibration: correct models pass, wrong ones fail, results are stable."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ import alikely as al
 from alikely.calibration.coverage import default_grid
 from alikely.inference.intervals import rank_band, uniformity
 
-# Chains differ between processors; truths and data do not. With exact draws in the place of chains,
-# each broken model below had the least p-value there is, 1 of 4,001, in all of 100 experiments of
-# 30 simulations. Of the sound one, with the truths of this seed, no p-value was below 0.4.
+# MCMC differs between processors; true values and data do not. With exact draws instead of MCMC,
+# each wrong model below had the smallest possible p-value, 1 of 4,001, in all of 100 experiments of
+# 30 simulations. For the correct one with this seed, no p-value was below 0.4.
 IN_FULL, LEAST, BROKEN = 200, 50, 30
 
 
 @pytest.mark.parametrize("n", [20, 60])
-def test_the_band_holds_uniform_numbers_as_often_as_it_says(n: int) -> None:
+def test_the_band_has_its_coverage_of_uniform_numbers(n: int) -> None:
     n_samples = 1_000
     samples = np.random.default_rng(n).random((n_samples, n))
     place, lower, upper = rank_band(n, 0.9)
     share = (samples[:, :, None] <= place).mean(axis=1)
     inside = ((share >= lower - 1e-12) & (share <= upper + 1e-12)).all(axis=1)
     p_values = np.array([uniformity(sample) for sample in samples])
-    # Both are made of 4,000 reference samples, which have an error of their own.
+    # Both use 4,000 reference samples, which have Monte Carlo error.
     error = 4 * np.sqrt(0.09 * (1 / n_samples + 1 / 4_000))
-    # Numbers below a place are whole: levels have steps, and the band is never too narrow.
+    # Counts are integers, so levels have steps, and the band is never too narrow.
     assert inside.mean() > 0.9 - error
     assert (p_values > 0.1).mean() == pytest.approx(0.9, abs=error + 0.03)
     assert ((p_values >= 0.1) == inside).mean() > 0.98
@@ -43,7 +43,7 @@ def test_the_band_holds_uniform_numbers_as_often_as_it_says(n: int) -> None:
 
 @given(st.integers(5, 60), st.integers(0, 2**32 - 1))
 @settings(max_examples=30, deadline=None)
-def test_uniformity_looks_at_both_ends_alike(n: int, seed: int) -> None:
+def test_uniformity_treats_both_ends_equally(n: int, seed: int) -> None:
     values = np.random.default_rng(seed).random(n)
     assert uniformity(values) == pytest.approx(uniformity(1 - values), abs=1e-12)
 
@@ -51,7 +51,7 @@ def test_uniformity_looks_at_both_ends_alike(n: int, seed: int) -> None:
 @pytest.mark.parametrize(
     "distribution", [stats.beta(2, 2), stats.beta(0.5, 0.5), stats.beta(1.5, 1), stats.beta(1, 2)]
 )
-def test_what_is_not_uniform_is_found(distribution: Any) -> None:
+def test_nonuniform_ranks_are_detected(distribution: Any) -> None:
     values = distribution.rvs(300, random_state=1)
     assert uniformity(values) < 0.01
 
@@ -61,14 +61,14 @@ def pair() -> pm.Model:
 
 
 def answers(truth: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """Sixty trials, one by one."""
+    """Sixty single trials."""
     a = rng.random(60) < truth["p_a"]
     b = rng.random(60) < np.where(a, truth["u"], truth["v"])
     return {"cells": [[(a & b).sum(), (a & ~b).sum(), (~a & b).sum(), (~a & ~b).sum()]]}
 
 
 def swapped() -> pm.Model:
-    """The copy model with two cells mistaken for each other."""
+    """The copy model with two cells exchanged."""
     cells = np.array([[60, 0, 0, 0]])
     with pm.Model() as model:
         data = pm.Data("cells", cells)
@@ -81,7 +81,7 @@ def swapped() -> pm.Model:
 
 
 def forgetful() -> pm.Model:
-    """The priors of the copy model, and data that weigh nothing."""
+    """The priors of the copy model, with ignored data."""
     with pm.Model() as model:
         data = pm.Data("cells", np.array([[60, 0, 0, 0]]))
         p_a = pm.Beta("p_a", 1, 1, shape=1)
@@ -92,7 +92,7 @@ def forgetful() -> pm.Model:
 
 
 @pytest.mark.slow(first=True)
-def test_a_sound_model_passes(sets: Callable[..., int]) -> None:
+def test_a_correct_model_passes(sets: Callable[..., int]) -> None:
     ranks = al.calibration.sbc(
         pair, sets(IN_FULL, LEAST), simulate=answers, thin=5, tune=300, rng=1,
         quantities=["p_a", "u", "v", "error_consistency"],
@@ -106,8 +106,8 @@ def test_a_sound_model_passes(sets: Callable[..., int]) -> None:
 
 
 @pytest.mark.slow
-def test_a_broken_model_is_caught(sets: Callable[..., int]) -> None:
-    # Ranks among few draws, which may hang together: what is broken shows in any.
+def test_a_wrong_model_fails(sets: Callable[..., int]) -> None:
+    # Ranks among few, possibly correlated draws: these errors are visible in any.
     ranks = al.calibration.sbc(
         swapped, sets(100, BROKEN), simulate=answers, source=pair, thin=1, tune=100, rng=1
     )
@@ -117,7 +117,7 @@ def test_a_broken_model_is_caught(sets: Callable[..., int]) -> None:
 
 
 @pytest.mark.slow(first=True)
-def test_only_the_likelihood_shows_that_data_are_ignored(sets: Callable[..., int]) -> None:
+def test_only_the_likelihood_detects_ignored_data(sets: Callable[..., int]) -> None:
     ranks = al.calibration.sbc(
         forgetful, sets(100, BROKEN), simulate=answers, source=pair, thin=5, tune=300, rng=1
     )
@@ -127,8 +127,8 @@ def test_only_the_likelihood_shows_that_data_are_ignored(sets: Callable[..., int
 
 
 @pytest.mark.slow
-def test_a_model_draws_its_own_data(tmp_path: Path) -> None:
-    """Without a simulator; and a study taken up again is the same."""
+def test_a_model_simulates_its_data(tmp_path: Path) -> None:
+    """Without a simulator; a resumed study has the same results."""
     model = al.models.copying([[30, 10, 10, 10], [300, 0, 0, 20]], independent=True)
     options: dict[str, Any] = {"thin": 2, "tune": 200}
     first = al.calibration.sbc(model, 10, **options, cache_dir=tmp_path, rng=1)
@@ -141,7 +141,7 @@ def test_a_model_draws_its_own_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_models_that_cannot_be_simulated_say_so() -> None:
+def test_models_that_cannot_be_simulated_raise_an_error() -> None:
     with pytest.raises(ValueError, match=r"cannot simulate its data .* use simulate="):
         al.calibration.sbc(forgetful, 2, rng=1)
     with pm.Model() as bare:

@@ -1,4 +1,4 @@
-"""Coverage studies: exact coverage, the intervals of public functions, truths, resumption."""
+"""Coverage studies: exact coverage, intervals of public functions, true values, resumption."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def one_setting(n_trials: int) -> pd.DataFrame:
 
 
 def exact_coverage(n_trials: int, ci_prob: float) -> float:
-    """Of the Wald interval: the sum over all tables that there can be."""
+    """Exact coverage of the Wald interval, summed over all possible tables."""
     tables = np.array(
         [
             (a, b, c, n_trials - a - b - c)
@@ -47,11 +47,11 @@ def exact_coverage(n_trials: int, ci_prob: float) -> float:
     found = estimate(al.data.from_counts(tables))
     half = special.ndtri((1 + ci_prob) / 2) * found["se"].values
     away = np.abs(found["estimate"].values - SETTING[2])
-    # NaN, where there is no interval, compares as missed.
+    # Undefined intervals (NaN) count as not covering.
     return float(np.exp(log_p)[away <= half].sum())
 
 
-def test_wald_coverage_is_the_exact_one() -> None:
+def test_wald_coverage_is_exact() -> None:
     study = coverage_study(one_setting(12), ["wald"], n_datasets=20_000, rng=1)
     for _, row in study.iterrows():
         exact = exact_coverage(12, row["ci_prob"])
@@ -60,8 +60,8 @@ def test_wald_coverage_is_the_exact_one() -> None:
 
 
 @pytest.mark.slow
-def test_every_method_is_what_the_front_door_gives() -> None:
-    """Widths and coverage of 300 data sets, by the study and through `Result`."""
+def test_every_method_agrees_with_the_public_function() -> None:
+    """Compare widths and coverage in 300 data sets by the study and by `Result`."""
     n_sets = 300
     study = coverage_study(
         one_setting(60), n_datasets=n_sets, n_draws=1_000, ci_probs=[0.9], rng=2
@@ -88,7 +88,7 @@ def test_every_method_is_what_the_front_door_gives() -> None:
         assert abs(covered.mean() - study.loc[method, "coverage"]) <= slack, method
 
 
-def test_summary_counts_what_the_study_found() -> None:
+def test_summary_agrees_with_the_study() -> None:
     study = pd.DataFrame(
         {
             "method": ["a", "a", "b", "b"],
@@ -107,7 +107,7 @@ def test_summary_counts_what_the_study_found() -> None:
         Coverage(study).summary(0.8)
 
 
-def test_where_no_data_set_has_an_interval() -> None:
+def test_data_sets_without_intervals() -> None:
     grid = pd.DataFrame([[0.99, 0.99, 0.0, 2]], columns=[*one_setting(2)])
     study = coverage_study(grid, ["bca"], n_datasets=100, rng=3)
     assert (study["coverage"] == 0).all()
@@ -124,7 +124,7 @@ def one(*setting: float) -> pd.DataFrame:
 
 
 def implied_agreement(c: float, k: int, peakedness: float) -> float:
-    """Kappa of both labels, summed over all true classes and labels one by one."""
+    """Kappa of both labels, summed over all true classes and labels in loops."""
     joint = np.zeros((k, k))
     for true in range(k):
         wrong = np.array([(1 - peakedness) ** j * (j != true) for j in range(k)])
@@ -136,8 +136,8 @@ def implied_agreement(c: float, k: int, peakedness: float) -> float:
     return (float(np.trace(joint)) - chance) / (1 - chance)
 
 
-def test_counts_are_those_of_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Analytic intervals data set by data set; replicates and draws by plain quantiles."""
+def test_counts_agree_with_the_public_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare with analytic intervals of each data set, and quantiles of replicates and draws."""
     n, calls = 10, []
 
     def watched(*args: Any, **options: Any) -> Any:
@@ -169,14 +169,14 @@ def test_counts_are_those_of_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
         for method, (lower, upper) in ((name, both.T) for name, both in bounds.items()):
             row = found.loc[(method, p)]
             assert row["coverage"] == ((lower <= truth) & (truth <= upper)).mean()
-            # Quantiles of single precision.
+            # Quantiles in single precision.
             assert row["width"] == pytest.approx((upper - lower).mean(), rel=1e-5)
     value = np.array([r.estimates["estimate"].values[0] for r in alone])
     assert found.loc[("bca", 0.8), "bias"] == pytest.approx((value - truth).mean())
     assert (found["frac_undefined"] == 0).all()
 
 
-def test_truth_of_agreement_is_that_of_very_many_errors() -> None:
+def test_true_agreement_is_that_of_many_errors() -> None:
     joint = coverage._joint_labels(0.3, coverage._wrong_rows(5, 0.4)) / 5
     drawn = np.random.default_rng(1).multinomial(500_000, joint.ravel())
     counts = drawn.reshape(5, 5, 5).sum(axis=0)
@@ -189,7 +189,7 @@ def test_truth_of_agreement_is_that_of_very_many_errors() -> None:
 
 
 @pytest.mark.slow
-def test_a_wrong_truth_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_true_value_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     grid = one(0.3, 8, 100, 0)
     options: dict[str, Any] = {"metric": AGREEMENT, "n_datasets": 20, "n_draws": 100}
     options |= {"ci_probs": [0.95], "rng": 5}
@@ -198,13 +198,13 @@ def test_a_wrong_truth_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     mistaken = labels._replace(analyze=lambda *given: (labels.analyze(*given)[0], 0.9))
     monkeypatch.setitem(SCENARIOS, "labels", mistaken)
     wrong = coverage_study(grid, **options).set_index("method")
-    # 95 % of 20, less four times the Monte Carlo error.
+    # 95% of 20, minus four Monte Carlo errors.
     assert (right["coverage"] >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 20)).all()
     assert (wrong["coverage"] == 0).all()
     assert (wrong["width"] == right["width"]).all()
 
 
-# Settings of so many items that the estimate is nearly the truth.
+# Settings with so many items that the estimate is close to the true value.
 MANY = {
     "ratings": (3, 4_000, 0.8, 0.7, 0.1, 4), "options": (4_000, 0.7, 5, 0.3, 0.4),
     "probabilities": (4_000, 4, 0.4, 1.5),
@@ -220,8 +220,8 @@ MANY = {
     ],
     ids=repr,
 )
-def test_the_truth_is_that_of_very_many_items(metric: al.Metric) -> None:
-    """The population of probabilities has 125 times as many: its error adds half a percent."""
+def test_the_true_value_is_that_of_many_items(metric: al.Metric) -> None:
+    """The population has 125 times as many items, whose error adds half a percent."""
     options, rng = {"n_resamples": 0, "n_draws": 0}, np.random.default_rng(1)
     analyze, setting = SCENARIOS[metric.counts].analyze, MANY[metric.counts]
     result, truth = analyze(metric, setting, 1, rng, options)
@@ -230,8 +230,8 @@ def test_the_truth_is_that_of_very_many_items(metric: al.Metric) -> None:
     assert frame["se"][0] < 0.02
 
 
-def test_the_truth_of_copies() -> None:
-    """Who always copies is the same; who never does, with errors at random, agrees as by chance."""
+def test_true_values_of_copies() -> None:
+    """Full copying gives agreement 1; no copying with random errors gives chance agreement."""
     true = coverage._true_options
     assert true(KAPPA_P_DISCRETE, 0.6, 4, 1.0, 0.5) == pytest.approx(1)
     assert true(KAPPA_P_DISCRETE, 0.6, 4, 0.0, 0.0) == pytest.approx(0)

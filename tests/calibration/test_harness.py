@@ -1,4 +1,4 @@
-"""The harness of the studies: every scenario runs, truths are true, pages say what tables say."""
+"""The study harness: every scenario runs, true values are correct, pages match tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from studies.error_patterns import DESIGNS, ErrorDesign, answers, population
 from studies.harness import Study, checked
 from studies.sharing import copying_recovery, sharing_cells
 
-# As few draws as each study takes.
+# The smallest number of draws that each study accepts.
 FEW: dict[str, dict[str, Any]] = {
     "agreement": {"n_draws": 100},
     "branches": {"n_resamples": 10},
@@ -31,18 +31,18 @@ FEW: dict[str, dict[str, Any]] = {
     "similarity": {"n_draws": 100},
     "statements": {"n_draws": 100},
 }
-# Whose scenarios take long, each on its own: with the slow tests.
+# Studies whose scenarios all take long and run with the slow tests.
 LONG = ("benchmarks", "cluster notes", "clusters", "cohorts", "copying_families", "families",
         "items", "judges", "margin_scores", "margins", "orders", "similarity",
         "statements")  # fmt: skip
-# Of each study about so many scenarios, which differ in numbers.
+# Approximate number of scenarios tested in each study.
 MOST = 2
-# Scenarios that take long, where the others do not.
+# Slow scenarios of studies whose other scenarios are fast.
 LARGE = ("classes", "250 errors", "300 errors", "20 models", "5 x 4 blocks", "random trees")
 
 
 def scenarios() -> list[Any]:
-    """First scenarios of studies, and others with the slow tests."""
+    """The first scenario of each study; others run with the slow tests."""
     return [
         pytest.param(
             study.name,
@@ -62,7 +62,7 @@ def test_every_scenario_runs(study: str, name: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("studies.simulators.margins.CLASSES", 400)
     monkeypatch.setattr(families, "N_TRUE", 50)
     one = STUDIES[study]
-    # A call of all data sets, but for those of which each is one.
+    # One call for all data sets, except in studies with one call for each.
     few = one._replace(size=min(one.size, 1))
     rows = few.run(2, [name], rng=1, **FEW.get(study, {}))
     assert (rows["scenario"] == name).all()
@@ -72,7 +72,7 @@ def test_every_scenario_runs(study: str, name: str, monkeypatch: pytest.MonkeyPa
 
 
 def _block(setting: Any, numbers: range, seed: Any, half: float) -> list[dict[str, Any]]:
-    """Normal means: intervals of half width `half` about a draw."""
+    """Intervals of half width `half` around a normal draw."""
     draws = setting + np.random.default_rng(seed).standard_normal(len(numbers))
     return [checked(setting, x - half, x + half, x) for x in draws]
 
@@ -81,7 +81,7 @@ NORMAL = Study("normal", _block, {"zero": 0.0, "one": 1.0}, size=100, options={"
 
 
 def test_coverage_is_counted(tmp_path: Path) -> None:
-    """Of normal means, by scenario; a part of the table, and a study taken up again."""
+    """Compare the coverage of normal means with theory by scenario, also for a resumed study."""
     table = NORMAL.summary(NORMAL.run(2_000, rng=1, cache_dir=tmp_path))
     assert table["scenario"].tolist() == ["zero", "one"]
     assert (table["n_datasets"] == 2_000).all()
@@ -114,7 +114,7 @@ def test_bad_studies(options: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("family", ["probit", "guessing"])
 @pytest.mark.parametrize("accuracy", [0.75, 0.95])
-def test_truth_is_that_of_very_many_images_and_people(family: Any, accuracy: float) -> None:
+def test_true_values_are_those_of_large_benchmarks(family: Any, accuracy: float) -> None:
     n_images = 20_000
     design = BenchmarkDesign(family, 40, 1, 1, n_images, accuracy=accuracy)
     rng = np.random.default_rng(1)
@@ -124,7 +124,7 @@ def test_truth_is_that_of_very_many_images_and_people(family: Any, accuracy: flo
     models = benchmarks._scaled(design, benchmarks.FOUR_MACHINES)
     p = np.vstack([benchmarks.right_answers(design, who, hardness) for who in (people, models)])
     right = (rng.random(p.shape) < p).astype(float)
-    # The average person is as accurate as the design says.
+    # The average human has the accuracy of the design.
     middle = benchmarks.people_of(design, np.zeros(1), np.zeros(1))
     average = benchmarks.right_answers(design, middle, hardness)
     assert average.mean() == pytest.approx(accuracy, abs=4 * average.std() / np.sqrt(n_images))
@@ -133,7 +133,7 @@ def test_truth_is_that_of_very_many_images_and_people(family: Any, accuracy: flo
         [both, a[:, None] - both, a[None] - both, 1 - a[:, None] - a[None] + both], axis=-1
     )
     found = error_consistency(np.maximum(cells, 0))
-    # Kappa of 20,000 trials has an error of at most .5 / sqrt(N p (1 - p)); a mean has less.
+    # Kappa of 20,000 trials has an SD of at most 0.5 / sqrt(N p (1 - p)), and a mean less.
     error = 4 * 0.5 / np.sqrt(n_images * accuracy * (1 - accuracy))
     np.testing.assert_allclose(found[:40, 40:].mean(axis=0), these.models, atol=error)
     assert found[:40, :40][np.triu_indices(40, 1)].mean() == pytest.approx(these.human, abs=error)
@@ -148,7 +148,7 @@ def test_truth_is_that_of_very_many_images_and_people(family: Any, accuracy: flo
         (BenchmarkDesign(n_humans=5, n_datasets=40, pool=8), [5] * 40, 8),
     ],
 )
-def test_people_of_data_sets_are_others_the_same_or_some_of_a_pool(
+def test_humans_of_data_sets_are_separate_equal_or_from_a_pool(
     design: BenchmarkDesign, sizes: list[int], total: int
 ) -> None:
     crowds = benchmarks._crowds(design, np.random.default_rng(4))
@@ -157,7 +157,7 @@ def test_people_of_data_sets_are_others_the_same_or_some_of_a_pool(
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_populations_of_errors_are_what_their_names_say(name: str) -> None:
+def test_populations_of_errors_match_their_names(name: str) -> None:
     design, rng = DESIGNS[name], np.random.default_rng(1)
     of = population(design, rng)
     labels, truth = answers(design, of, rng)
@@ -174,8 +174,8 @@ def test_populations_of_errors_are_what_their_names_say(name: str) -> None:
     assert both.all() if design.shared else not both.any()
 
 
-def test_copying_is_that_of_the_design() -> None:
-    """Where both err, both give what the item suggests that often, and agree by chance else."""
+def test_copying_has_the_rate_of_the_design() -> None:
+    """On joint errors, systems agree by copying at the stated rate, and otherwise by chance."""
     design, rng = ErrorDesign(4, 20_000, 0.6), np.random.default_rng(2)
     of = population(design, rng)
     (a, b), truth = answers(design, of, rng)
@@ -191,7 +191,7 @@ def test_copying_is_that_of_the_design() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
-def test_statements_are_judged_by_their_own_truth() -> None:
+def test_statements_are_compared_with_their_true_values() -> None:
     design, seed = ErrorDesign(4, 10, 0.5), np.random.SeedSequence(1)
     study = error_patterns.STATEMENTS._replace(size=0, scenarios={"few": design})
     rows = study.run(10, n_draws=100, rng=seed)
@@ -210,18 +210,18 @@ def test_statements_are_judged_by_their_own_truth() -> None:
 
 
 @pytest.mark.slow(first=True)
-def test_intervals_of_scores_hold_what_they_promise(sets: Callable[..., int]) -> None:
-    """At accuracy 0.75; docs/validation/benchmarks.md has other populations."""
+def test_intervals_of_scores_have_nominal_coverage(sets: Callable[..., int]) -> None:
+    """Accuracy is 0.75; docs/validation/benchmarks.md has other populations."""
     n = sets(200, 60)
     table = BENCHMARKS.summary(BENCHMARKS.run(n, ["probit, 6 humans"], rng=1))
     assert len(table) == 7
-    # Four Monte Carlo errors below .93: a coverage of .75 is seen by 60 sets.
+    # Four Monte Carlo errors below 0.93; 60 sets detect a coverage of 0.75.
     assert (table["coverage"] > 0.93 - 4 * np.sqrt(0.93 * 0.07 / n)).all()
 
 
 @pytest.mark.slow
-def test_short_coverage_is_judged_over_scenarios() -> None:
-    """Holm: the least p-value times the number of scenarios, the next times one less."""
+def test_low_coverage_is_tested_over_scenarios() -> None:
+    """Holm's procedure multiplies the smallest p-value by the number of scenarios, and so on."""
     n, inside = 200, {"a": 170, "b": 176, "c": 190}
     given = {"squared_error": 0.0, "width": 1.0, "unbounded": False, "noted": False}
     given |= {"at_end": False, "rejected": False}
@@ -235,7 +235,7 @@ def test_short_coverage_is_judged_over_scenarios() -> None:
     steps = np.minimum(np.maximum.accumulate(alone * [3, 2, 1]), 1)
     for _, part in table.groupby("method"):
         np.testing.assert_allclose(part["p_short"], steps)
-    # Shares of several intervals are judged by their spread.
+    # Proportions of several intervals are tested by their standard deviation.
     shares = np.random.default_rng(1).binomial(4, 0.9, 600) / 4
     given = {"statement": "score", "method": "analytic", "width": 1.0, "squared_error": 1.0}
     rows = pd.concat(
@@ -249,29 +249,29 @@ def test_short_coverage_is_judged_over_scenarios() -> None:
 
 @pytest.mark.parametrize("world", ["copying", "shared difficulty", "cohort"])
 @pytest.mark.parametrize("human", [0.6, 0.9])
-def test_models_have_the_accuracy_that_is_asked_for(world: str, human: float) -> None:
+def test_models_have_the_requested_accuracy(world: str, human: float) -> None:
     made = sharing_cells(world, human)
     cells = np.stack(made["cells"].tolist())
     np.testing.assert_allclose(cells.sum(axis=1), 1)
     a, b = accuracies(np.maximum(cells, 0))
-    # The grid of images ends at 1/800: what lies beyond moves a mean by less.
+    # The grid of images ends at 1/800; the rest changes a mean by less.
     np.testing.assert_allclose(a, human, atol=2e-3)
     np.testing.assert_allclose(b, made["accuracy"], atol=2e-3)
     if world == "copying":
-        # Proposition 2: what the copy model says is the share that is copied.
+        # Proposition 2: the copy model gives the copied fraction.
         np.testing.assert_allclose(copy_probability(np.maximum(cells, 0)), made["shared"])
 
 
-def test_no_metric_is_right_in_every_world() -> None:
+def test_no_metric_is_best_in_every_scenario() -> None:
     table = copying_recovery().set_index(["world", "metric"])
     copying = table.xs("copy_probability", level="metric")
     assert copying.loc[["copying", "cohort"], "tau"].tolist() == pytest.approx([1, 1])
     assert copying.loc[["copying", "cohort"], "tau_accuracy"].tolist() == [0, 0]
-    # Where difficulty is shared, it falls with accuracy.
+    # With shared difficulty, it decreases with accuracy.
     assert copying.loc["shared difficulty", "tau_accuracy"] < -0.9
     best = table["tau"].unstack("metric").idxmax(axis=1)["shared difficulty"]
     assert best in ("normalized_error_consistency", "min_mid_max_agreement")
-    # Error consistency rises with accuracy towards that of the human and beyond.
+    # Error consistency increases with accuracy, up to that of the human and beyond.
     assert table.loc[("copying", "error_consistency"), "tau_accuracy"] == 1
 
 

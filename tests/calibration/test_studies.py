@@ -1,4 +1,4 @@
-"""Studies that are interrupted, damaged, spread over processes: same numbers."""
+"""Interrupted, damaged and parallel studies give the same numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CELLS = [{"n": n, "times": 20} for n in range(10, 34)]
 
 
 def mean_of(n: int, times: int, seed: np.random.SeedSequence) -> list[dict[str, Any]]:
-    """Two rows a cell; slow enough to be killed in the middle."""
+    """Two rows per cell; slow enough to be killed halfway."""
     time.sleep(0.02)
     values = np.random.default_rng(seed).random((times, n))
     return [{"what": name, "value": float(getattr(values, name)())} for name in ("mean", "std")]
@@ -33,7 +33,7 @@ def whole() -> pd.DataFrame:
 
 @pytest.mark.slow
 def test_workers_do_not_change_the_numbers(whole: pd.DataFrame) -> None:
-    """In other processes, and one cell after the other."""
+    """Compare parallel processes with one cell after the other."""
     seeds = np.random.SeedSequence(5).spawn(len(CELLS))
     rows = [
         cell | row for cell, s in zip(CELLS, seeds, strict=True) for row in mean_of(**cell, seed=s)
@@ -49,16 +49,16 @@ def run(cache_dir: Path) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-def test_a_study_that_is_killed_goes_on_where_it_was(whole: pd.DataFrame, tmp_path: Path) -> None:
-    """kill -9 at three random moments, then to the end."""
-    # Processes that start at once: their parent has imported everything.
+def test_a_killed_study_resumes(whole: pd.DataFrame, tmp_path: Path) -> None:
+    """Kill the study at three random moments, then let it finish."""
+    # Processes that start quickly, because their parent has imported everything.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "alikely.calibration.studies"])
     cache_dir, rng, kept = tmp_path / "study", np.random.default_rng(6), 0
     for _ in range(3):
         process = context.Process(target=run, args=(cache_dir,))
         process.start()
-        # From the next finished cell on, so that each attempt dies while it works.
+        # Wait for the next finished cell, so that each attempt dies during work.
         while len(list(cache_dir.glob("*.json"))) <= kept and process.is_alive():
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.03))
@@ -72,7 +72,7 @@ def test_a_study_that_is_killed_goes_on_where_it_was(whole: pd.DataFrame, tmp_pa
 
 
 @pytest.mark.slow
-def test_damaged_files_are_made_again(whole: pd.DataFrame, tmp_path: Path) -> None:
+def test_damaged_files_are_regenerated(whole: pd.DataFrame, tmp_path: Path) -> None:
     cache_dir = tmp_path / "study"
     with at_most(2):
         run_study(mean_of, CELLS, cache_dir, rng=5)
@@ -87,7 +87,7 @@ def test_damaged_files_are_made_again(whole: pd.DataFrame, tmp_path: Path) -> No
     assert len(list(cache_dir.glob("*.json"))) == len(CELLS)
 
 
-def test_a_folder_goes_on_with_its_own_seed(tmp_path: Path) -> None:
+def test_a_folder_continues_with_its_seed(tmp_path: Path) -> None:
     cells = CELLS[:3]
     with at_most(2):
         first = run_study(mean_of, cells, tmp_path)
@@ -104,8 +104,8 @@ def test_a_folder_goes_on_with_its_own_seed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_studies_of_one_folder_do_not_meet(whole: pd.DataFrame, tmp_path: Path) -> None:
-    """Other seeds and values have files of their own, and files of users stay."""
+def test_studies_in_one_folder_are_separate(whole: pd.DataFrame, tmp_path: Path) -> None:
+    """Other seeds and values have separate files, and user files are unchanged."""
     user = tmp_path / "trials.json"
     user.write_bytes(b"years of work")
     with at_most(2):

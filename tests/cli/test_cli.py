@@ -25,7 +25,7 @@ def example(tmp_path: Path) -> Path:
     return path
 
 
-def test_compare_prints_what_python_computes(
+def test_compare_prints_the_results_of_python(
     example: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["compare", str(example), "--pairs", "human-human", "--seed", "3"]
@@ -49,7 +49,7 @@ def test_compare_prints_what_python_computes(
 
 @given(st.lists(st.floats(-1, 1) | st.just(np.nan), min_size=1, max_size=60), st.integers(2, 50))
 @settings(deadline=None, max_examples=50)
-def test_what_is_shown_spreads_over_all(values: list[float], most: int) -> None:
+def test_shown_rows_span_all_values(values: list[float], most: int) -> None:
     rows = spread(values, most)
     assert len(rows) == min(len(values), most)
     assert (np.diff(rows) > 0).all()
@@ -65,7 +65,7 @@ def test_help_fits(subcommand: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([subcommand, "--help"] if subcommand else ["--help"]) == 0
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
-    # No code of Python in it, and a text for each option.
+    # It contains no Python code, and a text for each option.
     assert not re.search(r"`|\balikely\.|\bal\.|:doi:|\[\w+\]_", text)
     assert not re.search(r"│ +--(?!no-bayes)[\w-]+ (?:[A-Z.]+)? +(?:[(\[]|│)", text)
 
@@ -100,7 +100,7 @@ FEW = ["--n-resamples", "100", "--n-draws", "100"]
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[str]:
-    """A csv file of each system, as pandas writes it."""
+    """A csv file for each system, as written by pandas."""
     for name, counts in MATRICES.items():
         frame = pd.DataFrame(counts, index=NAMES, columns=NAMES)
         frame.to_csv(tmp_path / f"{name}.csv")
@@ -108,7 +108,7 @@ def files(tmp_path: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("few_sweeps")
-def test_matrices_give_what_python_computes(
+def test_matrices_agree_with_python(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "out"
@@ -127,14 +127,14 @@ def test_matrices_give_what_python_computes(
 def printed_by(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     assert main(["spectrum", *arguments]) == 0
     out = capsys.readouterr().out
-    # Paths are as long as they are.
+    # Paths may be longer than a line.
     lines = [line for line in out.splitlines() if not line.startswith("Written to")]
     assert max(map(len, lines)) <= 80
     return out
 
 
-def test_what_is_undefined_is_a_dash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No two people err on the same item: there is no share of an agreement below 0."""
+def test_undefined_values_are_dashes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No two humans err on the same item, so the proportion of agreements below 0 is undefined."""
     number = np.arange(60)
     correct = [number % 4 != person for person in range(4)]
     correct[0] = correct[0] & (number % 20 != 5)

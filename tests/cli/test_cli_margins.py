@@ -23,13 +23,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "trials.csv", folder / "margins.parquet"
 
 
-def test_what_python_computes_is_printed_and_written(
+def test_results_of_python_are_printed_and_written(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--out", str(tmp_path)]
     assert main([*arguments, "--n-draws", "200", "--n-resamples", "50", "--seed", "2"]) == 0
     printed = capsys.readouterr().out
-    # Paths are as long as they are.
+    # Paths may be longer than a line.
     lines = [line for line in printed.splitlines() if not line.startswith("Written to")]
     assert max(map(len, lines)) <= 80
     expected = al.Result.load(tmp_path / "decision_margin_consistency.nc")
@@ -69,8 +69,8 @@ def test_means_of_models_are_printed_and_written(
     assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_letters_that_a_font_lacks_are_one_warning_of_the_whole_plot(tmp_path: Path) -> None:
-    """Some plots are laid out as they are drawn, before anything is written."""
+def test_missing_letters_of_a_font_give_one_warning(tmp_path: Path) -> None:
+    """Some plots are laid out during drawing, before anything is written."""
     import matplotlib.pyplot as plt
 
     def laid_out(name: str) -> None:

@@ -1,4 +1,4 @@
-"""alikely matrix: what Python computes, in 80 columns, and what it refuses."""
+"""alikely matrix: the numbers of Python in 80 columns, and bad input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def file(board: al.Trials, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_what_python_computes_is_printed_and_written(
+def test_results_of_python_are_printed_and_written(
     board: al.Trials, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = [str(file), "--by-family", "family", "--n-resamples", "5", "--out", str(tmp_path)]
@@ -51,7 +51,7 @@ def test_options_of_questions(file: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "with_options" in capsys.readouterr().err
     assert main([*plain, "--n-options", "4"]) == 0
     assert "kappa_p_discrete" in capsys.readouterr().out
-    # The support of branches, and means of groups, ask for the answers again.
+    # Support of branches and group means need the responses again.
     known = ["matrix", str(file), "--metric", "kappa_p_discrete", "--n-options", "4"]
     assert main([*known, "--n-resamples", "5", "--by-family", "family"]) == 0
     out = capsys.readouterr().out

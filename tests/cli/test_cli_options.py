@@ -1,4 +1,4 @@
-"""Options are parameters of Python; messages name options."""
+"""Options correspond to Python parameters, and messages name options."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ READING = ("compare", "margins", "benchmark", "matrix", "spectrum", "plan", "cho
 
 
 def options_of(subcommand: str) -> set[str]:
-    """Names of parameters that are options."""
+    """Names of parameters with an option."""
     arguments = application()[subcommand].assemble_argument_collection()
     return {one.name.removeprefix("--").replace("-", "_") for one in arguments}
 
 
 @pytest.mark.parametrize("subcommand", READING)
-def test_every_subcommand_that_reads_has_the_options_of_reading(subcommand: str) -> None:
+def test_every_reading_subcommand_has_the_reading_options(subcommand: str) -> None:
     assert {*READ, *RUN} <= options_of(subcommand)
 
 
@@ -45,7 +45,7 @@ def test_every_subcommand_that_reads_has_the_options_of_reading(subcommand: str)
         ("plan with wide=False", "plan with --no-wide"),
     ],
 )
-def test_messages_speak_of_options(message: str, expected: str) -> None:
+def test_messages_name_options(message: str, expected: str) -> None:
     names = ["--classes", "--na-values", "--wide", "--sep", "--columns", "--n-resamples", "--pairs",
              "--level", "--ci-prob"]  # fmt: skip
     assert expected in worded(message, names, ["truth", "condition"])
@@ -60,13 +60,13 @@ def noise(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plots take seconds, and have tests of their own."""
+    """Skip plots, which take seconds and have separate tests."""
     monkeypatch.setattr(_output, "save_plot", lambda *_: None)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("undrawn", "few_sweeps")
-def test_they_do_what_python_does(noise: Path, tmp_path: Path) -> None:
+def test_options_agree_with_python(noise: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     few = ["--n-resamples", "30", "--n-draws", "30", "--n-null", "19", "--seed", "2"]
     given = ["--mixture", "pooled", "--alpha", "0.3", "--base", "e", "--cluster", "item"]
@@ -95,7 +95,7 @@ def test_priors_are_beta_parameters(noise: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_columns_of_margins_have_names_of_their_own(
+def test_columns_of_margins_have_separate_options(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trials, margins = al.simulate.detection_experiment(8, 60, 1, rho={"net": 0.5}, rng=1)

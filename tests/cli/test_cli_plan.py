@@ -22,7 +22,7 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def three(pilot: Path) -> Path:
-    """With three humans: each pair is simulated, and of four there are twice as many."""
+    """Use three humans, because every pair is simulated, and four have twice as many."""
     table = pd.read_csv(pilot)
     path = pilot.with_name("three.csv")
     table[table["observer"] != "human_4"].to_csv(path, index=False)
@@ -31,7 +31,7 @@ def three(pilot: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def few_studies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What intervals do is simulated in a tenth of the studies: no share of them is asserted."""
+    """Simulate intervals in a tenth of the studies, because no test checks proportions of them."""
     every = plans.draw_tables
 
     def few(setting: Any, n_trials: Any, n_datasets: int, *rest: Any) -> Any:
@@ -43,7 +43,7 @@ def few_studies(monkeypatch: pytest.MonkeyPatch) -> None:
 def printed_by(arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
     assert main(["plan", *arguments.split()]) == 0
     out = capsys.readouterr().out
-    # Paths are as long as they are.
+    # Paths may be longer than a line.
     lines = [line for line in out.splitlines() if not line.startswith("Written to")]
     assert max(map(len, lines)) <= 80
     return " ".join(out.split())

@@ -1,4 +1,4 @@
-"""Options that say how files are read, the same for every verb."""
+"""Options for reading files, the same in every subcommand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ QUICK = ["--n-resamples", "20", "--n-draws", "20", "--pairs", "human-human"]
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """Other names of columns, semicolons, missing responses."""
+    """A table with other column names, semicolons and missing responses."""
     trials = al.load_example().select(condition="noise", kind="human")
     frame = trials.to_table().rename(columns={"observer": "subject", "truth": "category"})
     frame.loc[0, "response"] = "-"
@@ -23,7 +23,7 @@ def table(tmp_path: Path) -> Path:
     return tmp_path / "trials.csv"
 
 
-def test_compare_reads_what_its_options_say(
+def test_compare_reads_files_by_its_options(
     table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = "observer=subject, truth=category"

@@ -1,4 +1,4 @@
-"""The verb `report`: pages of trials, of wide tables, of logs, of saved results."""
+"""The subcommand `report`: pages of trials, of wide tables, of logs, of saved results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FEW = ["--n-resamples", "20", "--n-draws", "20", "--quiet"]
 
 @pytest.fixture(autouse=True)
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures have tests of their own."""
+    """Skip figures, which have separate tests."""
     monkeypatch.setattr(blocks, "svg_of", lambda draw, label: "<svg></svg>")
 
 
@@ -36,8 +36,8 @@ def test_trials_with_humans_and_models(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.slow
-def test_scores_that_there_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One human makes pairs, but no scores."""
+def test_one_human_gives_no_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One human gives pairs, but no scores."""
     names = ["human_1", "model_1", "model_2"]
     trials = al.load_example().select(condition="noise", observer=names)
     trials.to_table().to_csv(tmp_path / "trials.csv", index=False)

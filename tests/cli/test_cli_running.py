@@ -1,4 +1,4 @@
-"""What the command line tells while it runs, and what completes it."""
+"""Output of the command line during a run, and shell completion."""
 
 from __future__ import annotations
 
@@ -24,24 +24,22 @@ def noise(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_verbose_tells_what_is_done_and_its_seconds(
-    noise: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verbose_reports_steps_and_seconds(noise: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(noise), *QUICK, "--verbose"]) == 0
     told = capsys.readouterr()
     lines = told.err.splitlines()
     assert all(line.startswith("alikely: ") for line in lines)
     assert f"alikely: reading {noise} ..." in lines
     assert any("20 bootstrap replicates: 0." in line and line.endswith(" s") for line in lines)
-    # The same table, and nothing else, without it.
+    # Without the option, the output is the same table and nothing else.
     assert main(["compare", str(noise), *QUICK, "--quiet"]) == 0
     quiet = capsys.readouterr()
     assert (quiet.out, quiet.err) == (told.out, "")
 
 
 @pytest.mark.slow
-def test_nobody_reads_on() -> None:
-    """As with ``| head -1``: no complaint, but no success either."""
+def test_closed_output_has_an_exit_status() -> None:
+    """A closed pipe, as with ``| head -1``, gives no message, but an exit status."""
     code = "import sys; from alikely.cli import main; sys.exit(main(sys.argv[1:]))"
     given = ["compare", "--help"]
     process = subprocess.Popen(

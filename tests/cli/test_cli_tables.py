@@ -1,4 +1,4 @@
-"""Tables: the same cells in a pipe and on a terminal, names as there is room."""
+"""Tables: the same cells in a pipe and on a terminal; names fit the width."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def frame(n: int = 2) -> pd.DataFrame:
 def on_terminal(
     made: pd.DataFrame, width: int, monkeypatch: pytest.MonkeyPatch, part: str = "", **settings: str
 ) -> str:
-    """What a terminal of that many columns is sent."""
+    """Output to a terminal with that many columns."""
     screen = Terminal()
     for name, value in {"TERM": "xterm", "COLUMNS": str(width), **settings}.items():
         monkeypatch.setenv(name, value)
@@ -51,7 +51,7 @@ def on_terminal(
     return screen.getvalue().partition("! few")[0]
 
 
-def test_plain_where_nobody_looks_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_is_plain_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     show(frame(), COLUMNS, "", "Pairs:", part="dataset")
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert lines[:3] == ["", "Pairs:", "-- edge"]
@@ -66,12 +66,12 @@ def test_plain_where_nobody_looks_on(capsys: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.parametrize("n", [2, 30, 300])
 @pytest.mark.parametrize("width", [50, 60, 80, 200])
-def test_names_have_the_room_there_is(width: int, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_use_the_available_width(width: int, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ESCAPES.sub("", on_terminal(frame(n=n), width, monkeypatch)).splitlines()
     assert max(map(len, lines)) <= width
     rows = "\n".join(lines[2:]).split("human_")[1:]
     assert len(rows) == n
-    # A name that has no room continues below.
+    # A name that does not fit continues below.
     number, name, *numbers = rows[0].split()
     assert [number, *numbers[:4]] == ["1", "0.25", "[-0.10,", "0.40]", "!"]
     assert name + "".join(numbers[4:]) == f"{LONG}0"
@@ -92,7 +92,7 @@ def test_numbers() -> None:
     assert [number(0.256), number(np.nan), number(1.5, 3)] == ["0.26", "-", "1.500"]
 
 
-def test_letters_that_are_two_columns_wide(capsys: pytest.CaptureFixture[str]) -> None:
+def test_letters_with_a_width_of_two_columns(capsys: pytest.CaptureFixture[str]) -> None:
     show(pd.DataFrame({"observer": ["模型", "a"], "x": [1.0, 2.0]}), ["observer=o", "x"])
     assert len({cell_len(line.rstrip()) for line in capsys.readouterr().out.splitlines()}) == 1
     assert cell_len(shorten("模型一二三四五", 7)) <= 7

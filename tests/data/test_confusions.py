@@ -1,4 +1,4 @@
-"""Confusion matrices in place of trials: what is read, what is refused, what they cannot tell."""
+"""Confusion matrices instead of trials: reading, bad input, and missing information."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def test_trials_have_the_matrices() -> None:
     for name, matrix in given.items():
         errors = 1 - np.eye(3, dtype=int)
         assert (counts.sel(group=name).values * errors == matrix.to_numpy() * errors).all()
-        # One right answer of each true class stands for all of them.
+        # One correct response of each true class represents all of them.
         assert (trials.data.sel(observer=name)["correct"].values == 1).sum() == 3
 
 
 @pytest.mark.slow
-def test_estimates_are_those_of_the_matrices() -> None:
-    """Whether systems saw the same items or not; intervals there are only if they did not."""
+def test_estimates_agree_with_the_matrices() -> None:
+    """Estimates do not depend on whether items are shared; intervals need separate items."""
     given = matrices()
     apart = al.error_similarity(given, paired=False, n_resamples=100, n_draws=100, rng=1)
     lost = al.error_similarity(given, paired=True, rng=1)
@@ -44,7 +44,7 @@ def test_estimates_are_those_of_the_matrices() -> None:
         assert result.summary()["divergence"].iloc[0] == pytest.approx(wanted, rel=1e-12)
     assert {"posterior", "bootstrap"} <= set(apart.data.children)
     assert not {"posterior", "bootstrap"} & set(lost.data.children)
-    # The analytic interval and the Bayes factor are shown only by name.
+    # The analytic interval and the Bayes factor are shown only on request.
     named = ["se", "expected_divergence", "log_bayes_factor", "p_equal"]
     frame, known = (r.summary(intervals=["analytic"], columns=named) for r in (lost, apart))
     assert frame["note"].str.contains("no interval without the trials").all()
@@ -53,7 +53,7 @@ def test_estimates_are_those_of_the_matrices() -> None:
         assert known[name].notna().all()
 
 
-def test_nothing_is_told_of_differences_on_unknown_items() -> None:
+def test_differences_on_unknown_items_raise_an_error() -> None:
     lost = al.error_similarity(matrices(), paired=True)
     first, second, _ = lost.table["pair"].values
     with pytest.raises(ValueError, match="give no interval of a mean or difference"):
@@ -62,7 +62,7 @@ def test_nothing_is_told_of_differences_on_unknown_items() -> None:
         al.difference(lost, first, second)
 
 
-def test_many_right_answers_cost_nothing() -> None:
+def test_many_correct_responses_cost_nothing() -> None:
     large = {name: np.diag([10**9] * 3) + matrix.to_numpy() for name, matrix in matrices().items()}
     found = al.error_similarity(large, paired=True).summary()
     wanted = al.error_similarity(matrices(), paired=True).summary()
@@ -81,7 +81,7 @@ WRONG: dict[str, tuple[dict[Any, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_bad_matrices_are_refused_in_a_line(case: str) -> None:
+def test_bad_matrices_raise_a_one_line_error(case: str) -> None:
     given, message = WRONG[case]
     with pytest.raises(ValueError, match=message) as error:
         confusion_trials(given)

@@ -1,4 +1,4 @@
-"""Every reader reads what it should, and damaged files are read whole or refused in one line."""
+"""Every reader reads its format; damaged files are read whole or raise a one-line error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import alikely as al
 from alikely.data.readers import readers
 from alikely.data.trials import Trials
 
-# Words of libraries that a message of this package does not use.
+# Words of libraries that messages of this package do not use.
 FOREIGN = re.compile(
     r"Traceback|Error:|pyarrow|narwhals|codec can't|Expecting|Unterminated|CSV parse|KeyError"
     r"|NoneType|<class|object has no|reindex|0x[0-9a-f]{4}|np\.str_|not subscriptable|char \d+"
@@ -28,7 +28,7 @@ def test_every_format_is_written() -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_gives_the_same_number(tmp_path: Path, name: str) -> None:
-    """Cohen's kappa of correctness (cells 4, 1, 1, 2), and of responses (3, 0, 2, 3)."""
+    """Compare Cohen's kappa of correctness (cells 4, 1, 1, 2), and of responses (3, 0, 2, 3)."""
     write, options = FORMATS[name]
     trials = Trials.read(write(tmp_path), **options)
     assert (trials.data["correct"].values >= -3).all()
@@ -65,7 +65,7 @@ def _doubled_rows(text: str) -> str:
 
 
 def _fields(change: Callable[[str, Any], Any]) -> Callable[[str], str]:
-    """Every value of JSON, or of the second line of a csv, replaced."""
+    """Replace every value of JSON, or of the second line of a csv."""
 
     def changed(value: Any, key: str = "") -> Any:
         if isinstance(value, dict):
@@ -119,11 +119,11 @@ DAMAGES: dict[str, Damage] = {
 
 
 def _refused_well(message: str) -> bool:
-    """One line that says what to do, without words of libraries."""
+    """Whether a message is one line of sufficient length, without words of libraries."""
     return "\n" not in message and len(message) > 20 and not FOREIGN.search(message)
 
 
-# Each damage and each format three times or more with the quick tests, twice that with slow ones.
+# Quick tests cover each damage and each format at least three times, slow ones twice that.
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
@@ -133,8 +133,8 @@ def _refused_well(message: str) -> bool:
         if (i + j) % 7 in (0, 3)
     ],
 )
-def test_damaged_files_are_read_whole_or_refused(tmp_path: Path, name: str, damage: str) -> None:
-    """Rows in are rows out: nothing is lost but with a note that says so."""
+def test_damaged_files_are_read_whole_or_rejected(tmp_path: Path, name: str, damage: str) -> None:
+    """The number of rows is unchanged, unless a note reports the loss."""
     write, options = FORMATS[name]
     write(tmp_path)
     files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
@@ -156,7 +156,7 @@ def test_damaged_files_are_read_whole_or_refused(tmp_path: Path, name: str, dama
             continue
         n = int((trials.data["correct"].values != al.data.trials.NOT_SHOWN).sum())
         told = re.search("left out|not read|read once|no other observer", str(trials.notes))
-        # Of a file that was cut between two lines only what is in it can be read.
+        # If a file was cut between two lines, only the rest can be read.
         shorter = "cut" in damage or "only" in damage
         lost = max(0, whole.count(b"\n") - damaged.count(b"\n")) if shorter else 0
         assert n == len(RIGHT) * N - lost or told, (n, trials.notes)

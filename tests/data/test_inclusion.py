@@ -1,4 +1,4 @@
-"""Trials that know by which plan their images were chosen."""
+"""Trials with the plan by which their images were selected."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_cells_are_weighted_and_sum_to_the_trials() -> None:
     weighted = trials().with_inclusion(plan(), generalize_to="pool")
     table = al.data.joint_correctness(weighted, [("anna", "A")])
     w = 4 * np.array([2, 2, 1, 1.25]) / 6.25
-    # anna is right on u and w, A on u and v.
+    # anna is correct on u and w, A on u and v.
     np.testing.assert_allclose(table["cells"].values[0], [w[0], w[2], w[1], w[3]], rtol=1e-12)
     (block,) = blocks(table)
     assert block.chosen
@@ -44,7 +44,7 @@ def test_cells_are_weighted_and_sum_to_the_trials() -> None:
     assert weighted.notes == ["2 images outside the plan, which models alone saw, are left out"]
 
 
-def test_equal_inclusion_is_what_plain_trials_say() -> None:
+def test_equal_inclusion_agrees_with_plain_trials() -> None:
     equal = plan(inclusion=0.4)
     weighted = trials().with_inclusion(equal, generalize_to="images")
     plain = al.Trials.from_table(weighted.to_table())
@@ -55,8 +55,8 @@ def test_equal_inclusion_is_what_plain_trials_say() -> None:
     assert ours.estimates["interval_center"].item() == pytest.approx(
         theirs.estimates["estimate"].item()
     )
-    # Of images beyond the pool with the correction for small samples, and answers that are tossed:
-    # each of the four images once. Either answer of anna, with A's as it is, is 1 from its mean.
+    # Sampling variance for new images, with the small-sample factor, and pseudo-responses: each of
+    # the four images once. Either response of anna, given A's, is 1 from its mean.
     n = 4
     variance = theirs.estimates["se"].item() ** 2 * n / (n - 1) + TOSSED / n * n / n**2 * n / (
         n - 1
@@ -81,7 +81,7 @@ def test_plans_that_do_not_fit(
         trials().with_inclusion(table, generalize_to=generalize_to, humans=humans)
 
 
-def test_people_of_separate_lists_are_not_compared() -> None:
+def test_humans_of_separate_lists_are_not_compared() -> None:
     table = plan(list=[1, 1, 2, 2])
     correct = np.ma.masked_all((3, 6))
     correct[2] = 1
@@ -95,13 +95,13 @@ def test_people_of_separate_lists_are_not_compared() -> None:
     assert al.data.joint_correctness(weighted, "human-model").sizes["pair"] == 2
 
 
-def test_who_takes_no_weights_refuses_them() -> None:
+def test_functions_without_weights_raise_an_error() -> None:
     weighted = trials().with_inclusion(plan(), generalize_to="pool")
-    for door in (al.pairwise_matrix, lambda t: al.data.cohort_counts(t)):
+    for func in (al.pairwise_matrix, lambda t: al.data.cohort_counts(t)):
         with pytest.raises(
             ValueError, match=r"were chosen by a plan, but .* treats all as equally"
         ):
-            door(weighted)
+            func(weighted)
     refuse_inclusion(trials().data, "anything")
     result = al.error_consistency(weighted, "human-model", n_resamples=0, n_draws=0)
     with pytest.raises(ValueError, match="were chosen by a plan"):

@@ -1,4 +1,4 @@
-"""Items that only one observer, or one kind of observers, has."""
+"""Items of only one observer, or one kind of observers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_tables_in_memory_are_noted():
     assert "no other observer" not in str(al.Trials.from_table(table({"a": FULL, "b": FULL})))
 
 
-def test_kinds_that_share_a_part_of_their_items():
+def test_kinds_with_some_common_items():
     rows = table({"h1": FULL, "h2": FULL, "m1": PART, "m2": PART})
     trials = al.Trials.from_table(rows.assign(kind=rows["observer"].str[0]))
     assert "items that no other kind has: 4 of 10 of 'h'" in str(trials)

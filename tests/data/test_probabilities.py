@@ -1,4 +1,4 @@
-"""Options of questions and their probabilities, as trials carry them."""
+"""Options of questions and their probabilities in trials."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLASSES = list("ABC")
 
 
 def trials() -> al.Trials:
-    """Two models and three questions; of the last only one answered."""
+    """Two models and three questions, the last of which only one model answered."""
     response = np.ma.masked_array([["A", "B", "B"], ["B", "B", "A"]], [[0, 0, 0], [0, 0, 1]])
     return al.Trials.from_arrays(
         response, ["A", "B", "C"], observers=["x", "y"], item=["q1", "q2", "q3"], classes=CLASSES
@@ -31,7 +31,7 @@ P = np.array(
 
 
 def table(values: Any = P, name: str = "probability") -> pd.DataFrame:
-    """The same as a long table, questions and options in another order."""
+    """The same data as a long table, with questions and options in another order."""
     at = [(i, t, k) for t in (2, 0, 1) for i in (1, 0) for k in (2, 0, 1)]
     rows = [
         {"observer": "xy"[i], "item": f"q{t + 1}", "option": CLASSES[k], name: values[i, t, k]}
@@ -41,7 +41,7 @@ def table(values: Any = P, name: str = "probability") -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def test_arrays_and_tables_are_one() -> None:
+def test_arrays_and_tables_are_equivalent() -> None:
     of_array = trials().with_probabilities(P).data
     of_table = trials().with_probabilities(table()).data
     np.testing.assert_array_equal(of_array["probability"], P)
@@ -50,7 +50,7 @@ def test_arrays_and_tables_are_one() -> None:
     assert of_array["probability"].dims == ("observer", "trial", "class")
 
 
-def test_logits_are_made_probabilities() -> None:
+def test_logits_are_converted_to_probabilities() -> None:
     logits = np.log(P) + 3.0
     found = trials().with_probabilities(logits, scale="logits").data["probability"]
     np.testing.assert_allclose(found, P, atol=1e-15)
@@ -75,8 +75,8 @@ def test_questions_with_fewer_options() -> None:
     np.testing.assert_allclose(of_logits["probability"], two, atol=1e-15)
 
 
-def test_what_is_said_of_answers() -> None:
-    """The third answer of x is B, and likeliest is B; the first of y is B; all agree here."""
+def test_notes_on_responses_and_probabilities() -> None:
+    """All responses are the likeliest options, such as B for the third question of x."""
     assert trials().with_probabilities(P).notes == []
     other = P[:, :, [1, 0, 2]]
     assert trials().with_probabilities(other).notes == [
@@ -95,7 +95,7 @@ def test_probabilities_stay_on_disk(tmp_path: Path) -> None:
     assert found.data["probability"].dtype == np.float32
 
 
-def test_they_go_where_trials_go() -> None:
+def test_selected_trials_have_their_probabilities() -> None:
     part = trials().with_probabilities(P).select(observer="x")
     np.testing.assert_array_equal(part.data["probability"], P[:1])
     assert part.data["n_options"].values.tolist() == [3, 3, 3]
@@ -157,7 +157,7 @@ def test_bad_tables(change: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "labels"), [("condition", ["c", "d"]), ("repeat", [0, 1])])
-def test_tables_tell_trials_apart(name: Any, labels: list[Any]) -> None:
+def test_tables_must_identify_trials(name: Any, labels: list[Any]) -> None:
     twice = al.Trials.from_arrays(
         [["A", "B"]], ["A", "B"], item=["q", "q"], observers=["x"], **{name: labels}
     )

@@ -1,7 +1,7 @@
-"""Files as people have them: each case of a public report, rebuilt with inputs of our own.
+"""Files of users: each case of a public report, rebuilt with separate inputs.
 
-Eight items and two observers whose cells are 4, 1, 1, 2 (`written`): error consistency 14/30, and
-18/34 of the responses themselves; other numbers are worked out at their case.
+Eight items and two observers with cells 4, 1, 1, 2 (`written`): error consistency is 14/30, or
+18/34 for responses; other numbers are derived at their case.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from alikely.cli import main
 from alikely.data.trials import Trials
 
 EC, KAPPA = 14 / 30, 18 / 34
-# Without item 4, which both got wrong: cells 4, 1, 1, 1.
+# Without item 4, an error of both, the cells are 4, 1, 1, 1.
 SEVEN = (5 / 7 - 29 / 49) / (1 - 29 / 49)
 CASES: list[Any] = []
 
 
 def case(number: str, expected: Any, **options: Any) -> Callable[[Callable[[Path], Any]], Any]:
-    """A case: who writes it, how it is read, and a number of a metric or a refusal."""
+    """A case: its writer, its options, and a value of a metric or an error message."""
 
     def add(write: Callable[[Path], Any]) -> Any:
         CASES.append(pytest.param(write, expected, options, id=f"{number} {write.__name__}"))
@@ -71,7 +71,7 @@ def _table(path: Path, entries: list[dict[str, Any]], **how: Any) -> Path:
 
 
 def _generated(folder: Path, target: str, extract: Callable[[str, int], str], **more: Any) -> None:
-    """Samples of generated answers, by two filters."""
+    """Samples of generated responses, by two filters."""
     for name in RIGHT:
         samples = [
             {
@@ -104,7 +104,7 @@ def lm_eval_of_free_text(folder: Path) -> None:
 
 @case("03", EC, noted="are missing")
 def lm_eval_letters(folder: Path) -> None:
-    """A letter that was not found counts as an error, and can be dropped."""
+    """A letter that was not found counts as an error, and can be excluded."""
     _generated(folder, "letter", lambda r, k: "[invalid]" if k in (4, 5) else f"({r})")
 
 
@@ -164,7 +164,7 @@ def inspect_unscored(folder: Path) -> None:
 
 @case("12", KAPPA, metric="cohen_kappa")
 def inspect_options_beyond_z(folder: Path) -> None:
-    """Letters A to Z, then numbers: what were A and B are Z and 1."""
+    """Letters A to Z, then numbers; A and B became Z and 1."""
 
     def change(_: str, log: dict[str, Any]) -> None:
         beyond = {"A": "Z", "B": "1"}
@@ -250,7 +250,7 @@ def psychopy_commas(folder: Path) -> None:
 
 @case("25", EC, filter="single-stim", response="key_press", na_values=["-1"])
 def jspsych_v6(folder: Path) -> None:
-    """Key codes, of which -1 is none."""
+    """Key codes; -1 means no response."""
     w.jspsych(folder)
     rows = json.loads((folder / "all.json").read_text())
     (folder / "all.json").unlink()
@@ -266,7 +266,7 @@ def jspsych_v6(folder: Path) -> None:
 
 @case("26", r"'all' has two rows for item .*\(or give observer=\)")
 def jspsych_unknown_people(folder: Path) -> None:
-    """What was guessed is told where it is refused."""
+    """The error message reports the guess."""
     w.jspsych(folder)
     path = folder / "all.json"
     path.write_text(path.read_text().replace("subject_id", "who"))
@@ -334,7 +334,7 @@ def one_shared_unit(folder: Path) -> Path:
     return _coders(folder, "1-", "12")
 
 
-# Units 112, 22, 11: pairs that agree (1/3 x 3 + 2 + 2) / 7, and 4 readings of 7 are 1.
+# Units 112, 22, 11: agreeing pairs (1/3 x 3 + 2 + 2) / 7, and 4 ratings of 7 are 1.
 @case("45", 1 - (7 - 1) * (2 / 7) / ((49 - 16 - 9) / 7), classes=list("12"), **ALPHA)
 def unequal_raters(folder: Path) -> Path:
     return _coders(folder, "121", "121", "2..")
@@ -342,7 +342,7 @@ def unequal_raters(folder: Path) -> Path:
 
 @case("49", KAPPA, metric="cohen_kappa", wide=True)
 def order_of_labels(folder: Path) -> Path:
-    """Labels in another order than that of the alphabet."""
+    """Labels that are not in alphabetical order."""
     other = {"A": "BB", "B": "Aa"}
     columns = {name: [other[r] for r in given(name)] for name in RIGHT}
     pd.DataFrame({"item": range(N), **columns}).to_csv(folder / "t.csv", index=False)
@@ -351,7 +351,7 @@ def order_of_labels(folder: Path) -> Path:
 
 @case("50", 0.0, metric="cohen_kappa", classes="seen")
 def uncovered_truth(folder: Path) -> Path:
-    """One reader gives one class alone: agreement is that of chance."""
+    """One reader uses a single class, so agreement is at chance."""
     return _coders(folder, "11221", "11111")
 
 
@@ -422,7 +422,7 @@ def inspect_retry(folder: Path) -> None:
     _retried(folder)
 
 
-def test_all_runs_can_be_kept(tmp_path: Path) -> None:
+def test_all_runs_can_be_read(tmp_path: Path) -> None:
     _retried(tmp_path)
     names = ["anna", "anna (2026_failed.json)", "bert"]
     assert sorted(Trials.read(tmp_path, runs="all").observers) == names
@@ -437,7 +437,7 @@ def line_of_the_separator(folder: Path) -> Path:
 
 @case("72", SEVEN, no_response="drop", noted="are missing")
 def jspsych_timeouts(folder: Path) -> None:
-    """One has no answer to item 4, which is scored as wrong."""
+    """One observer has no response to item 4, which is scored as incorrect."""
     w.jspsych(folder)
     rows = json.loads((folder / "all.json").read_text())
     for row in rows:
@@ -448,7 +448,7 @@ def jspsych_timeouts(folder: Path) -> None:
 
 @case("77", EC)
 def helm_trials(folder: Path) -> None:
-    """Three training trials alike: all are crossed, and each item counts once."""
+    """Three equal training trials are crossed, and each item counts once."""
     w.helm(folder)
     for path in folder.rglob("per_instance_stats.json"):
         stats = json.loads(path.read_text())
@@ -466,7 +466,7 @@ def inspect_epochs(folder: Path) -> None:
 
 @case("94", EC)
 def inspect_efforts(folder: Path) -> None:
-    """One model at two settings is two observers."""
+    """One model with two settings is two observers."""
 
     def change(name: str, log: dict[str, Any]) -> None:
         effort = {"anna": "low", "bert": "high"}[name]
@@ -476,7 +476,7 @@ def inspect_efforts(folder: Path) -> None:
 
 
 def test_scores_above_the_ceiling_are_not_clipped(tmp_path: Path) -> None:
-    """Case 93: humans who hardly agree, and a model that agrees with each of them."""
+    """Case 93: humans hardly agree, and a model agrees with each of them."""
     x, y = (np.tile(np.array(list(text)) == "1", 5) for text in ("110110010", "110001011"))
     right = {"h1": x, "h2": y, "m": np.where(np.arange(45) % 2, x, y)}
     rows = [
@@ -511,7 +511,7 @@ def test_truth_and_kinds_on_the_command_line(
 
 
 def test_clusters_are_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two items of a patient that are right or wrong together have the effect 2."""
+    """Two items per patient, both correct or both incorrect, have a design effect of 2."""
     rows = [
         {"observer": n, "item": k, "patient": k // 2, "correct": int(k // 2 in own)}
         for n, own in (("a", (0, 1)), ("b", (1, 2)))
@@ -523,7 +523,7 @@ def test_clusters_are_described(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_responses_without_a_truth_are_never_errors() -> None:
-    """What needs errors raises one message, whatever function it is."""
+    """All functions that need errors raise the same error."""
     rows = [
         {"observer": o, "kind": "human" if o < "c" else "model", "item": k, "response": "AB"[k % 2]}
         for o in "abcd"

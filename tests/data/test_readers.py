@@ -1,4 +1,4 @@
-"""Logs of other tools, written here field by field as the tools write them, traps included."""
+"""Logs of other tools, with the fields that the tools write, including unusual ones."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MODEL, TASK, DATE = "org__net-7b", "mmlu_anatomy", "2026-01-02T03-04-05.678901"
 
 
 def choice_sample(doc_id: int, target: str, likelihood: list[float], **more: Any) -> dict[str, Any]:
-    """Of a task with options, their likelihoods as text."""
+    """A sample of a task with options, whose log likelihoods are text."""
     best = str(max(range(len(likelihood)), key=lambda k: likelihood[k]))
     options = [" a", " bbbbbbbb", " cc"][: len(likelihood)]
     return {
@@ -67,7 +67,7 @@ def choice_sample(doc_id: int, target: str, likelihood: list[float], **more: Any
 
 SAMPLES = [
     choice_sample(0, "0", [-1.5, -2.25, -30.0]),
-    choice_sample(1, "2", [-3.0, -10.5, -9.0]),  # 0 likeliest; by length 1
+    choice_sample(1, "2", [-3.0, -10.5, -9.0]),  # option 0 is likeliest; option 1 by length
     choice_sample(2, "1", [-3.0, -2.0, -9.0]),
 ]
 
@@ -95,7 +95,7 @@ def test_lm_eval_options(tmp_path: Path) -> None:
 
 
 def test_lm_eval_likelihoods(tmp_path: Path) -> None:
-    """Answers and probabilities, of acc_norm by log likelihoods divided by lengths of options."""
+    """Responses and probabilities; for acc_norm, log likelihoods are divided by option length."""
     likelihood = np.array([[float(e[0]) for e in s["filtered_resps"]] for s in SAMPLES])
     scores = {"acc": ([1, 1, 1], [1.0, 0.0, 1.0], [0, 0, 1]),
               "acc_norm": ([1, 8, 2], [0.0, 0.0, 1.0], [1, 1, 1])}  # fmt: skip
@@ -109,7 +109,7 @@ def test_lm_eval_likelihoods(tmp_path: Path) -> None:
         p = trials.data["probability"].values[0]
         np.testing.assert_allclose(p, odds / odds.sum(axis=1, keepdims=True), atol=1e-15)
         assert trials.data["n_options"].values.tolist() == [3, 3, 3]
-    # One contradicted by its score is known to be right or wrong, and no more.
+    # If the score contradicts a response, only correctness is read.
     both[0]["acc_norm"] = 1.0
     trials = Trials.read(harness(tmp_path, both), score="acc_norm")
     assert not trials.has_classes
@@ -117,7 +117,7 @@ def test_lm_eval_likelihoods(tmp_path: Path) -> None:
 
 
 def test_lm_eval_options_that_differ(tmp_path: Path) -> None:
-    """Two models with other numbers of options of one question: answers are read, and no more."""
+    """Two models with different numbers of options for one question have responses only."""
     harness(tmp_path, SAMPLES)
     short = choice_sample(0, "0", [-1.5, -2.25]) | {"filtered_resps": [["-1.5", "x"], ["-2", "x"]]}
     trials = Trials.read(harness(tmp_path, [short], "org__other"))
@@ -154,10 +154,10 @@ SCORED = [scored(1, 1, "C", "B"), scored(1, 2, "I"), scored(2, 1, "N", ""), scor
 
 
 def archive(path: Path, members: dict[str, Any], zstd: bool = False) -> Path:
-    """An archive; with `zstd` of members packed so, which Python before 3.14 cannot write."""
+    """An archive; with `zstd`, its members have a compression that Python 3.13 cannot write."""
     raw = {name: json.dumps(content).encode() for name, content in members.items()}
     if zstd:
-        # Two frames, as a writer that flushes makes them.
+        # Two frames, as written with a flush in between.
         packed = {
             name: pa.compress(text[:5], "zstd", asbytes=True)
             + pa.compress(text[5:], "zstd", asbytes=True)
@@ -207,8 +207,8 @@ def test_inspect_json(tmp_path: Path) -> None:
     assert any("1 samples of" in note and "have no score" in note for note in trials.notes)
 
 
-def test_inspect_keeps_probabilities(tmp_path: Path) -> None:
-    """Of the letter that was written, if the run asked for them; summaries do not hold them."""
+def test_inspect_reads_probabilities(tmp_path: Path) -> None:
+    """Probabilities of response letters are read from samples, because summaries have none."""
 
     def answered(id_: int, value: str, answer: str, top: dict[str, float]) -> dict[str, Any]:
         likely = [{"token": name, "logprob": p} for name, p in top.items()]
@@ -232,7 +232,7 @@ def test_inspect_keeps_probabilities(tmp_path: Path) -> None:
     odds = np.exp([[-2.0, -0.2, -4.0], [-0.5, -1.5, -3.0]])
     p = trials.data["probability"].values[0]
     np.testing.assert_allclose(p, odds / odds.sum(axis=1, keepdims=True), atol=1e-15)
-    # A letter that is not among the likeliest has no probability, and so has none of its sample.
+    # A letter that is not among the likeliest has no probability, nor has the rest of its sample.
     samples[1] = answered(2, "I", "A", {" A": -0.5, " B": -1.5})
     (tmp_path / "b.json").write_text(json.dumps(header(samples=samples)))
     trials = Trials.read(tmp_path / "b.json")
@@ -257,7 +257,7 @@ def test_inspect_logs_of_other_questions_or_solvers(tmp_path: Path) -> None:
     assert Trials.read(tmp_path).observers == [
         "openai/net (generate)", "openai/net (chain_of_thought)",
     ]  # fmt: skip
-    # What differs between runs of a model tells them apart, and no more; at another task it is one.
+    # Names include only settings that differ between runs of one task.
     written("a.json", one, model_args={"quant": 4, "device": "cuda"})
     written("b.json", one, model_args={"quant": 8, "device": "cuda"})
     written("c.json", one, model_args={"quant": 8}, task="gpqa")
@@ -268,7 +268,7 @@ def test_inspect_logs_of_other_questions_or_solvers(tmp_path: Path) -> None:
 
 
 def test_inspect_questions_without_text(tmp_path: Path) -> None:
-    """Of messages their contents, whose marks are new in each run; of pictures the data's name."""
+    """Compare message contents, because ids change in each run, and data set names for images."""
 
     def written(name: str, content: Any, data: str = "arc") -> None:
         message = {"id": name, "role": "user", "content": content}
@@ -324,7 +324,7 @@ def of_instance(name: str, *stats: Any, **more: Any) -> dict[str, Any]:
 
 
 def test_helm(tmp_path: Path) -> None:
-    """Worst cases over perturbations repeat the instance; a perturbed one is a condition."""
+    """Worst cases over perturbations are repeats; a perturbed instance is a condition."""
     typos = {"name": "typos"}
     stats = [
         of_instance(
@@ -354,7 +354,7 @@ def test_helm(tmp_path: Path) -> None:
 
 
 def request(number: int | None, tokens: list[Any], **more: Any) -> dict[str, Any]:
-    """Of one instance, as `scenario_state.json` holds it."""
+    """A request for one instance, as in `scenario_state.json`."""
     named = [{"text": text, "logprob": value, **top} for text, value, *top_ in tokens
              for top in (top_ or [{}])]  # fmt: skip
     state = {"instance": {"id": "id1", "references": REFERENCES}, "train_trial_index": 0,
@@ -386,10 +386,10 @@ TOP = {"top_logprobs": {" B": -0.25, "B": -4.0, " A": -1.5, "\n": -3.0}}
         ),
     ],
 )
-def test_helm_keeps_probabilities(
+def test_helm_reads_probabilities(
     tmp_path: Path, method: str, requests: list[Any], expected: list[float]
 ) -> None:
-    """As HELM compares options: means over tokens, differences, letters; held to its own number."""
+    """Options are compared as by HELM, with its stored number as a check."""
     odds = np.exp(expected)
     best = int(odds.argmax())
     stats = [stat("exact_match", float(best)), stat("predicted_index", float(best))]
@@ -399,7 +399,7 @@ def test_helm_keeps_probabilities(
     trials = Trials.read(helm(tmp_path / "run", [entry], method=method, **state))
     p = trials.data["probability"].values[0, 0]
     np.testing.assert_allclose(p, odds / odds.sum(), atol=1e-15)
-    # Not where HELM found another, an option is lacking, or the model gives no likelihoods.
+    # None if HELM's number differs, an option is missing, or the model gives no likelihoods.
     few = {"scenario_state": {"request_states": requests[1:]}}
     without = [Trials.read(helm(tmp_path / "part", [entry], method=method, **few))]
     if apart:
@@ -448,7 +448,7 @@ def light(gold: Any, logprobs: list[float], correct: float, **more: Any) -> dict
 
 @pytest.mark.parametrize("underscores", [False, True])
 def test_lighteval(tmp_path: Path, underscores: bool) -> None:
-    """Bars and colons in the names of files, fields that differ between tasks."""
+    """File names with bars and colons, and fields that differ between tasks."""
     rows = [light([1], [-2.0, -1.0], 1.0), light([0], [-2.0, -1.0], 0.0)]
     other = [light(1, [-2.0, -1.0], 1.0, subject="x")]
     if underscores:
@@ -526,7 +526,7 @@ JS = [
 def test_jspsych(tmp_path: Path, suffix: str) -> None:
     more = {"correct_response": "f"}
     rows = [row | more | {"trial_index": i, "time_elapsed": i} for i, row in enumerate(JS)]
-    # Every value in quotes, also null.
+    # All values are quoted, also null.
     text = pd.DataFrame(rows).to_csv(index=False, quoting=csv.QUOTE_ALL, na_rep="null")
     (tmp_path / f"anna.{suffix}").write_text(text if suffix == "csv" else json.dumps(rows))
     refused(r"has 2 trial_types, html-keyboard-response, categorize", tmp_path)
@@ -546,7 +546,7 @@ PSYCHO = "image,corrAns,trials.thisN,key_resp.keys,key_resp.corr,key_resp.rt,par
 
 
 def test_psychopy(tmp_path: Path) -> None:
-    """A mark of UTF-8, a separator at the end of each line, instructions, quotes that stand."""
+    """A byte order mark, trailing separators, instructions, and literal quotes."""
     rows = [
         ",,,,,,p1,e,",
         "a.png,left,0,left,1,0.4,p1,e,",
@@ -582,6 +582,6 @@ def test_the_docstring_names_every_reader() -> None:
 
 @pytest.mark.parametrize("name", readers())
 def test_a_folder_without_logs(tmp_path: Path, name: str) -> None:
-    """Asked for by name, of files that are none of its own: one clear line."""
+    """A reader requested by name raises a one-line error for files of other formats."""
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
     refused(r"'a.csv'|no .* was found|no file|has no", tmp_path, format=name)

@@ -1,4 +1,4 @@
-"""Files of trials: what kinds there are, what is guessed and said, what is refused."""
+"""Files of trials: formats, guesses, notes and errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def refused(message: str, *given: Any, **options: Any) -> None:
 
 
 def write(folder: Path, **files: str | bytes) -> Path:
-    """Files by name: `_` stands for a dot, `__` for a folder."""
+    """Write files by name, where `_` means a dot and `__` a folder."""
     for name, content in files.items():
         path = folder / name.replace("__", "/").replace("_", ".")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,12 +58,12 @@ def same(trials: Trials, table: pd.DataFrame = TABLE, **options: Any) -> bool:
         ("t.csv", text(";"), ["are parted by semicolons"]),
         ("t.csv", text("\t"), ["are parted by tabs"]),
         ("t.tsv", text(","), ["are parted by commas"]),
-        # The time in a packed file would be part of the test's name: workers would not agree.
+        # The time in a compressed file would be part of the test's name, which workers need equal.
         ("t.csv.gz", gzip.compress(text().encode(), mtime=0), []),
         ("t.csv", b"\xef\xbb\xbf" + text().encode(), []),
         ("t.csv", text().encode("utf-16"), []),
         ("t.csv", text().replace("\n", "\r\n"), []),
-        ("t.csv", text().replace("\n", ",\n"), []),  # PsychoPy ends every line with one
+        ("t.csv", text().replace("\n", ",\n"), []),  # PsychoPy ends every line with a separator
         ("t.jsonl", TABLE.to_json(orient="records", lines=True), []),
         ("t.ndjson", TABLE.to_json(orient="records", lines=True), []),
         ("t.json", TABLE.to_json(orient="records"), []),
@@ -84,7 +84,7 @@ def test_columns_of_arrow(tmp_path: Path) -> None:
     assert same(Trials.read(tmp_path / "t.parquet"))
 
 
-def test_latin_1_is_said(tmp_path: Path) -> None:
+def test_latin_1_is_noted(tmp_path: Path) -> None:
     table = TABLE.replace({"anna": "zoë"})
     (tmp_path / "t.csv").write_bytes(text(table=table).encode("latin-1"))
     trials = Trials.read(tmp_path / "t.csv")
@@ -100,7 +100,7 @@ def test_latin_1_is_said(tmp_path: Path) -> None:
     refused("encoding 'latin-one' is unknown", tmp_path / "t.csv", encoding="latin-one")
 
 
-def test_several_files_are_one_table(tmp_path: Path) -> None:
+def test_several_files_form_one_table(tmp_path: Path) -> None:
     write(tmp_path, a_csv=text(table=TABLE[:2]), b_csv=text(";", table=TABLE[2:]), README_md="x")
     with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
         archive.write(tmp_path / "a.csv", "inside/a.csv")
@@ -117,7 +117,7 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     assert "1 files of other kinds were not read: README.md" in trials.notes[0]
 
 
-def test_answers_that_look_missing_are_told() -> None:
+def test_responses_that_look_missing_are_noted() -> None:
     table = pd.DataFrame({"observer": "a", "item": range(100), "truth": "cat", "response": "cat"})
     table.loc[0, "truth"] = "dog"
     table.loc[1, "response"] = "na"
@@ -157,7 +157,7 @@ def test_patterns_that_do_not_fit(tmp_path: Path, pattern: str, message: str) ->
     refused(message, tmp_path, pattern=pattern)
 
 
-def test_what_means_missing(tmp_path: Path) -> None:
+def test_values_that_mean_missing(tmp_path: Path) -> None:
     table = TABLE.assign(response=["cat", "NA", "", "nan"])
     (tmp_path / "t.csv").write_text(text(table=table))
     trials = Trials.read(tmp_path / "t.csv")
@@ -174,7 +174,7 @@ def test_what_means_missing(tmp_path: Path) -> None:
     refused(r"'-' \(column 'response', row 1 of .*\).*name it in na_values", tmp_path / "t.csv")
 
 
-def test_missing_elsewhere_is_refused(tmp_path: Path) -> None:
+def test_missing_values_elsewhere_raise_an_error(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(text(table=TABLE.assign(item=["NA", "y", "NA", "y"])))
     refused(
         r"column 'item' has 'NA' in row 0 of .*, which means missing; .* or give na_values=\[\]",
@@ -191,14 +191,14 @@ def test_missing_elsewhere_is_refused(tmp_path: Path) -> None:
 
 
 def test_codes_agree_between_csv_and_memory(tmp_path: Path) -> None:
-    """Where a response is missing, pandas makes floats of codes and writes them as such."""
+    """If responses are missing, pandas stores and writes codes as floats."""
     table = TABLE.assign(truth=[1, 2, 1, 2], response=[1, None, 1.0, 2], condition=["0.10"] * 4)
     (tmp_path / "t.csv").write_text(text(table=table))
     assert "2,2.0,0.10" in text(table=table)
     trials = Trials.read(tmp_path / "t.csv")
     assert same(trials, table)
     assert "codes of column 'response' such as 1.0 were read as 1" in trials.notes
-    # Not where one of them is no whole number, or was not printed by a table of floats.
+    # Not if one of them is no integer, or was not written by a table of floats.
     (tmp_path / "t.csv").write_text(text(table=TABLE.assign(condition=["1.0", "0.5"] * 2)))
     assert set(Trials.read(tmp_path / "t.csv").data["condition"].values) == {"1.0", "0.5"}
     (tmp_path / "t.csv").write_text(text(table=TABLE.assign(condition=["1.0", "01"] * 2)))
@@ -206,7 +206,7 @@ def test_codes_agree_between_csv_and_memory(tmp_path: Path) -> None:
 
 
 def test_classes_that_are_never_true() -> None:
-    """At most 2 % of answers; these 50 have one, and then two."""
+    """At most 2% of responses: one of these 50, then two."""
     table = pd.DataFrame({"observer": "a", "item": range(50), "truth": ["cat", "dog"] * 25})
     table["response"] = table["truth"]
     table.loc[0, "response"] = "bird"
@@ -304,7 +304,7 @@ def test_bad_wide_tables(options: dict[str, Any], message: str) -> None:
         Trials.read(WIDE[["image", "truth"]], wide=True)
 
 
-def test_wide_tables_without_truth_hold_readings_or_right_and_wrong() -> None:
+def test_wide_tables_without_truth_have_ratings_or_correctness() -> None:
     trials = Trials.read(WIDE.rename(columns={"truth": "label"}), wide=True)
     assert trials.observers == ["label", "anna", "net"]
     assert "3 columns are observers: label, anna, net" in trials.notes
@@ -325,8 +325,8 @@ def test_tables_are_read_as_by_their_own_functions(
 
 
 @pytest.mark.parametrize("opened", [Trials.read, Trials.from_table, Trials.from_wide])
-def test_columns_of_one_name_are_refused(opened: Callable[[Any], Trials]) -> None:
-    """Also of columns that nothing asks for: a wide table would make observers of them."""
+def test_duplicate_columns_raise_an_error(opened: Callable[[Any], Trials]) -> None:
+    """Also for unused columns, because a wide table would use them as observers."""
     table = pd.DataFrame([["x", "x", "y"], ["y", "x", "y"]], columns=["truth", "a", "a"])
     arrow = pa.table([["x", "y"], ["x", "x"], ["y", "y"]], names=["truth", "a", "a"])
     for twice in (table, arrow, table.set_axis(["truth", "1", 1], axis=1)):

@@ -1,4 +1,4 @@
-"""Count tables: pairs, groups, missing trials, counts by bits, and the published figures."""
+"""Count tables: pairs, groups, missing trials, bitwise counts, and published values."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_counts_equal_a_plain_loop(seed: int, no_response: Any) -> None:
     assert seen == table["cells"].values.sum()
 
 
-def test_conditions_of_two_datasets_with_one_label_stay_apart() -> None:
+def test_equal_condition_labels_of_two_datasets_are_separate() -> None:
     trials = Trials.from_correct(
         [[1, 0, 1, 1], [1, 0, 0, 1]], dataset=["p", "p", "q", "q"], condition=["0"] * 4
     )
@@ -86,7 +86,7 @@ def test_conditions_of_two_datasets_with_one_label_stay_apart() -> None:
         ("model-model", [("m", "n")]),
         (["model-model", "human-human"], [("m", "n"), ("h", "k")]),
         ([("n", "h")], [("n", "h")]),
-        # Humans first, so that the human is the reference of mixed pairs.
+        # Humans come first, so that they are the reference of mixed pairs.
         ("all", [("h", "k"), ("h", "m"), ("h", "n"), ("k", "m"), ("k", "n"), ("m", "n")]),
     ],
 )
@@ -115,7 +115,7 @@ def test_a_pair_without_common_trials_in_one_condition_stays_visible() -> None:
     assert consistency.undefined_reason(table["cells"].values).tolist() == ["", "no common trials"]
 
 
-def test_tables_from_counts_hold_trials_of_those_counts() -> None:
+def test_tables_from_counts_have_trials_with_those_counts() -> None:
     counts = [[3, 2, 1, 4], [0, 0, 0, 0], [5, 0, 0, 1]]
     table = from_counts(counts)
     for block, row in zip(blocks(table), counts, strict=True):
@@ -136,7 +136,7 @@ def test_clusters_are_labels_within_a_dataset() -> None:
         cluster_numbers(joint_correctness(repeated), "image")
 
 
-# METHODS of Geirhos et al. (2021): conditions that their benchmark leaves out.
+# Methods of Geirhos et al. (2021): conditions that their benchmark excludes.
 EXCLUDED = {
     "colour": {"cr"},
     "contrast": {"c100", "c03", "c01"},
@@ -151,7 +151,7 @@ EXCLUDED = {
     "eidolonIII": {"1-0-10", "16-0-10", "32-0-10", "64-0-10", "128-0-10"},
     "uniform-noise": {"0.00", "0.60", "0.90"},
 }
-# Human-human error consistency, no response counted as an error: the project's golden figures.
+# Human-human error consistency; missing responses count as errors.
 GOLDEN = {
     "colour": 0.4154,
     "contrast": 0.4370,
@@ -228,7 +228,7 @@ def _plain(correct: NDArray[np.int8]) -> list[list[int]]:
         np.int8, st.tuples(st.integers(2, 6), st.integers(1, 200)), elements=st.integers(-1, 1)
     )
 )
-def test_counts_and_answers_come_back(correct: NDArray[np.int8]) -> None:
+def test_counts_and_responses_round_trip(correct: NDArray[np.int8]) -> None:
     packed = pack(correct)
     assert all_cells(packed).tolist() == _plain(correct)
     assert (packed.unpacked(np.arange(len(correct))) == correct).all()
@@ -238,6 +238,6 @@ def test_counts_and_answers_come_back(correct: NDArray[np.int8]) -> None:
 
 
 @pytest.mark.parametrize("n_observers", [64, 65, 130])
-def test_jobs_meet_at_their_ends(n_observers: int) -> None:
+def test_jobs_cover_all_trials(n_observers: int) -> None:
     correct = np.random.default_rng(3).integers(-1, 2, (n_observers, 70)).astype(np.int8)
     assert all_cells(pack(correct)).tolist() == _plain(correct)

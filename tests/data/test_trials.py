@@ -47,14 +47,14 @@ def test_alignment_and_the_two_kinds_of_missing() -> None:
     assert trials.data["kind"].values.tolist() == ["human", "model"]
 
 
-def test_numbers_as_labels_become_text_however_they_are_stored() -> None:
+def test_numeric_labels_become_text_in_any_format() -> None:
     whole = small(truth=[3, 10, 3, 10, 3], response=[3.0, 3.0, np.nan, 10.0, 10.0])
     trials = Trials.from_table(whole)
     assert trials.classes == ["3", "10"]
     assert by_label(trials) == by_label(Trials.from_table(small()))
 
 
-def test_condition_belongs_to_its_dataset_and_groups_stand_together() -> None:
+def test_conditions_belong_to_data_sets_and_groups_are_contiguous() -> None:
     table = pd.DataFrame(
         {
             "observer": ["a"] * 4 + ["b"] * 4,
@@ -71,7 +71,7 @@ def test_condition_belongs_to_its_dataset_and_groups_stand_together() -> None:
         _ = trials.classes
 
 
-def test_image_serves_as_item_and_names_are_keywords() -> None:
+def test_image_is_an_item_column_and_names_are_keywords() -> None:
     table = small().rename(columns={"item": "image", "observer": "subject", "truth": "category"})
     trials = Trials.from_table(table, observer="subject", truth="category")
     assert by_label(trials) == by_label(Trials.from_table(small()))
@@ -108,13 +108,13 @@ def test_from_arrays_equals_from_table() -> None:
     assert trials.data.drop_attrs().identical(Trials.from_table(small()).data.drop_attrs())
 
 
-def test_from_arrays_puts_conditions_side_by_side() -> None:
+def test_from_arrays_concatenates_conditions() -> None:
     trials = Trials.from_correct([[1, 0, 1, 0]], condition=["u", "v", "u", "v"])
     assert trials.data["condition"].values.tolist() == ["u", "u", "v", "v"]
     assert trials.data["correct"].values.tolist() == [[1, 1, 0, 0]]
 
 
-def test_select_drops_what_nobody_saw() -> None:
+def test_select_drops_unseen_trials() -> None:
     trials = Trials.from_table(small())
     models = trials.select(kind="model")
     assert models.observers == ["m1"]
@@ -123,7 +123,7 @@ def test_select_drops_what_nobody_saw() -> None:
     assert only.n_trials == 1
 
 
-def test_summary_counts_missing_apart() -> None:
+def test_summary_counts_missing_responses() -> None:
     summary = Trials.from_table(small()).summary().set_index("observer")
     assert summary.loc["h1", ["n_trials", "no_response", "not_shown"]].tolist() == [3, 1, 0]
     assert summary.loc["m1", ["n_trials", "no_response", "not_shown"]].tolist() == [2, 0, 1]
@@ -133,7 +133,7 @@ def test_summary_counts_missing_apart() -> None:
 def test_real_data(shared_data: Path) -> None:
     trials = Trials.read(shared_data / "model_vs_human" / "trials.parquet")
     correct = trials.data["correct"].values
-    # Counts given with the data.
+    # Counts published with the data.
     assert (correct != NOT_SHOWN).sum() == 447_680
     assert (correct == NO_RESPONSE).sum() == 597
     assert trials.n_trials == 18_080
@@ -142,7 +142,7 @@ def test_real_data(shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize("n", [2, 10, 300])
-def test_the_page_of_trials_is_short(n: int) -> None:
+def test_html_of_trials_is_short(n: int) -> None:
     trials = Trials.from_correct(np.tile([1, 1, 1, 0], (n, 1)))
     html = trials._repr_html_()
     around, rows = page(html)

@@ -16,7 +16,7 @@ TRUE = tuple("ABABABAB")
 
 
 def given(name: str) -> list[str]:
-    """Letters of the responses."""
+    """Response letters."""
     other = {"A": "B", "B": "A"}
     return [t if ok else other[t] for t, ok in zip(TRUE, RIGHT[name], strict=True)]
 
@@ -92,7 +92,7 @@ def inspect(folder: Path) -> Path:
 
 
 def helm(folder: Path) -> Path:
-    """Two run folders, whose metrics wrote an entry each."""
+    """Two run folders, in which each metric wrote an entry."""
     for name in RIGHT:
         run = folder / f"quiz:model={name}"
         run.mkdir()
@@ -166,7 +166,7 @@ def every_eval_ever(folder: Path) -> Path:
 
 
 def jspsych(folder: Path) -> Path:
-    """Two people in one file."""
+    """Two humans in one file."""
     entries = [
         {
             "trial_type": "image-keyboard-response", "trial_index": k, "time_elapsed": 9 * k,
@@ -181,7 +181,7 @@ def jspsych(folder: Path) -> Path:
 
 
 def psychopy_text(name: str, sep: str = ",") -> str:
-    """A wide file of one person."""
+    """A wide file of one human."""
     head = ["image", "corrAns", "trials.thisN", "key.keys", "key.corr", "key.rt", "participant",
             "expName"]  # fmt: skip
     body = [
@@ -192,14 +192,14 @@ def psychopy_text(name: str, sep: str = ",") -> str:
 
 
 def psychopy(folder: Path) -> Path:
-    """Two people."""
+    """Two humans."""
     for name in RIGHT:
         (folder / f"{name}.csv").write_text(psychopy_text(name))
     return folder
 
 
 def model_vs_human(folder: Path) -> Path:
-    """Two people called otherwise than subjects."""
+    """Two humans who are not named subjects."""
     for name in RIGHT:
         frame = pd.DataFrame(
             {
@@ -289,7 +289,7 @@ def qualtrics(folder: Path) -> Path:
 
 
 def crowd_kit(folder: Path) -> Path:
-    """Labels, and true ones in a file of their own."""
+    """Labels, and a separate file of true labels."""
     frame = pd.DataFrame(rows()).rename(
         columns={"observer": "worker", "item": "task", "response": "label"}
     )
@@ -316,7 +316,7 @@ def imrmc(folder: Path) -> Path:
     return folder
 
 
-# Options with which each is read; of those without a truth agreement alone is known.
+# Options for reading each format; without a truth, only agreement is known.
 FORMATS: dict[str, tuple[Callable[[Path], Path], dict[str, Any]]] = {
     "table": (table, {}),
     "table-json": (table_json, {}),

@@ -22,7 +22,7 @@ from alikely.datasets import loaders as datasets
 
 
 class Server:
-    """Answers with other contents under their paths, not at all with None, else with one."""
+    """A server of these contents by path; None means no response."""
 
     def __init__(self, content: bytes, others: dict[str, bytes | None]) -> None:
         self.requests = 0
@@ -36,7 +36,7 @@ class Server:
                     self.send_error(404)
                     return
                 self.send_response(200)
-                # What is cut has the length of the whole.
+                # Truncated contents state the full length.
                 length = len(content) if self.path.startswith("/cut") else len(body)
                 self.send_header("Content-Length", str(length))
                 self.end_headers()
@@ -60,7 +60,7 @@ HEADER = "subj,Session,trial,rt,object_response,category,condition,imagename\n"
 
 
 def raw_files() -> dict[str, str]:
-    """Two small data sets as the toolbox lays them out."""
+    """Two small data sets in the layout of the toolbox."""
     rng = np.random.default_rng(1)
     names = ["cat", "dog", "oven"]
     files = {}
@@ -139,7 +139,7 @@ def test_a_table_of_trials(tmp_path: Path) -> None:
     other = datasets.model_vs_human(write_raw(tmp_path))
     other.to_table().to_parquet(tmp_path / "trials.parquet")
     one = datasets.model_vs_human(tmp_path / "trials.parquet")
-    # As the release writes conditions, too.
+    # Conditions as in the release.
     assert set(one.data["condition"].values) == {"0", "0.9"}
     assert one.select(dataset="edge").data.equals(
         datasets.model_vs_human(tmp_path, datasets="edge").data
@@ -177,7 +177,7 @@ def test_download_once(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path
         ("page.zip", "the download is not a zip archive and was removed"),
     ],
 )
-def test_failed_downloads_leave_nothing_behind(
+def test_failed_downloads_leave_no_files(
     server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, message: str
 ) -> None:
     cache = tmp_path / "cache"
@@ -192,7 +192,7 @@ def test_failed_downloads_leave_nothing_behind(
 @pytest.mark.parametrize(
     ("name", "image"),
     [
-        # As the public release writes them.
+        # Names as in the public release.
         ("0001_cl_s01_cr_oven_40_n04111531_14126.png", "n04111531_14126"),
         ("1271_eid_s01_4-3-10_truck_10_n03417042_27862.png", "n03417042_27862"),
         ("0755_ske_s01_0_bottle_00_bottle-0165-sketch-2.png", "bottle-0165-sketch-2"),
@@ -206,7 +206,7 @@ def test_image_names(name: str, image: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_shared_copy_has_all_responses(shared_data: Path) -> None:
+def test_the_local_copy_has_all_responses(shared_data: Path) -> None:
     trials = datasets.model_vs_human(shared_data / "model_vs_human")
     assert (trials.data["correct"].values != NOT_SHOWN).sum() == 447_680
 
@@ -217,12 +217,12 @@ TEXT = """# Remarks, such as 'knife' is n03041632
     keyboard = [n03085013, n04505470]
 """
 EXPECTED = {"n03041632": "knife", "n03085013": "keyboard", "n04505470": "keyboard"}
-# As code has it, with positions of the classes besides.
+# The format of the code, with positions of the classes.
 CODE = "knife = ['n03041632']\nkeyboard = [\"n03085013\",\n  'n04505470']\nknife_indices = [499]\n"
 
 
 @pytest.mark.parametrize("text", [TEXT, CODE, TEXT.replace("\n", "\r\n")])
-def test_both_ways_of_writing_them(text: str, tmp_path: Path) -> None:
+def test_both_notations_of_classes(text: str, tmp_path: Path) -> None:
     file = tmp_path / "any.txt"
     file.write_bytes(text.encode())
     assert al.datasets.sixteen_categories(file) == EXPECTED

@@ -1,4 +1,4 @@
-"""Draws of agreement with few joint errors: prior, dependence between pairs, and coverage."""
+"""Draws of agreement with few joint errors: prior, dependence between pairs, coverage."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from studies.simulators.labels import label_trials
 
 
 def pair_of(agreed: int, others: int, n_sets: int = 1) -> al.Trials:
-    """Joint errors alone, of true class 0; data sets as conditions."""
+    """Only joint errors of true class 0, with data sets as conditions."""
     given = np.arange(agreed + others) % 2
     first = np.tile(1 + 2 * given, n_sets)
     second = np.tile(np.where(np.arange(len(given)) < agreed, 1 + 2 * given, 2), n_sets)
@@ -37,8 +37,8 @@ def share(statistics: Any) -> NDArray[np.float64]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("agreed", "others"), [(3, 2), (5, 0), (0, 7)])
-def test_labels_agree_as_often_as_jeffreys_says(agreed: int, others: int) -> None:
-    """Over many groups, as each has patterns of its own: the first two moments of the Beta."""
+def test_probability_of_equal_labels_is_jeffreys_beta(agreed: int, others: int) -> None:
+    """Compare the first two moments of the Beta over many groups with separate patterns."""
     n_sets = 400
     table = joint_correctness(pair_of(agreed, others, n_sets), labels=True)
     metric = dataclasses.replace(MISCLASSIFICATION_AGREEMENT, value=share, distinct=None)
@@ -54,7 +54,7 @@ def test_labels_agree_as_often_as_jeffreys_says(agreed: int, others: int) -> Non
 
 
 def test_draws_are_of_the_metric_over_different_joint_errors() -> None:
-    """A metric that has no such form is taken at the same weights as it is."""
+    """A metric without a form for different joint errors is evaluated at the same weights."""
     table = joint_correctness(pair_of(30, 20), labels=True)
     seen: list[NDArray[np.float64]] = []
 
@@ -69,7 +69,7 @@ def test_draws_are_of_the_metric_over_different_joint_errors() -> None:
     np.testing.assert_array_equal(found, agreement_draws(table, 100, rng=1))
     assert sum(len(own) for own in seen) == 100
     plain = dataclasses.replace(MISCLASSIFICATION_AGREEMENT, distinct=None)
-    # Chance that pairs each joint error with itself is higher.
+    # Chance agreement is higher if each joint error is paired with itself.
     assert agreement_draws(table, 100, plain, rng=1).mean() < found.mean()
 
 
@@ -82,7 +82,7 @@ def test_same_seed_same_draws_on_any_number_of_workers() -> None:
 
 
 @pytest.mark.slow
-def test_draws_of_pairs_hang_together_as_estimates_do() -> None:
+def test_draws_of_pairs_correlate_as_estimates() -> None:
     row = (1 - np.eye(4)) / 3
     trials = label_trials([row] * 4, row, 0.5, 3_000, rng=12)
     table = joint_correctness(trials, labels=True)
@@ -90,15 +90,15 @@ def test_draws_of_pairs_hang_together_as_estimates_do() -> None:
     matrix = covariance_of(table, MISCLASSIFICATION_AGREEMENT, None, np.eye(table.sizes["pair"]))
     found = np.corrcoef(drawn.T)
     wanted = matrix / np.sqrt(np.outer(np.diag(matrix), np.diag(matrix)))
-    # A correlation of so many draws, the largest of 15, and the prior: one joint error of 3,000.
+    # Largest error of 15 correlations of so many draws, and the prior: one of 3,000 joint errors.
     np.testing.assert_allclose(found, wanted, atol=4 / np.sqrt(len(drawn)) + 1 / 3_000)
     np.testing.assert_allclose(
         drawn.std(axis=0) / np.sqrt(np.diag(matrix)), 1, atol=4 / np.sqrt(2 * 4_000) + 1 / 3_000
     )
 
 
-def test_undefined_says_so() -> None:
-    """No joint error, and one wrong label throughout, whose posterior is wide but there."""
+def test_undefined_agreement_has_a_note() -> None:
+    """No joint error, and a single incorrect label, with a wide posterior."""
     right = al.Trials.from_arrays([[0, 1, 2], [1, 1, 2]], [0, 1, 2], classes=range(3))
     none = al.misclassification_agreement(right, n_resamples=100, n_draws=100, rng=7)
     assert none.undefined.tolist() == ["no joint error"]
@@ -108,14 +108,14 @@ def test_undefined_says_so() -> None:
     same = al.misclassification_agreement(alike, n_resamples=100, n_draws=400, rng=8)
     assert same.undefined.tolist() == ["one and the same wrong label throughout"]
     low, high = np.quantile(same.draws("posterior"), [0.025, 0.975])
-    # Nothing is known of chance.
+    # Chance agreement is unknown.
     assert low < 0.1
     assert high > 0.9
 
 
 @pytest.mark.parametrize(("n_classes", "n"), [(3, 50), (3, 200), (16, 200)])
-def test_agreement_throughout_is_never_taken_for_disagreement(n_classes: int, n: int) -> None:
-    """Also of one label, of which kappa is not defined."""
+def test_full_agreement_never_has_low_draws(n_classes: int, n: int) -> None:
+    """Also with a single label, for which kappa is undefined."""
     for labels in ([1] * n, [1] * (n - 2) + [2] * 2):
         trials = al.Trials.from_arrays([labels, labels], [0] * n, classes=range(n_classes))
         result = al.misclassification_agreement(trials, n_resamples=0, rng=1)
@@ -124,5 +124,5 @@ def test_agreement_throughout_is_never_taken_for_disagreement(n_classes: int, n:
         assert low > -0.1
         assert high > 0.5
         assert median > (0.8 if 2 in labels else -0.01)
-        # Next to nothing but one label, and kappa is not defined.
+        # Almost all labels are equal, and kappa is undefined.
         assert np.isnan(drawn).mean() < 0.05

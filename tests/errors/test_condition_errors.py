@@ -1,4 +1,4 @@
-"""Confusion matrices, and divergences between conditions: by hand, against other counts."""
+"""Confusion matrices and divergences between conditions, by hand and by other counts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_two_conditions_by_hand() -> None:
     p, q = np.array([0.5, 1.5, 0.5]) / 2.5, np.array([2.5, 0.5, 0.5]) / 3.5
     dog = distance.jensenshannon(p, q, 2) ** 2
     assert found["divergence"].values[0, 1] == pytest.approx((2 * cat + 3 * dog) / 5)
-    # The first condition's error on a dog is one of three, two of which have one label.
+    # The first condition has one error on a dog; of three errors, two have one label.
     p, q = np.array([1.5, 0.5, 0.5]) / 2.5, np.array([1.5, 1.5, 0.5]) / 3.5
     other = distance.jensenshannon(p, q, 2) ** 2
     expected = (2 * cat + dog + 2 * other) / 5
@@ -49,7 +49,7 @@ def test_two_conditions_by_hand() -> None:
     assert dropped["divergence"].values[0, 1] == pytest.approx(errors.error_divergence(*three))
 
 
-def test_counts_are_those_of_confusion_matrices() -> None:
+def test_counts_agree_with_confusion_matrices() -> None:
     trials = al.load_example()
     found = condition_divergences(trials, kind="model")
     dense = []
@@ -64,7 +64,7 @@ def test_counts_are_those_of_confusion_matrices() -> None:
         assert found["divergence"].values[i, j] == pytest.approx(errors.error_divergence(*both))
 
 
-def test_confusions_count_every_answer() -> None:
+def test_confusions_count_every_response() -> None:
     trials = al.load_example()
     counts = al.estimates.confusion_matrices(trials)
     table = trials.to_table()
@@ -93,7 +93,7 @@ def test_shape_of_the_matrix() -> None:
 
 
 def test_conditions_without_errors() -> None:
-    """Two flawless conditions are not comparable; one is expected to diverge as it does."""
+    """Two conditions without errors are not comparable; one has its expected divergence."""
     trials = Trials.from_arrays(
         [["cat", "dog", "cat", "dog", "dog", "owl"], ["cat", "dog", "cat", "dog", "dog", "cat"]],
         ["cat", "dog"] * 3,

@@ -1,4 +1,4 @@
-"""Means over pairs whose limits are those of the mean: populations of known bias and spread."""
+"""Limits of means over pairs, in populations with known bias and spread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def populations(
     common: float = 0.0,
     tied: bool = False,
 ) -> xr.Dataset:
-    """Estimates with a bias and normal errors, `common` of their variance due to the population."""
+    """Estimates with bias and normal errors; a fraction `common` of the variance is shared."""
     step = np.arange(N_POPULATIONS) * 0.6180339887498949 % 1
     apart = FURTHEST * step[:, None] ** 2 * np.ones(n_pairs)
     of_population = np.sqrt(common) * SD * rng.standard_normal(apart.shape)
@@ -32,7 +32,7 @@ def populations(
     estimates[1][::2] = np.nan
     score = rng.standard_normal((N_DRAWS, 1 if tied else n_pairs)) * np.ones(n_pairs)
     nothing = np.zeros(apart.shape)
-    # A posterior that says what a single estimate without bias would say.
+    # The posterior of a single estimate without bias.
     posterior = np.abs(true + SD * rng.standard_normal(apart.shape))
     values = {
         "true": 1 - apart,
@@ -58,7 +58,7 @@ def ends(draws: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("apart", [0.0, 0.08])
-def test_limits_of_means_hold_where_those_of_pairs_do_not_average(apart: float) -> None:
+def test_limits_of_means_cover_with_a_common_bias(apart: float) -> None:
     rng = np.random.default_rng(1)
     n_means, size = 100, 6
     made = populations(n_means * size, rng, apart)
@@ -67,14 +67,14 @@ def test_limits_of_means_hold_where_those_of_pairs_do_not_average(apart: float) 
     drawn, bounded = mean_draws(made, lambda x: x.reshape(len(x), n_means, size).mean(axis=2))
     assert drawn.shape == (N_DRAWS, n_means)
     low, high = ends(drawn)
-    # Single precision of what is kept leaves 1 as it is; four standard errors below .95.
+    # Single precision preserves 1; four standard errors below 0.95.
     held = (low <= 1 - apart) & (1 - apart <= high)
     assert held.mean() > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_means)
     if not apart:
         assert (high == 1).mean() > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_means)
         alone = 1 - np.abs(SD * rng.standard_normal((N_DRAWS, n_means, size))).mean(axis=2)
         assert (ends(alone)[1] < 1).all()
-    # Half as wide again as a mean of six without bias: posteriors are somewhere else by chance.
+    # At most 1.5 times the width for six without bias, because posteriors vary by chance.
     assert np.median(high - low) < 1.5 * 2 * 1.96 * SD / np.sqrt(size)
     np.testing.assert_allclose(bounded, 1)
 
@@ -82,16 +82,16 @@ def test_limits_of_means_hold_where_those_of_pairs_do_not_average(apart: float) 
 def width(n_pairs: int, **kind: float | bool) -> float:
     rng = np.random.default_rng(2)
     made = populations(n_pairs, rng, **kind)  # type: ignore[arg-type]
-    # Nothing that widens.
+    # Without widening.
     made["posterior"][:] = 0.9
     made["observed"][:] = 1 - 0.1 - BIAS
     low, high = ends(mean_draws(made, lambda x: x.mean(axis=1))[0])
     return float(high - low)
 
 
-def test_what_pairs_have_in_common_does_not_average_out() -> None:
+def test_common_errors_of_pairs_do_not_average_out() -> None:
     one = width(1)
-    # 95 % limits of a normal estimate; a spread from 400 residuals has a standard error of 4 %.
+    # 95% limits of a normal estimate; the spread of 400 residuals has a standard error of 4%.
     room = 4 * 0.04
     assert one == pytest.approx(2 * 1.96 * SD, rel=room)
     assert width(16) == pytest.approx(one / 4, rel=2 * room)

@@ -46,7 +46,7 @@ def noise() -> Block:
 
 
 def by_loop(block: Block) -> NDArray[np.int64]:
-    """Errors (kind, pair, class, label): agreed, apart of both, alone of both."""
+    """Errors (kind, pair, class, label): joint and equal, joint and different of both, single."""
     out = np.zeros((5, len(block.a), block.n_classes, block.n_classes), dtype=np.int64)
     wrong = block.wrong()
     for pair, (a, b) in enumerate(zip(block.a, block.b, strict=True)):
@@ -63,7 +63,7 @@ def by_loop(block: Block) -> NDArray[np.int64]:
 
 
 def packed(*dense: NDArray[np.int64]) -> PairedErrors:
-    """Dense counts (pair, class, label): agreed, apart of both, alone of both."""
+    """Dense counts (pair, class, label) of errors in the order of `by_loop`."""
     seen = sum(dense) > 0
     order = np.argsort(~seen, axis=-1, kind="stable")
     width = int(seen.sum(axis=-1).max())
@@ -71,7 +71,7 @@ def packed(*dense: NDArray[np.int64]) -> PairedErrors:
     return PairedErrors._make([*parts, (~seen).sum(axis=-1), np.arange(seen.shape[1])])
 
 
-def test_counts_are_the_dense_ones() -> None:
+def test_counts_agree_with_dense_counts() -> None:
     block = noise()
     found, dense = paired_errors(block), by_loop(block)
     assert dense.sum() == dense[:, :, found.classes].sum()
@@ -84,7 +84,7 @@ def test_counts_are_the_dense_ones() -> None:
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_labels_add_up_to_the_divergence(options: dict[str, Any]) -> None:
-    """Also where labels that nobody gave share cells."""
+    """Also if unused labels share cells."""
     block = noise()
     # Dense rows have all classes.
     block = block._replace(n_possible=np.full(len(block.a), block.n_classes))
@@ -100,8 +100,8 @@ def test_labels_add_up_to_the_divergence(options: dict[str, Any]) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
-def test_shares_of_small_parameters_are_dirichlet() -> None:
-    """Moments, also where gamma variates would all underflow."""
+def test_proportions_of_small_parameters_are_dirichlet() -> None:
+    """Compare moments, also if all gamma variates would underflow."""
     parameters = np.array([1e-4, 3e-4, 0.0, 6e-4])
     drawn = log_gamma_shares(np.tile(parameters, (20_000, 1)), np.random.default_rng(1))
     np.testing.assert_allclose(drawn.sum(axis=1), 1)
@@ -114,7 +114,7 @@ def test_shares_of_small_parameters_are_dirichlet() -> None:
 def from_the_prior(
     n: int, both: int, alone: tuple[int, int], rng: np.random.Generator, k: int = 3, t: int = 2
 ) -> tuple[dict[str, NDArray[np.float64]], PairedErrors]:
-    """Parameters of `alikely.errors.pairs` from their prior, and errors, item by item."""
+    """Prior draws of the parameters of `alikely.errors.pairs`, and errors by item."""
     log_spread = np.log(np.abs(rng.normal(0, 2, n)))
     concentration = 1 / (np.exp(2 * (log_spread[:, None] + rng.normal(0, 0.15, (n, t)))) + 1e-6)
     log_base = rng.normal(0, 1.5, n)
@@ -141,7 +141,7 @@ def from_the_prior(
 @pytest.mark.slow
 @pytest.mark.parametrize("alone", [(5, 20), (0, 0)])
 def test_sweeps_are_calibrated(alone: tuple[int, int], sets: Callable[..., int]) -> None:
-    """Ranks of what the data were drawn from, among draws far apart, are uniform."""
+    """Ranks of true values among thinned draws are uniform."""
     n, ranked = sets(1_000), 19
     rng = np.random.default_rng(5)
     truth, data = from_the_prior(n, 15, alone, rng)
@@ -164,21 +164,21 @@ def few_pairs() -> xr.Dataset:
     return al.data.joint_correctness(trials, labels=True)
 
 
-def test_draws_of_pairs_hang_together_as_their_influences_do() -> None:
+def test_draws_of_pairs_correlate_as_their_influences() -> None:
     table, metric = few_pairs(), al.metrics.get_metric("CLES")
     ranks = _tied_ranks(table, 4_000, metric, np.random.SeedSequence(3), None)
     wanted = covariance_of(table, metric, None, np.eye(table.sizes["pair"]))
     scale = np.sqrt(np.diag(wanted))
-    # Rank correlations of a Gaussian copula, to four standard errors of 4,000 draws.
+    # Rank correlations of a Gaussian copula, up to four standard errors of 4,000 draws.
     expected = 6 / np.pi * np.arcsin(wanted / np.outer(scale, scale) / 2)
     found = np.corrcoef(ranks, rowvar=False)
     np.testing.assert_allclose(found, expected, rtol=0, atol=4 / np.sqrt(4_000))
-    assert np.abs(expected - np.eye(len(expected))).max() > 0.1  # or nothing is tied
+    assert np.abs(expected - np.eye(len(expected))).max() > 0.1  # otherwise nothing is dependent
     np.testing.assert_allclose(np.sort(ranks, axis=0)[:, 0], (np.arange(4_000) + 0.5) / 4_000)
 
 
 def brute_force(data: PairedErrors, items: list[tuple[int, int]], k: int) -> float:
-    """Mean divergence over all ways to exchange labels of equal systems, of one class."""
+    """Mean divergence over all exchanges of labels of equal systems, in one class."""
     agreed = data.agreed[0, 0].astype(float)
     alone = [
         *np.repeat(np.arange(k), data.alone_a[0, 0]),
@@ -212,8 +212,8 @@ def test_expected_divergence_of_equal_rows_by_brute_force() -> None:
     np.testing.assert_allclose(found, [[brute_force(data, items, k)]], rtol=1e-12)
 
 
-def test_on_other_items_it_is_what_it_was() -> None:
-    """Without an item in common nothing is paired: the mean over all ways to deal labels out."""
+def test_without_common_items_the_expectation_is_unpaired() -> None:
+    """Without common items, the expectation is the mean over all assignments of labels."""
     rng = np.random.default_rng(6)
     rows = rng.multinomial(12, np.ones(3) / 3, (2, 4))
     none = np.zeros((1, 4, 3), dtype=np.int64)
@@ -231,7 +231,7 @@ def test_on_other_items_it_is_what_it_was() -> None:
         drawn = errors.error_divergence(one, both.sum(axis=0) - one, **options)
         found = expected_by_class(data, **options).sum()
         assert abs(drawn.mean() - found) < 4 * drawn.std() / np.sqrt(len(drawn))
-    # The chance of the second row after the first, over that from the prior alone.
+    # Probability of the second row given the first, relative to the prior.
     factors = np.zeros(4)
     for t, (first, second) in enumerate(zip(*rows, strict=True)):
         for start, sign in ((first + 0.5, 1), (np.full(3, 0.5), -1)):
@@ -249,10 +249,10 @@ def trials_of(labels: NDArray[Any], truth: NDArray[Any]) -> xr.Dataset:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("power", [False, True])
-def test_p_values_keep_their_level(power: bool, sets: Callable[..., int]) -> None:
-    """Of equal systems a twentieth has p below .05, whatever is copied; few others do not."""
+def test_p_values_have_their_level(power: bool, sets: Callable[..., int]) -> None:
+    """For equal systems, 5% of p-values are below 0.05 despite copying; others are rejected."""
     rng = np.random.default_rng(7)
-    # A share above .9 shows in a few.
+    # A few data sets suffice for a proportion above 0.9.
     n_sets, n_items, copying = 25 if power else sets(400), 240, 0.8
     names = np.array(["ant", "bee", "cat", "dog"])
     truth = np.arange(n_items) % 4
@@ -275,7 +275,7 @@ def test_p_values_keep_their_level(power: bool, sets: Callable[..., int]) -> Non
         assert abs(share - 0.05) < 4 * np.sqrt(0.05 * 0.95 / n_sets)
 
 
-def test_who_makes_no_error_has_no_test() -> None:
+def test_systems_without_errors_have_no_test() -> None:
     names = np.array(["ant", "bee", "cat"])
     truth = np.arange(12) % 3
     given = np.stack([names[truth], names[(truth + 1) % 3], names[truth]])

@@ -1,4 +1,4 @@
-"""Bad input to functions of estimates: one line that says what was expected, and the fix."""
+"""Bad input to functions of `estimates` raises one line with the expectation and the fix."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def ec(*pairs: Any, **options: Any) -> Any:
 
 
 CASES: list[tuple[Callable[[], Any], str]] = [
-    # Options of all functions of pairs.
+    # Options of all functions for pairs.
     (lambda: ec(ci_prob=95), "ci_prob must lie strictly between 0 and 1, got 95; try 0.95"),
     (lambda: ec(n_draws=-1), "n_draws must be at least 1, or 0 for none; got -1"),
     (lambda: ec(sampler="hmc"), "sampler must be 'auto', 'exact' or 'nuts', got 'hmc'"),
@@ -104,7 +104,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: al.pairwise_matrix(again()), "items are repeated"),
     (lambda: al.compare(TWICE, "kappa_p_discrete"), "items are repeated"),
     (lambda: al.compare(SILENT, "kappa_p_discrete"), "have no response; leave"),
-    # Labels, rows and readings.
+    # Labels, rows and ratings.
     (lambda: al.misclassification_agreement(correctness()), "or use error_consistency, which"),
     (lambda: al.error_similarity(readings()), "with 2 classes an incorrect response can only be"),
     (lambda: al.compare(trials(), "CLES", sampler="nuts"), "sampler must be 'auto' for error_s"),
@@ -128,7 +128,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: al.compare(*margins()[:1], "DMC", sampler="nuts"), "sampler='nuts' has no effect on"),
     (lambda: dmc(margins=margins()[1].iloc[:4]), "in common; a correlation over items needs"),
     (lambda: dmc(cluster="templates"), "cluster must name a trial coordinate"),
-    # What takes a result.
+    # Functions of results.
     (lambda: al.difference(result(), "a x b", "c x d"), "no comparison is labeled 'a x b'; labels"),
     (lambda: al.mean(result(), {"model": "model_1"}), "selected by dataset, condition, observer_a"),
     (lambda: al.mean(result(), []), "no comparison is labeled '(empty list)'"),
@@ -174,7 +174,7 @@ def test_bad_input(call: Callable[[], Any], message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_what_the_messages_on_options_advise() -> None:
+def test_advice_of_messages_on_options_works() -> None:
     compared = functools.partial(al.compare, metric="kappa_p_discrete", **NONE)
     assert compared(TWICE, cluster="trial").summary()["n_trials"].tolist() == [4]
     assert compared(SILENT, no_response="drop").summary()["n_trials"].tolist() == [2]

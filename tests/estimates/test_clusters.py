@@ -1,4 +1,4 @@
-"""Items that are not independent: columns of items as clusters of an analysis."""
+"""Dependent items: columns of items as clusters of an analysis."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EC = al.metrics.get_metric("EC")
 def answers(
     rng: np.random.Generator, sizes: list[int], icc: float, n_observers: int = 2
 ) -> al.Trials:
-    """Normal strengths, correlated .6 between observers, with an intraclass correlation."""
+    """Correctness with normal item strengths, correlated 0.6 between observers, with an ICC."""
     label = np.repeat(np.arange(len(sizes)), sizes)
     parts = []
     for n in (len(sizes), len(label)):
@@ -39,8 +39,8 @@ def true_consistency() -> float:
     return float((1 + 2 * both - a - b - chance) / (1 - chance))
 
 
-def test_variance_and_freedom_by_hand() -> None:
-    """Each cluster left out in turn, and the least of three degrees of freedom, less one."""
+def test_variance_and_degrees_of_freedom_by_hand() -> None:
+    """Compare with the jackknife over clusters, and the smallest of three degrees of freedom."""
     trials = answers(np.random.default_rng(1), [3, 5, 8, 14, 30], 0.5)
     table = joint_correctness(trials)
     found = estimate(table, EC, "template").isel(pair=0)
@@ -55,28 +55,28 @@ def test_variance_and_freedom_by_hand() -> None:
     assert float(found["se"]) ** 2 == pytest.approx(5 / 4 * (sums**2).sum())
     square, fourth = (sums**2).sum(), (sums**4).sum()
     varying = 2 * square**2 / (fourth - square**2 / 5)
-    # Independent trials would add the sum of their squared influences.
+    # Independent trials would give the sum of squared influences.
     expected = np.bincount(np.repeat(range(5), [3, 5, 8, 14, 30]), psi**2)
     unequal = expected.sum() ** 2 / (expected**2).sum() - 1
-    # One degree for estimated accuracies, but not below two.
+    # Minus one degree for estimated accuracies, but at least two.
     least = min(varying, unequal, 4)
     assert float(found["df"]) == pytest.approx(max(least - 1, min(least, 2)))
     assert int(found["n_clusters"]) == 5
     effect = 5 / 4 * square / (psi**2).sum()
     assert float(found["design_effect"]) == pytest.approx(effect)
-    # The interval of the table is Student's.
+    # The table has Student's interval.
     row = al.error_consistency(trials, cluster="template", rng=1).summary().iloc[0]
     half = stats.t.ppf(0.975, float(found["df"])) * float(found["se"])
     assert row["analytic_ci95_ub"] == pytest.approx(min(row["estimate"] + half, 1))
 
 
 def test_clusters_of_one_item_are_items() -> None:
-    """G = N: the variance is nearly that of items, the posterior the same."""
+    """With single-item clusters, the variance is close to that of items; posteriors are equal."""
     trials = answers(np.random.default_rng(2), [1] * 80, 0.0)
     table = joint_correctness(trials)
     alone, clustered = estimate(table, EC), estimate(table, EC, "template")
     ratio = float(clustered["se"][0] / alone["se"][0])
-    # Third moments make the jackknife larger, by about 1/N relative to the variance.
+    # Third moments increase the jackknife variance by about 1/N.
     assert 1 < ratio**2 < 1 + 8 / 80
     found = [
         al.error_consistency(trials, cluster=cluster, rng=1).draws("posterior")
@@ -94,7 +94,7 @@ def test_clusters_of_one_item_are_items() -> None:
     ids=["10", "100"],
 )
 def test_coverage(sizes: list[int], icc: float, sets: Callable[..., int]) -> None:
-    """At least .92 but for four Monte Carlo errors; items alone hold .33 to .94 of these."""
+    """At least 0.92 minus four Monte Carlo errors; independent items cover 0.33 to 0.94."""
     n, truth = sets(400, 200), true_consistency()
     held = 0
     for seed in range(n):
@@ -106,21 +106,21 @@ def test_coverage(sizes: list[int], icc: float, sets: Callable[..., int]) -> Non
 
 
 @pytest.mark.parametrize("n_observers", [2, 10])
-def test_correlated_items_are_told(n_observers: int) -> None:
-    """A pair or ten observers, 300 items: seldom told of items that are independent."""
+def test_correlated_items_are_noted(n_observers: int) -> None:
+    """A pair or ten observers with 300 items; notes on independent items are rare."""
     rng = np.random.default_rng(3)
     told = {}
     for icc in (0.0, 0.8):
         tables = [joint_correctness(answers(rng, [12] * 25, icc, n_observers)) for _ in range(8)]
         found = [design_effect(table, EC, "template") for table in tables]
         told[icc] = np.array([effect is not None and effect.p_value < 0.01 for effect in found])
-    # At level .01 more than 2 of 8 are told once in 18,000 runs.
+    # At level 0.01, more than 2 of 8 notes occur once in 18,000 runs.
     assert told[0.0].sum() <= 2
     assert told[0.8].all()
     trials = answers(rng, [12] * 25, 0.8, n_observers)
     note = al.error_consistency(trials, n_draws=0, n_resamples=0).summary()["note"].iloc[0]
     assert "Pass cluster='template'" in note
-    # Variance of accuracy: by clusters, relative to independent items.
+    # Variance of accuracy with clusters, relative to independent items.
     correct = trials.data["correct"].values
     apart = correct - correct.mean(axis=1, keepdims=True)
     sums = apart.reshape(n_observers, 25, 12).sum(axis=2)
@@ -141,7 +141,7 @@ def test_correlated_items_are_told(n_observers: int) -> None:
     clustered = al.error_consistency(trials, cluster="template", n_resamples=0, rng=1)
     note = clustered.summary()["note"].iloc[0]
     assert "cluster" not in note
-    # Draws of few clusters are too narrow: the analytic interval is shown.
+    # Draws of few clusters are too narrow, so tables show the analytic interval.
     assert "analytic_ci95_lb" in clustered.summary()
     codes = clustered.summary(intervals="all")["note_codes"].iloc[0]
     assert "few-clusters-posterior" in codes
@@ -179,8 +179,8 @@ def test_a_matrix_has_the_intervals_of_pairs(metric: str) -> None:
 
 
 @pytest.mark.parametrize("metric", ["EC", "MA"])
-def test_sums_over_clusters_are_those_of_pairs(metric: str) -> None:
-    """Items of both conditions share templates: a difference and a mean, by hand and by matrix."""
+def test_sums_over_clusters_agree_with_pairs(metric: str) -> None:
+    """Compare a difference and a mean with templates in both conditions, by hand and by matrix."""
     trials = labeled()
     result = al.compare(trials, metric, "all", None, cluster="template", n_resamples=0, n_draws=0)
     square = al.pairwise_matrix(trials, metric, None, cluster="template")
@@ -206,8 +206,8 @@ def test_sums_over_clusters_are_those_of_pairs(metric: str) -> None:
 
 
 @pytest.mark.parametrize("metric", ["MA", "cohen_kappa", "kappa_p_discrete"])
-def test_every_posterior_draws_clusters(metric: str) -> None:
-    """Draws are about as wide as the analytic error; in all conditions a cluster is one draw."""
+def test_every_posterior_resamples_clusters(metric: str) -> None:
+    """Spreads of draws match the analytic error; a cluster is drawn once for all conditions."""
     trials = labeled().with_options("classes")
     result = al.compare(trials, metric, "all", cluster="template", n_resamples=500, rng=1)
     se = result.estimates["se"].values
@@ -215,15 +215,15 @@ def test_every_posterior_draws_clusters(metric: str) -> None:
         ratio = result.draws(method).std(axis=0) / se
         assert np.median(ratio) == pytest.approx(0.95, abs=0.15)
     draws = result.draws("posterior")
-    # Entries of one pair in both conditions share clusters: draws that were apart would correlate
-    # by 1/sqrt(4000) or so.
+    # Comparisons of one pair share clusters in both conditions; separate draws would correlate by
+    # about 1/sqrt(4000).
     pairs = result.pairs.reset_index().groupby(["observer_a", "observer_b"])["index"].agg(list)
     together = [np.corrcoef(draws[:, a], draws[:, b])[0, 1] for a, b in pairs]
     assert np.mean(np.abs(together)) > 0.06
 
 
 def test_independence_of_clusters() -> None:
-    """Each cluster's products of deviations with either sign; Student's test of fewer than six."""
+    """Test cluster sums of products of deviations by sign flips; by Student's test below six."""
     for sizes in ([20] * 8, [5, 10, 15, 20, 25, 30, 35, 40], [30, 60, 90]):
         trials = answers(np.random.default_rng(8), sizes, 0.3)
         result = al.error_consistency(trials, cluster="template", n_resamples=0, n_draws=0, rng=1)
@@ -240,7 +240,7 @@ def test_independence_of_clusters() -> None:
 
 
 def test_a_sum_without_a_standard_error_has_no_interval() -> None:
-    """All trials of one condition are of one cluster: without it, that condition has none."""
+    """One condition has a single cluster, without which it is empty."""
     rng = np.random.default_rng(5)
     label = ["a"] * 30 + list("bcdefgh") * 10
     trials = al.Trials.from_correct(

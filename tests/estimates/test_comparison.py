@@ -27,7 +27,7 @@ def result(two_conditions: al.Trials) -> al.Result:
     return al.error_consistency(two_conditions, "human-model", rng=1)
 
 
-def test_difference_by_every_school(result: al.Result) -> None:
+def test_difference_by_every_method(result: al.Result) -> None:
     one, other = "human_1 x model_4 [noise]", "human_1 x model_5 [noise]"
     table = al.difference(result, one, other, rope=(-0.1, 0.1), intervals="all")
     labels = list(result.table["pair"].values)
@@ -48,7 +48,7 @@ def test_difference_by_every_school(result: al.Result) -> None:
         atol=1e-6,
     )
     assert row["prob_positive"] == pytest.approx((draws > 0).mean())
-    # Mass of the posterior inside the region, not the share of the interval.
+    # Posterior probability of the region, not the fraction of the interval.
     assert row["rope_mass"] == pytest.approx(((draws > -0.1) & (draws < 0.1)).mean())
 
 
@@ -69,7 +69,7 @@ def test_mean_over_pairs_and_conditions(result: al.Result) -> None:
     rows = result.summary()
     chosen = rows["observer_b"].isin(["model_1", "model_2"]) & (rows["condition"] == "noise")
     assert table.loc["analytic", "estimate"] == pytest.approx(rows.loc[chosen, "estimate"].mean())
-    # Every method sees the same spread, up to Monte Carlo error and the prior's two trials of 160.
+    # All methods have the same spread, up to Monte Carlo error and a prior of two of 160 trials.
     se = table["se"].astype(float)
     assert se["bootstrap"] == pytest.approx(se["analytic"], rel=4 / np.sqrt(2 * 10_000) + 0.02)
     assert se["posterior"] == pytest.approx(se["analytic"], rel=4 / np.sqrt(2 * 4_000) + 0.03)
@@ -77,7 +77,7 @@ def test_mean_over_pairs_and_conditions(result: al.Result) -> None:
     assert everything.loc["analytic", "estimate"] == pytest.approx(rows["estimate"].mean())
 
 
-def test_pairwise_draws_are_refused_where_trials_are_shared() -> None:
+def test_pairwise_draws_raise_if_trials_are_shared() -> None:
     trials = al.load_example().select(condition="noise")
     prior = {"u": (1, 1), "v": (1, 1)}
     result = al.error_consistency(trials, "human-human", prior=prior, rng=1)
@@ -88,7 +88,7 @@ def test_pairwise_draws_are_refused_where_trials_are_shared() -> None:
     assert "posteriors of comparisons that share trials were drawn separately" in row["note"]
 
 
-def test_undefined_entries_say_so() -> None:
+def test_undefined_differences_have_a_note() -> None:
     result = al.error_consistency(al.load_example().select(condition="clean"), "model-model", rng=1)
     methods = ["analytic", "bootstrap", "posterior"]
     table = al.difference(result, "model_1 x model_2", "model_4 x model_5", intervals=methods)
@@ -98,8 +98,8 @@ def test_undefined_entries_say_so() -> None:
     assert np.isfinite(table.loc["posterior", "estimate"])
 
 
-def test_model_comparison_equals_leaving_out_each_trial(result: al.Result) -> None:
-    """Refit both conjugate models without each trial in turn."""
+def test_model_comparison_equals_leave_one_out_refits(result: al.Result) -> None:
+    """Compare with conjugate models that are refitted without each trial."""
     frame = al.test_copy_model(result)
     for i in (0, 13, 40):
         cells = result.table["cells"].values[i].astype(float)
@@ -118,7 +118,7 @@ def test_model_comparison_equals_leaving_out_each_trial(result: al.Result) -> No
 
 
 def test_directed_metrics_take_both_orders_of_a_kind(two_conditions: al.Trials) -> None:
-    """And the mean over pairs of one kind is the mean of both directions."""
+    """The mean over pairs of one kind averages both directions."""
     directed = al.compare(two_conditions, "copying", ["human-human", "human-model"], **QUIET)
     once = al.compare(two_conditions, "EC", ["human-human", "human-model"], **QUIET)
     humans = directed.pairs["observer_b"].str.startswith("human")
@@ -133,7 +133,7 @@ def test_directed_metrics_take_both_orders_of_a_kind(two_conditions: al.Trials) 
     value = directed.estimates["estimate"].values[there]
     assert len(value) == 2
     assert al.mean(directed, both).loc["analytic", "estimate"] == pytest.approx(value.mean())
-    # Whole sets of pairs, as asked for, keep the first as the reference.
+    # In requested sets of pairs, the first observer is the reference.
     listed = al.compare(two_conditions, "copying", [("human_2", "human_1")], **QUIET)
     assert set(listed.pairs["observer_a"]) == {"human_2"}
 
@@ -151,7 +151,7 @@ def test_the_order_within_a_pair_does_not_matter(two_conditions: al.Trials) -> N
     pd.testing.assert_frame_equal(
         al.difference(result, label, other), al.difference(result, turned, other)
     )
-    # Either side of the pair.
+    # Both orders of the pair.
     of_one = al.mean(result, {"observer": a, "condition": "noise"}).loc["analytic", "estimate"]
     frame = result.summary().query("condition == 'noise'")
     inside = (frame[["observer_a", "observer_b"]] == a).any(axis=1)

@@ -1,4 +1,4 @@
-"""Correlations between metrics: against scipy, and resampled by hand."""
+"""Correlations between metrics, compared with scipy and resampling by hand."""
 
 from __future__ import annotations
 
@@ -67,15 +67,15 @@ def test_systems_are_resampled_and_not_pairs(three: list[al.Result]) -> None:
         x = [both[frozenset((a, b))] for i, a in enumerate(drawn) for b in drawn[:i] if a != b]
         replicates.append(stats.spearmanr(*np.array(x, float).T).statistic)
     low, high = np.quantile(replicates, [0.025, 0.975])
-    # Quantiles of 400 replicates: their error from the density of a normal of that width.
+    # The error of quantiles of 400 replicates uses the density of a normal of that width.
     spread = np.std(replicates)
     error = np.sqrt(0.025 * 0.975 / 400) / stats.norm.pdf(1.96) * spread
     found = row.filter(like="bootstrap_").astype(float)
     np.testing.assert_allclose(found, [low, high], atol=4 * np.sqrt(2) * error)
 
 
-def test_a_metric_agrees_with_its_own_ranks(three: list[al.Result]) -> None:
-    """Divergence falls as similarity rises: a monotone function changes no correlation."""
+def test_rank_correlations_are_invariant_to_monotone_functions(three: list[al.Result]) -> None:
+    """Divergence decreases monotonically with similarity, so rank correlations are equal."""
     base_e = al.compare(al.load_example(), al.metrics.get_metric("CLES", base=np.e), **BARE)
     one = al.metric_correlations([three[0], three[2]], n_resamples=50, rng=4)
     other = al.metric_correlations([three[0], base_e], n_resamples=50, rng=4)

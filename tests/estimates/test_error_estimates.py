@@ -1,4 +1,4 @@
-"""Agreement and similarity of errors on trials: every method against brute force and simulation."""
+"""Agreement and similarity of errors: every method against brute force and simulation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLASSES = 5
 
 
 def trials_of(rng: np.random.Generator, n: int = 300, observers: int = 4) -> al.Trials:
-    """Observers that err on a third of the trials, often in the same way; some answers missing."""
+    """Observers that err on a third of the trials, often equally; some responses are missing."""
     truth = rng.integers(0, CLASSES, n)
     common = (truth + rng.integers(1, CLASSES, n)) % CLASSES
     own = rng.integers(0, CLASSES, (observers, n))
@@ -37,7 +37,7 @@ def trials_of(rng: np.random.Generator, n: int = 300, observers: int = 4) -> al.
 def by_hand(
     trials: al.Trials, condition: str, a: int, b: int, weights: NDArray[Any]
 ) -> tuple[float, float]:
-    """Agreement and similarity from counts that a loop adds up."""
+    """Agreement and similarity from counts in a loop."""
     data = trials.data
     here = np.flatnonzero(data["condition"].values == condition)
     joint, rows = np.zeros((CLASSES + 1,) * 2), np.zeros((2, CLASSES + 1, CLASSES + 1))
@@ -91,7 +91,7 @@ def test_slopes_are_derivatives_by_the_weights(metric: Any) -> None:
 
 @pytest.mark.slow
 def test_analytic_and_bootstrap_errors_agree() -> None:
-    """With errors of different kinds: for equal ones the divergence is flat, and no slope helps."""
+    """Errors differ between observers, because equal errors have zero slopes of the divergence."""
     rng = np.random.default_rng(3)
     truth = rng.integers(0, CLASSES, 6000)
     shift = np.minimum(rng.geometric([[0.9], [0.5], [0.2]], (3, 6000)), CLASSES - 1)
@@ -114,7 +114,7 @@ def test_analytic_and_bootstrap_errors_agree() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
-def test_results_say_what_they_rest_on(tmp_path: Path) -> None:
+def test_results_store_metric_options_and_class_sums(tmp_path: Path) -> None:
     trials = al.load_example().select(kind="human")
     result = al.compare(
         trials, al.metrics.get_metric("CLES", mixture="pooled", base=np.e), n_resamples=200, rng=14
@@ -122,7 +122,7 @@ def test_results_say_what_they_rest_on(tmp_path: Path) -> None:
     result.save(tmp_path / "similarity.nc")
     loaded = al.Result.load(tmp_path / "similarity.nc")
     pair = result.table["pair"].values[:2].tolist()
-    # The options come back with the file: a contrast works out the same covariance.
+    # The file stores the options, so a contrast has the same covariance.
     se = [al.difference(one, *pair, intervals=["analytic"])["se"] for one in (result, loaded)]
     np.testing.assert_allclose(*se)
     sums = result.estimates
@@ -136,9 +136,7 @@ def test_results_say_what_they_rest_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("few_sweeps")
-def test_chains_in_a_folder_are_not_drawn_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stored_chains_are_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trials = al.load_example().select(condition="noise", kind="human")
     options: dict[str, Any] = {"n_resamples": 0, "n_draws": 200}
     first = al.error_similarity(trials, **options, cache_dir=tmp_path, rng=1)
@@ -149,7 +147,7 @@ def test_chains_in_a_folder_are_not_drawn_again(
     monkeypatch.setattr(draws, "Chain", stopped)
     again = al.error_similarity(trials, **options, cache_dir=tmp_path, rng=1)
     np.testing.assert_array_equal(first.draws("posterior"), again.draws("posterior"))
-    # Another seed has chains of its own.
+    # Another seed has separate chains.
     with pytest.raises(KeyboardInterrupt):
         al.error_similarity(trials, **options, cache_dir=tmp_path, rng=2)
     with pytest.raises(ValueError, match="cache_dir saves the draws of a seed, and rng is None"):

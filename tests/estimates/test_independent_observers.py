@@ -1,4 +1,4 @@
-"""Independent observers alongside a result: trees for ArviZ, tables of the null distribution."""
+"""Null distributions of a result: trees for ArviZ, and tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from alikely.inference import null
 
 mpl.use("Agg")
 
-# The last two: an observer who never errs, and no common trial at all.
+# The last two: an observer who never errs, and no common trial.
 CELLS = [[70, 20, 25, 45], [100, 20, 30, 10], [39, 1, 0, 0], [0, 0, 0, 0]]
 N_DRAWS = 2000
 
@@ -30,7 +30,7 @@ def exact(result: al.Result) -> xr.DataTree:
     return independent_observers(result, N_DRAWS, rng=1, n_resamples=3000)
 
 
-def test_a_row_for_each_entry_and_way(result: al.Result, exact: xr.DataTree) -> None:
+def test_a_row_for_each_comparison_and_method(result: al.Result, exact: xr.DataTree) -> None:
     assert exact["null"]["way"].values.tolist() == ["exact", "bootstrap"]
     assert exact["null"]["n_replicates"].values.tolist() == [[2000, 3000]] * 4
     estimates = result.estimates["estimate"].values
@@ -49,10 +49,10 @@ def test_a_row_for_each_entry_and_way(result: al.Result, exact: xr.DataTree) -> 
                 np.testing.assert_allclose(bounds.astype(float), compute(draws, 0.95), atol=1e-6)
 
 
-def test_what_is_undefined_is_counted_and_said(exact: xr.DataTree) -> None:
+def test_undefined_values_are_counted_and_noted(exact: xr.DataTree) -> None:
     table = exact["null"].to_dataset().to_dataframe()
     never, nothing = table.iloc[4:6], table.iloc[6:]
-    # Exact draws allow errors that the bootstrap has never seen.
+    # Exact draws allow errors that do not occur in bootstrap samples.
     assert ((never["n_undefined"] > 0) & (never["n_undefined"] < N_DRAWS)).all()
     assert never["null_hdi95_lb"].notna().iloc[0]
     assert never["note"].tolist() == ["", ""]

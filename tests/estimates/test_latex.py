@@ -1,4 +1,4 @@
-"""Tables for LaTeX: they compile, what they say is what was meant, names stay names."""
+"""Tables for LaTeX compile, and cells and names are unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import alikely as al
 from alikely.estimates import latex_table
 
 NASTY = r'_&%$#{}~^\<>"|--'
-# Cells 40, 10, 10, 40: agreement .8 where independent errors have .5.
+# Cells 40, 10, 10, 40: agreement is 0.8, and 0.5 for independent errors.
 KAPPA = 0.6
 
 
@@ -25,8 +25,8 @@ def pair() -> al.Result:
 
 @given(st.lists(st.text(st.characters(codec="ascii", exclude_categories=["C"])), min_size=1))
 @settings(deadline=None, max_examples=25)
-def test_any_text_is_set_as_it_stands(texts: list[str]) -> None:
-    """Read back, every cell is its text, with spaces as LaTeX has them."""
+def test_any_text_is_typeset_unchanged(texts: list[str]) -> None:
+    """Every cell has its text when read back, with spaces as in LaTeX."""
     rows = tabular(latex_table(pd.DataFrame({"name": texts, "value": 1})))
     assert [spoken(row[0]) for row in rows[1:]] == [" ".join(text.split()) for text in texts]
 
@@ -37,13 +37,13 @@ def test_names_of_columns_and_rows_are_escaped(name: str) -> None:
     text = latex_table(frame)
     head, row = tabular(text)
     plain = " ".join(name.split())
-    # Headings are words.
+    # Headers are words.
     assert spoken(head[0]) == " ".join(name.replace("_", " ").split())
     assert spoken(row[0].replace(r"\textsuperscript{a}", "")) == plain
     assert f"see {plain}" in spoken(text)
 
 
-def test_bounds_stand_with_what_they_are_of() -> None:
+def test_bounds_follow_their_estimates() -> None:
     frame = pd.DataFrame({"estimate": [0.43, np.nan, -0.1], "n_trials": [10, 2_000, 3]})
     frame["p_value"] = [0.0001, np.nan, 0.25]
     frame["bootstrap_eti90_lb"] = [0.31, np.nan, -0.2]
@@ -69,7 +69,7 @@ def test_the_table_of_a_pair(pair: al.Result) -> None:
 
 
 @pytest.mark.parametrize("caption", [None, "All"])
-def test_notes_follow_the_table_and_hundreds_of_rows_stay(caption: str | None) -> None:
+def test_notes_follow_the_table_and_all_rows_remain(caption: str | None) -> None:
     notes = [f"note {place % 30}" if place % 2 else "" for place in range(400)]
     frame = pd.DataFrame({"system": [f"m_{i}" for i in range(400)], "note": notes})
     text = latex_table(frame, caption=caption)

@@ -1,4 +1,4 @@
-"""Decision margins of items that are not independent: clusters of items as the sampling unit."""
+"""Decision margins of dependent items: clusters of items as the sampling unit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ N_OBSERVERS = 10
 def experiment(
     rng: np.random.Generator, sizes: list[int], icc: float, rho: float = 0.6
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Right answers, margins and clusters; strengths and what margins add have one ICC."""
+    """Correct responses, margins and clusters; strengths and margin noise have the same ICC."""
     label = np.repeat(np.arange(len(sizes)), sizes)
     u, w = (
         np.sqrt(icc) * rng.normal(size=len(sizes))[label]
@@ -61,7 +61,7 @@ def result() -> al.Result:
     )
 
 
-def test_analytic_variance_leaves_clusters_out_in_turn(result: al.Result) -> None:
+def test_analytic_variance_is_the_jackknife_over_clusters(result: al.Result) -> None:
     right, margins, label = experiment(np.random.default_rng(1), SIZES, 0.5)
     share = right.mean(axis=0)
     r = np.corrcoef(share, margins)[0, 1]
@@ -86,7 +86,7 @@ def test_analytic_variance_leaves_clusters_out_in_turn(result: al.Result) -> Non
 
 
 def moments(right: np.ndarray | None, margins: list[np.ndarray], label: np.ndarray) -> Moments:
-    """Of a group and a model, or of two models, with clusters left out in turn."""
+    """Moments of a group and a model, or of two models, with the jackknife over clusters."""
 
     def of(keep: np.ndarray, clusters: Any = None, again: Any = None) -> Moments:
         strata = np.zeros(keep.sum(), int)
@@ -99,7 +99,7 @@ def moments(right: np.ndarray | None, margins: list[np.ndarray], label: np.ndarr
     return of(np.ones(len(label), dtype=bool), label, of)
 
 
-def test_moments_leave_clusters_out_in_turn(result: al.Result) -> None:
+def test_moments_use_the_jackknife_over_clusters(result: al.Result) -> None:
     right, margins, label = experiment(np.random.default_rng(1), SIZES, 0.5)
     other = margins + np.random.default_rng(2).normal(size=60)
     found = moments(None, [margins, other], label)
@@ -115,7 +115,7 @@ def test_moments_leave_clusters_out_in_turn(result: al.Result) -> None:
     np.testing.assert_allclose(found.spread, spread)
     sums = moved[:, 0] - found.rho * moved[:, 1]
     square, fourth = (sums**2).sum(), (sums**4).sum()
-    # Ranks give their influence to all items: the largest clusters decide.
+    # Ranks depend on all items, so the largest clusters dominate.
     assert 1 <= found.df <= min(2 * square**2 / (fourth - square**2 / 5), 4)
     assert found.df < 60**2 / (np.array(SIZES) ** 2).sum()
     row = result.summary(intervals="all").iloc[0]
@@ -125,7 +125,7 @@ def test_moments_leave_clusters_out_in_turn(result: al.Result) -> None:
 
 
 def test_a_condition_of_one_cluster_has_no_posterior() -> None:
-    """Its estimate stays, and other conditions have their draws."""
+    """Check that its estimate and the draws of other conditions remain."""
     right, margins, label = experiment(np.random.default_rng(1), SIZES, 0.5)
     trials, table = tables(right, margins, label)
     frames = [trials.to_table().assign(condition="many")]
@@ -161,7 +161,7 @@ def test_reliability_resamples_clusters() -> None:
         split_half_reliability(right, clusters=label[1:])
 
 
-def test_what_follows_has_the_clusters(result: al.Result) -> None:
+def test_later_functions_use_the_clusters(result: al.Result) -> None:
     right, margins, label = experiment(np.random.default_rng(4), [6] * 20, 0.8)
     trials, one = tables(right, margins, label)
     other = one.assign(observer="other", margin=np.random.default_rng(5).permutation(margins))
@@ -185,7 +185,7 @@ def test_what_follows_has_the_clusters(result: al.Result) -> None:
     )
     for name in ("error_consistency", "group_error_consistency", "mean_margin_consistency"):
         width, plain = (t[f"{name}_ub"] - t[f"{name}_lb"] for t in (table, alone))
-        # The other model's margins, shuffled, have no clusters.
+        # The shuffled margins of the other model have no clusters.
         assert width[0] > plain[0] or name == "mean_margin_consistency"
         assert width[0] != plain[0]
         assert table[name].to_numpy() == pytest.approx(alone[name].to_numpy(), nan_ok=True)
@@ -194,7 +194,7 @@ def test_what_follows_has_the_clusters(result: al.Result) -> None:
 
 
 def true_correlation(rho: float) -> float:
-    """Of margins with shares of ten alike observers, over all items."""
+    """True correlation of margins with proportions correct of ten equal observers."""
     x, w = np.polynomial.hermite_e.hermegauss(120)
     p, w = m_afc_probability(1.6 + 1.6 * x, 16), w / w.sum()
     variance = w @ p**2 - (w @ p) ** 2 + w @ (p * (1 - p)) / N_OBSERVERS
@@ -202,7 +202,7 @@ def true_correlation(rho: float) -> float:
 
 
 def test_intervals_cover(sets: Any) -> None:
-    """Of 25 equal clusters of 12 items, ICC .3: with clusters nominal, of items alone too few."""
+    """Coverage for 25 clusters of 12 items (ICC 0.3): nominal with clusters, lower without."""
     from alikely.inference.intervals import analytic_interval
     from alikely.margins.tables import margin_table
 
@@ -226,7 +226,7 @@ def test_intervals_cover(sets: Any) -> None:
                 stats.t.ppf(0.975, df),
             )[0]
             inside[k] += ends[0] <= truth <= ends[1]
-    # Four errors of a coverage of .95 in so many data sets.
+    # Four Monte Carlo errors of a coverage of 0.95.
     room = 4 * np.sqrt(0.95 * 0.05 / n)
     assert inside[1] / n == pytest.approx(0.95, abs=room)
     assert inside[0] < inside[1]

@@ -1,4 +1,4 @@
-"""Decision margins from trials to a result: tables, estimates, posterior, table of both metrics."""
+"""Decision margins: tables, estimates, posterior, and the table of both metrics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def experiment(
     models: tuple[str, ...] = ("net",),
     condition: str = "plain",
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Long tables of answers (correct) and margins."""
+    """Long tables of correctness and margins."""
     z = rng.normal(size=n_items)
     rows = [
         {"observer": f"p{o}", "kind": "human", "item": f"i{i}", "repeat": r, "correct": int(right)}
@@ -52,7 +52,7 @@ def consistency(trials: al.Trials, margins: Any = None, **options: Any) -> al.Re
     return al.decision_margin_consistency(trials, margins, **given)
 
 
-def test_the_estimate_is_the_correlation_of_margins_with_shares() -> None:
+def test_estimate_is_the_correlation_with_proportions_correct() -> None:
     answers, margins = experiment(np.random.default_rng(1), models=("net", "other"))
     result = consistency(al.Trials.from_table(answers), margins, n_resamples=4000)
     table = result.summary(intervals="all")
@@ -67,7 +67,7 @@ def test_the_estimate_is_the_correlation_of_margins_with_shares() -> None:
     for _, row in table.iterrows():
         found = expected[row["observer_a"], row["observer_b"]]
         assert row["estimate"] == pytest.approx(found.statistic, abs=1e-12)
-        # The influence function needs no normal margins, Fisher's z of pearsonr does: within 30 %.
+        # Unlike Fisher's z in pearsonr, influence needs no normal margins: equal within 30%.
         interval = found.confidence_interval()
         width = row["analytic_ci95_ub"] - row["analytic_ci95_lb"]
         assert width == pytest.approx(interval.high - interval.low, rel=0.3)
@@ -84,7 +84,7 @@ def test_reliability_and_correction() -> None:
     people = answers.pivot(index="observer", columns="item", values="correct").to_numpy(float)
     (ceiling,) = result.data["ceilings"].to_dataset().to_dataframe().to_dict("records")
     other = split_half_reliability(people, rng=5)
-    # 462 ways to halve 12 people are all taken: no seed matters for the estimate.
+    # All 462 halves of 12 humans are used, so the estimate does not depend on the seed.
     assert ceiling["reliability"] == pytest.approx(other.reliability, abs=1e-12)
     assert (ceiling["system"], ceiling["n_observers"], ceiling["n_items"]) == ("human", 12, 80)
     row = result.summary(columns="all").iloc[0]
@@ -93,9 +93,9 @@ def test_reliability_and_correction() -> None:
     assert ceiling["lower"] < ceiling["reliability"] < ceiling["upper"]
 
 
-def test_weights_stand_for_repeated_items() -> None:
+def test_weights_equal_repeated_items() -> None:
     rng = np.random.default_rng(3)
-    # Ties on one side, as shares of few answers have.
+    # Ties on one side, as in proportions of few responses.
     x, y = rng.normal(size=30), rng.integers(0, 6, 30) / 5
     weights = rng.multinomial(30, np.full(30, 1 / 30), size=50)
     repeated = [stats.pearsonr(np.repeat(x, w), np.repeat(y, w)).statistic for w in weights]
@@ -106,7 +106,7 @@ def test_weights_stand_for_repeated_items() -> None:
     assert np.isnan(margin_consistency(moments[:1])).all()
 
 
-def test_conditions_are_kept_apart_or_pooled() -> None:
+def test_conditions_are_separate_or_pooled() -> None:
     rng = np.random.default_rng(12)
     parts = [experiment(rng, condition=c, n_items=40) for c in ("one", "two")]
     answers, margins = (pd.concat(frames) for frames in zip(*parts, strict=True))
@@ -116,7 +116,7 @@ def test_conditions_are_kept_apart_or_pooled() -> None:
     assert apart["n_trials"].tolist() == [40, 40]
     pooled = consistency(trials, margins, by="dataset").summary()
     assert pooled["n_trials"].tolist() == [80]
-    # The same items in both conditions are dependent: fewer of them count.
+    # The same items in both conditions are dependent, so the effective number is smaller.
     clustered = consistency(trials, margins, by="dataset", cluster="item")
     assert len(clustered.summary()) == 1
 
@@ -158,7 +158,7 @@ def test_both_consistencies_side_by_side() -> None:
     assert other["accuracy_model"] == table["accuracy_model"][0] == table["accuracy_b"][0]
 
 
-def test_undefined_entries_say_why() -> None:
+def test_undefined_entries_have_a_note() -> None:
     answers, margins = experiment(np.random.default_rng(14), models=("net", "flat"))
     margins.loc[margins["observer"] == "flat", "margin"] = 1.0
     result = consistency(
@@ -183,7 +183,7 @@ def test_a_model_with_few_matched_items_needs_confirmation() -> None:
     assert found.summary()["n_trials"].tolist() == [16]
 
 
-def test_systems_that_share_no_item_are_refused() -> None:
+def test_systems_without_common_items_raise_an_error() -> None:
     trials, margins = al.simulate.detection_experiment(
         6, 40, 2, rho={"near": 0.9, "far": 0.4}, rng=1, n_alternatives=8
     )
@@ -191,7 +191,7 @@ def test_systems_that_share_no_item_are_refused() -> None:
     with pytest.raises(ValueError, match=message) as caught:
         consistency(trials, margins.assign(item="x" + margins["item"]))
     assert "\n" not in str(caught.value)
-    # Two groups of people, of which each saw the other half; a model has all.
+    # Two groups of humans saw different halves; a model has all items.
     frame = trials.to_table()
     one = frame["observer"].isin(["human_1", "human_2", "human_3"])
     frame["lab"] = np.where(one, "east", "west")
@@ -218,7 +218,7 @@ def test_the_posterior_of_strengths() -> None:
     fit = fit_model(group, table["margins"].values[1], rng=5, n_points=4_096)
     ends = strength_limits(fit, [0.025, 0.5, 0.975])
     names = ["posterior_eti95_lb", "posterior_median", "posterior_eti95_ub"]
-    # The function has 512 points, whose tails vary by a fifth of a standard error or so.
+    # The function uses 512 points, whose tails vary by a fifth of a standard error.
     assert frame.loc[0, names].to_list() == pytest.approx(
         ends.tolist(), abs=0.2 * (ends[2] - ends[0])
     )

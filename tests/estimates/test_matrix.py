@@ -1,4 +1,4 @@
-"""Matrices of all pairs against the front doors for tables of pairs."""
+"""Matrices of all pairs, compared with functions for tables of pairs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _by_pair(frame: pd.DataFrame) -> pd.DataFrame:
 
 @pytest.mark.parametrize("metric", ["error_consistency", "normalized"])
 @pytest.mark.parametrize("by", ["condition", None])
-def test_entries_are_those_of_the_general_door(
+def test_entries_equal_those_of_the_general_function(
     trials: al.Trials, metric: str, by: str | None
 ) -> None:
     found = _by_pair(al.pairwise_matrix(trials, metric, by).summary(intervals="all"))
@@ -44,7 +44,7 @@ def test_entries_are_those_of_the_general_door(
     p = 10 ** found["log10_p"]
     np.testing.assert_allclose(p, table["p_fisher"], rtol=1e-9)
     if metric == "error_consistency":
-        # Where observers answered once, tables have the same limits without draws.
+        # For single responses, tables have the same limits without draws.
         shown = ["posterior_eti95_lb", "posterior_eti95_ub"]
         pd.testing.assert_frame_equal(found[shown], table[shown])
 
@@ -65,7 +65,7 @@ def test_wrong_labels(trials: al.Trials, no_response: str) -> None:
         al.pairwise_matrix(trials.data["correct"], "MA")
 
 
-def test_missing_answers_leave_pairs_alone() -> None:
+def test_missing_responses_affect_only_their_pairs() -> None:
     rng = np.random.default_rng(2)
     correct = rng.integers(0, 2, (6, 200)).astype(float)
     correct[rng.random(correct.shape) < 0.3] = np.nan
@@ -115,7 +115,7 @@ OPTIONS = ["kappa_p", "kappa_p_discrete", "option_correlation", "same_wrong_answ
     [*(pytest.param(m, marks=pytest.mark.slow) for m in OPTIONS), "misclassification_agreement"],
 )
 @pytest.mark.parametrize("by", ["condition", pytest.param(None, marks=pytest.mark.slow)])
-def test_sums_of_other_metrics_are_those_of_tables(
+def test_sums_of_other_metrics_agree_with_tables(
     metric: str, by: str | None, tmp_path: Path
 ) -> None:
     trials = board_of_options(missing=True)
@@ -130,7 +130,7 @@ def test_sums_of_other_metrics_are_those_of_tables(
     found = al.difference(matrix, (names[1], names[0]), (names[0], names[5])).loc["analytic"]
     for name in ("estimate", "se"):
         assert found[name] == pytest.approx(expected[name], rel=1e-9)
-    # A file holds right and wrong answers alone.
+    # A file contains only correctness.
     matrix.save(tmp_path / "m.nc")
     again = al.Result.load(tmp_path / "m.nc")
     with pytest.raises(ValueError, match=r"add them with Result.load\(path, trials\)"):
@@ -150,8 +150,8 @@ def test_sums_of_other_metrics_are_those_of_tables(
 
 
 @pytest.mark.parametrize("metric", ["error_consistency", "misclassification_agreement"])
-def test_sums_of_some_conditions_are_those_of_tables(metric: str) -> None:
-    """A mean of one condition, differences within and between conditions."""
+def test_sums_of_some_conditions_agree_with_tables(metric: str) -> None:
+    """Compare a mean of one condition, and differences within and between conditions."""
     trials = al.load_example()
     matrix = al.pairwise_matrix(trials, metric, "condition")
     table = al.compare(trials, metric, n_resamples=0, n_draws=0)
@@ -177,7 +177,7 @@ def test_sums_of_some_conditions_are_those_of_tables(metric: str) -> None:
         assert found["se"] == pytest.approx(expected["se"], rel=1e-6)
     if metric != "error_consistency":
         return
-    # The clean condition has a pair that is undefined: means are over the others.
+    # The clean condition has an undefined pair, so means use the others.
     clean = al.mean(matrix, {"condition": "clean"}).loc["analytic"]
     apart = al.difference(matrix, blur, {"condition": "clean"}).loc["analytic"]
     mean = al.mean(matrix, blur).loc["analytic"]
@@ -187,7 +187,7 @@ def test_sums_of_some_conditions_are_those_of_tables(metric: str) -> None:
 
 @pytest.mark.parametrize("metric", [*OPTIONS, "misclassification_agreement"])
 @pytest.mark.filterwarnings("error")
-def test_models_on_other_questions_are_told(metric: str) -> None:
+def test_models_with_other_questions_are_noted(metric: str) -> None:
     trials = board_of_options()
     codes, p = trials.data["response"].values.copy(), trials.data["probability"].values.copy()
     said = np.array(list("ABCD"), dtype=object)[codes]
@@ -207,7 +207,7 @@ def test_models_on_other_questions_are_told(metric: str) -> None:
     assert (mean["n_pairs"], np.isfinite(mean["se"])) == (27, True)
 
 
-def test_order_of_observers_decides_nothing(trials: al.Trials) -> None:
+def test_order_of_observers_does_not_matter(trials: al.Trials) -> None:
     names = ["model_3", "human_1", "model_1"]
     whole = al.pairwise_matrix(trials)
     part = whole.sel(observer=names)
@@ -249,7 +249,7 @@ def test_files(by_condition: al.Result, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(rows, expected, check_dtype=False)
 
 
-def test_chunked_arrays_give_the_same(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunked_arrays_are_equal(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alikely.estimates.matrices.SLICE", 640)
     correct = trials.data["correct"].reset_coords(drop=True)
     # A table counts missing responses as errors.
@@ -265,7 +265,7 @@ def test_chunked_arrays_give_the_same(trials: al.Trials, monkeypatch: pytest.Mon
         al.pairwise_matrix(array.rename(trial="question"))
 
 
-def test_blocks_of_pairs_meet(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_cover_all_pairs(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = al.pairwise_matrix(trials).summary()
     monkeypatch.setattr("alikely.estimates.matrices.BLOCK", 7)
     pd.testing.assert_frame_equal(al.pairwise_matrix(trials).summary(), whole)

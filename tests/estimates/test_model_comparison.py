@@ -1,4 +1,4 @@
-"""Copying against independence: exact calibration, published figures, no information."""
+"""Copying against independence: exact calibration, published values, no information."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import alikely as al
 from alikely.inference.null import elpd, elpd_mid_p, log_bayes_factor
 from alikely.simulate.simulators import copy_cell_probabilities
 
-# Log probability of tables that are left out of an enumeration.
+# Log probability below which tables are omitted from an enumeration.
 RARE = -17.0
 
 
 def tables_of(n: int, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All tables but the rarest, and their multinomial probabilities."""
+    """All tables except the rarest, and their multinomial probabilities."""
     big = int(np.argmax(p))
     small = [cell for cell in range(4) if cell != big]
     reach = 6 * np.sqrt(n * p) + 8
@@ -38,7 +38,7 @@ def tables_of(n: int, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def shares(n: int, accuracy: float, copying: float) -> tuple[float, float, float]:
-    """How often copying is found by two standard errors and by mid-p, and what was left out."""
+    """Rates of copying by two standard errors and by mid-p, and the omitted probability."""
     p = copy_cell_probabilities(accuracy, copying, accuracy)
     tables, mass = tables_of(n, p)
     better, worse, se = elpd(tables)
@@ -80,7 +80,7 @@ def test_mid_p_is_the_sum_over_overlaps(cells: list[int]) -> None:
     own, mass = gains[-lowest], stats.hypergeom(n, right_a, right_b).pmf(every[:, 0])
     tied = np.abs(gains - own) <= 1e-9
     assert p == pytest.approx(mass[(gains > own) & ~tied].sum() + mass[tied].sum() / 2, abs=1e-9)
-    # Whoever is called first, and whatever is called right.
+    # The result does not depend on the order, nor on which responses are called correct.
     for order in ([0, 2, 1, 3], [3, 2, 1, 0], [1, 0, 3, 2]):
         assert elpd_mid_p(every[-lowest][order]) == pytest.approx(p, abs=1e-9)
 
@@ -90,7 +90,7 @@ def compared(cells: list[list[int]]) -> dict[str, list[object]]:
     return al.test_copy_model(result).to_dict("list")
 
 
-def test_every_row_says_what_it_found_and_why_not() -> None:
+def test_every_row_has_a_result_or_a_reason() -> None:
     found = compared(
         [[100, 20, 20, 20], [60, 60, 40, 0], [100, 30, 24, 6], [80, 40, 0, 0], [0, 0, 9, 9]]
     )

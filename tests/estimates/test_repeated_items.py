@@ -1,4 +1,4 @@
-"""Items that come back: one unit in every method, however often observers were asked."""
+"""Repeated items: every method treats them as one unit."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -28,7 +28,7 @@ def few_data_sets_of_tests() -> Iterator[None]:
 
 
 def presentations(answers: list[Right], **columns: Any) -> al.Trials:
-    """Trials of observers (item, repeat), of whom some answered less often than others."""
+    """Trials of observers (item, repeat), with different numbers of repeats."""
     n_items, most = len(answers[0]), max(each.shape[1] for each in answers)
     right = np.ma.masked_all((len(answers), most * n_items), dtype=float)
     for observer, own in enumerate(answers):
@@ -41,21 +41,21 @@ def presentations(answers: list[Right], **columns: Any) -> al.Trials:
     )
 
 
-def test_every_answer_meets_every_other_and_items_weigh_alike() -> None:
-    """By hand: 2 items, one answer of the first, 2 of the second."""
+def test_responses_are_crossed_and_items_weigh_equally() -> None:
+    """By hand: two items, with one response of the first observer and two of the second."""
     trials = presentations([np.array([[1], [0]]), np.array([[1, 0], [0, 0]])])
     table = al.data.joint_correctness(trials, repeats="crossed")
-    # Item 0 is half in n11, half in n10; item 1 is in n00.
+    # Item 0 adds 1/2 to n11 and to n10; item 1 adds 1 to n00.
     np.testing.assert_allclose(table["cells"].values, [[0.5, 0.5, 0, 1]])
     assert table.sizes["trial"] == 2
-    # All trials that both answered, as pairs of their order: the second answer is lost.
+    # Without crossing, pairs follow the order of trials, and the second response is lost.
     paired = al.data.joint_correctness(trials)
     assert paired["cells"].values.tolist() == [[1, 0, 0, 1]]
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 4))
-def test_cells_are_means_over_all_meetings(seed: int, n_a: int, n_b: int) -> None:
+def test_cells_are_means_over_all_pairs_of_responses(seed: int, n_a: int, n_b: int) -> None:
     rng = np.random.default_rng(seed)
     a, b = rng.integers(0, 2, (9, n_a)), rng.integers(0, 2, (9, n_b))
     table = al.data.joint_correctness(presentations([a, b]), repeats="crossed")
@@ -69,16 +69,16 @@ def test_cells_are_means_over_all_meetings(seed: int, n_a: int, n_b: int) -> Non
     np.testing.assert_allclose(block.shares().sum(axis=2), table["cells"].values, atol=1e-12)
 
 
-def test_identical_repeats_add_nothing_in_any_school() -> None:
-    """Five equal answers to each item say what one says: same intervals."""
+def test_identical_repeats_add_nothing_in_any_method() -> None:
+    """Five equal responses to each item give the same intervals as one."""
     right = np.random.default_rng(1).random((3, 60)) < 0.7
     once = al.error_consistency(al.Trials.from_correct(right), **QUICK).summary(intervals="all")
     trials = presentations([np.repeat(own[:, None], 5, axis=1) for own in right])
     often = al.error_consistency(trials, **QUICK).summary(intervals="all")
     same = ["n_trials", "estimate", "se", "analytic_ci95_lb"]
     np.testing.assert_allclose(often[same], once[same], rtol=1e-5)
-    # Weights of units are drawn in another order: 4 Monte Carlo errors of the difference of two
-    # 2.5 % quantiles.
+    # Weights of units have another order: 4 Monte Carlo errors of a difference of two 2.5%
+    # quantiles.
     for name, n in (("bootstrap_eti95_lb", 500), ("posterior_eti95_lb", 400)):
         error = 4 * np.sqrt(2 * 0.025 * 0.975 / n) / 0.058 * once["se"]
         assert (np.abs(often[name] - once[name]) < error).all()
@@ -86,8 +86,8 @@ def test_identical_repeats_add_nothing_in_any_school() -> None:
     assert (often["note"] == once["note"]).all()
 
 
-def test_all_schools_agree_on_noisy_answers() -> None:
-    """The three standard errors of 400 items with unequal repeats."""
+def test_all_methods_agree_on_noisy_responses() -> None:
+    """Compare the three standard errors for 400 items with unequal repeats."""
     rng = np.random.default_rng(3)
     common = rng.standard_normal(400)
     answers = [
@@ -121,11 +121,11 @@ def in_two_modalities(right: Right, other: Right | None = None, **columns: Any) 
     )
 
 
-def test_the_same_answers_in_two_modalities_have_a_certain_difference() -> None:
+def test_equal_modalities_have_an_exact_difference() -> None:
     right = np.random.default_rng(1).random((2, 80)) < 0.7
     result = al.error_consistency(in_two_modalities(right), **QUICK)
     assert result.data.attrs["cluster"] == "item"
-    # Within a condition each item is there once: Fisher's test holds.
+    # Within a condition each item occurs once, so Fisher's test is valid.
     assert result.summary(columns=["p_fisher"])["p_fisher"].notna().all()
     one, other = result.data["estimates"]["pair"].values
     found = al.difference(result, one, other, intervals="all")
@@ -135,15 +135,15 @@ def test_the_same_answers_in_two_modalities_have_a_certain_difference() -> None:
         assert found.loc[method, "note"] == notes.told(notes.note("prior-alone"))
     assert result.draws("bootstrap").std() > 0
     np.testing.assert_allclose(np.ptp(result.draws("bootstrap"), axis=1), 0, atol=1e-6)
-    # Patterns of the prior differ between modalities: all that is left of the posterior's width.
+    # Only prior patterns differ between modalities, and determine the posterior's width.
     left = np.diff(result.draws("posterior"), axis=1).std()
-    # A mass of 2 alongside 80 items in either modality, times the largest influence.
+    # A prior of 2 and 80 items in each modality, times the largest influence.
     cells = result.table["cells"].values
     most = np.abs(al.metrics.ERROR_CONSISTENCY.influence(cells)).max()
     assert 0 < left < 2 * 2 / 82 * most
 
 
-def test_items_seen_in_two_conditions_are_one_unit_when_these_are_pooled() -> None:
+def test_items_of_two_pooled_conditions_are_one_unit() -> None:
     right = np.random.default_rng(2).random((2, 80)) < 0.7
     once = al.error_consistency(al.Trials.from_correct(right), **QUICK).summary()
     pooled = al.error_consistency(in_two_modalities(right), by=None, **QUICK).summary()
@@ -156,7 +156,7 @@ def test_items_seen_in_two_conditions_are_one_unit_when_these_are_pooled() -> No
 
 
 def test_permutations_of_items_against_all_of_them() -> None:
-    """Small enough to go through all: 5 items."""
+    """Compare with all permutations of 5 items."""
     import itertools
 
     rng = np.random.default_rng(5)
@@ -164,7 +164,7 @@ def test_permutations_of_items_against_all_of_them() -> None:
     table = al.data.joint_correctness(presentations([a, b]), repeats="crossed")
     share_a, share_b = a.mean(axis=1), b.mean(axis=1)
     sums = np.array([share_a @ share_b[list(order)] for order in itertools.permutations(range(5))])
-    # Error consistency is a line in the overlap, given both accuracies.
+    # Error consistency is linear in the overlap, given both accuracies.
     middle = share_a.mean() * share_b.mean() * 5
     exact = np.mean(np.abs(sums - middle) >= abs(share_a @ share_b - middle) - 1e-9)
     n = 20_000
@@ -188,21 +188,21 @@ def labeled(rng: np.random.Generator, n_items: int, n_repeats: int) -> al.Trials
 
 
 @pytest.mark.parametrize("name", ["misclassification_agreement", "error_similarity"])
-def test_labels_of_repeated_items_against_all_meetings_written_out(name: str) -> None:
+def test_labels_of_repeated_items_equal_all_pairs_of_responses(name: str) -> None:
     trials = labeled(np.random.default_rng(1), 60, 2)
     response = trials.data["response"].values.reshape(2, 2, 60)
     names, truth = trials.data["class"].values, trials.data["truth"].values[:60]
     meetings = [(response[0, k], response[1, m]) for k in (0, 1) for m in (0, 1)]
     both = [np.concatenate(side) for side in zip(*meetings, strict=True)]
     alone = al.Trials.from_arrays(names[np.stack(both)], names[np.tile(truth, 4)])
-    # Four meetings of weight 1/4: a smoothing of 2 there is one of 1/2 here.
+    # Four pairs have weight 1/4 each, so smoothing of 2 there is 1/2 here.
     smooth = {"alpha": 2.0} if name == "error_similarity" else {}
     own = al.metrics.get_metric(name, **smooth)
     expected = al.compare(alone, own, n_resamples=0, n_draws=0).estimates["estimate"].values
     table = al.data.joint_correctness(trials, labels=True, repeats="crossed")
     metric = al.metrics.get_metric(name)
     np.testing.assert_allclose(estimate(table, metric)["estimate"], expected)
-    # Slopes are derivatives by the weight of each item, their mean subtracted.
+    # Slopes are derivatives by the weight of each item, minus their mean.
     (block,) = blocks(table)
     ready, step = evaluator(block, metric), 1e-4
     up, down = (ready.values(1 + sign * step * np.eye(60))[:, 0] for sign in (1, -1))
@@ -213,14 +213,14 @@ def test_labels_of_repeated_items_against_all_meetings_written_out(name: str) ->
 
 
 def counterbalanced() -> al.Trials:
-    """Two lists of 20 items, each seen by two observers; a fifth saw both."""
+    """Two lists of 20 items, each seen by two observers; a fifth observer saw both."""
     right = np.ma.masked_array(np.random.default_rng(1).random((5, 40)) < 0.7)
     right[:2, 20:] = np.ma.masked
     right[2:4, :20] = np.ma.masked
     return al.Trials.from_correct(right)
 
 
-def test_pairs_without_a_common_trial_stand_with_the_reason() -> None:
+def test_pairs_without_a_common_trial_have_a_note() -> None:
     result = al.error_consistency(counterbalanced(), **QUICK)
     table = result.summary()
     apart = table["n_trials"] == 0
@@ -235,7 +235,7 @@ def test_pairs_without_a_common_trial_stand_with_the_reason() -> None:
     assert np.isfinite(found[["estimate", "se"]]).all().all()
 
 
-def test_one_odd_truth_is_refused_and_many_are_numbers() -> None:
+def test_an_item_with_several_truths_raises_an_error() -> None:
     truth = np.array(["cat", "dog"])[np.random.default_rng(1).integers(0, 2, 50)]
     rows: dict[str, Any] = {"item": [*range(50)] * 2, "condition": ["a"] * 50 + ["b"] * 50}
     other = truth.copy()

@@ -1,4 +1,4 @@
-"""Results of pairs: columns, intervals, seeds, and posterior limits without draws."""
+"""Results for pairs: columns, intervals, seeds, and posterior limits without draws."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def test_intervals_are_quantiles_of_the_defined_draws(result: al.Result) -> None
             np.testing.assert_allclose(bounds, np.quantile(column, [0.025, 0.975]), atol=1e-6)
 
 
-def test_undefined_estimates_say_why_and_the_posterior_stays(result: al.Result) -> None:
-    """Two models of the example make no error in the clean condition."""
+def test_undefined_estimates_have_a_note_and_a_posterior(result: al.Result) -> None:
+    """Two models of the example make no errors in the clean condition."""
     reasons = result.undefined
     assert (reasons == "both observers always correct").all()
     assert list(reasons.index) == ["model_4 x model_5 [clean]"]
@@ -73,14 +73,14 @@ def test_same_seed_same_result() -> None:
 # Posterior limits without draws.
 
 
-def test_limits_are_those_of_the_counts_and_near_those_of_draws() -> None:
+def test_limits_follow_from_counts_and_agree_with_draws() -> None:
     result = al.error_consistency(al.load_example(), "human-model", **QUIET)
     assert result.without_draws
     assert "without draws" in repr(result)
     shown = result.summary()
     for column, level in zip(LIMITS, (0.5, 0.025, 0.975), strict=True):
         of_counts = posterior_quantiles(result.table["cells"].values, [level])[:, 0]
-        # Sums run in another order with other levels alongside.
+        # Sums have another order if other levels are computed.
         np.testing.assert_allclose(shown[column], of_counts, rtol=1e-9, atol=1e-12)
     drawn = al.error_consistency(al.load_example(), "human-model", **QUIET | {"n_draws": 4_000})
     assert not drawn.without_draws
@@ -89,21 +89,21 @@ def test_limits_are_those_of_the_counts_and_near_those_of_draws() -> None:
     for column, level in zip(LIMITS[1:], (0.025, 0.975), strict=True):
         share = (draws < shown[column].to_numpy()).mean(axis=0)
         np.testing.assert_allclose(share, level, atol=room)
-    # Any probability may be asked for afterwards.
+    # Any probability can be requested later.
     of_half = result.summary(ci_prob=0.5)
     assert (of_half["posterior_eti50_lb"] > shown["posterior_eti95_lb"]).all()
 
 
 @pytest.mark.parametrize(("sampler", "ci_kind"), [("nuts", "eti"), ("auto", "hdi")])
-def test_other_posteriors_have_none(sampler: Any, ci_kind: str) -> None:
+def test_other_posteriors_have_no_exact_limits(sampler: Any, ci_kind: str) -> None:
     with al.options(ci_kind=ci_kind):
         result = al.error_consistency(al.load_example(), "human-human", sampler=sampler, **QUIET)
     assert not result.without_draws
     assert not [name for name in result.summary() if name.startswith("posterior")]
 
 
-def test_items_that_come_back_have_none() -> None:
-    """Answers to one item are not independent: the posterior is another."""
+def test_repeated_items_have_no_exact_limits() -> None:
+    """Responses to one item are dependent, so the posterior differs."""
     rng = np.random.default_rng(1)
     right = rng.integers(0, 2, (3, 80))
     item = [f"i{number}" for number in np.repeat(np.arange(40), 2)]

@@ -1,4 +1,4 @@
-"""Sentences about results, means and differences: numbers are the tables', words are true."""
+"""Sentences about results, means and differences: numbers agree with tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NASTY = r'<script>alert("x")</script> _&%$#{}~^\ <b>'
 
 
 def two(value: float) -> str:
-    """Two decimals."""
+    """Format with two decimals."""
     return f"{value:.2f}".replace("-0.00", "0.00")
 
 
@@ -26,7 +26,7 @@ def many() -> al.Result:
 
 
 @pytest.mark.parametrize("method", ["analytic", "bootstrap", "posterior"])
-def test_a_difference_is_said_as_its_table_has_it(many: al.Result, method: str) -> None:
+def test_sentence_of_a_difference_agrees_with_its_table(many: al.Result, method: str) -> None:
     labels = many.table["pair"].values[[40, 41]].tolist()
     row = al.difference(many, *labels, intervals=[method]).loc[method]
     text = many.sentence(difference=labels, interval=method)
@@ -40,7 +40,7 @@ def test_a_difference_is_said_as_its_table_has_it(many: al.Result, method: str) 
     assert f" was {two(-value)}, " in many.sentence(difference=labels[::-1], interval=method)
 
 
-def test_names_are_no_markup() -> None:
+def test_names_are_escaped() -> None:
     right = [[1, 0] * 10, [1, 1, 0, 0] * 5]
     result = al.error_consistency(al.Trials.from_correct(right, observers=[NASTY, "b"]), **QUIET)
     html = result._repr_html_()

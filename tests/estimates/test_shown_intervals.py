@@ -1,4 +1,4 @@
-"""Which intervals tables show, that those known to be wrong are not among them, and their range."""
+"""Intervals in tables: which are shown, invalid ones are not, and all are in range."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUMS = ["analytic", "bootstrap", "posterior"]
 
 
 def _near_ceiling(errors: int, n_trials: int = 24) -> al.Trials:
-    """Four observers with few errors of three kinds, two of whom err and answer alike."""
+    """Four observers with few errors of three kinds, two of whom make the same errors."""
     rng = np.random.default_rng(errors)
     letters = np.array(list("abc"))
     truth = rng.integers(0, 3, n_trials)
@@ -46,7 +46,7 @@ def _bounds(frame: pd.DataFrame) -> tuple[Any, Any]:
     "name", [name for name, metric in metrics().items() if metric.counts != "margins"]
 )
 def test_bounds_stay_within_the_range_of_the_metric(name: str, errors: int) -> None:
-    """Analytic bounds of error consistency reached beyond 1, those of error similarity 1.018."""
+    """Analytic bounds of error consistency exceeded 1; those of error similarity reached 1.018."""
     trials = _near_ceiling(errors)
     result = al.compare(trials, name, **LIGHT)
     low, high = result.metric.bounds
@@ -78,7 +78,7 @@ def test_bounds_of_matrices_stay_within_the_range(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["error_consistency", "MA", "gwet_ac1"])
 def test_notes_on_intervals_that_are_not_shown(name: str) -> None:
-    """Tables with the posterior interval alone do not advise to report it."""
+    """Tables with only the posterior interval do not advise to report it."""
     trials = _near_ceiling(2) if name == "gwet_ac1" else al.load_example()
     result = al.compare(trials, name, "human-human" if name == "MA" else "all", **LIGHT)
     for shown, noted in (
@@ -98,8 +98,8 @@ def similarity() -> al.Result:
         return al.error_similarity(trials, "human-human", n_draws=60, rng=1)
 
 
-def test_intervals_that_do_not_cover_are_neither_computed_nor_shown(similarity: al.Result) -> None:
-    """Analytic limits and 10,000 replicates were shown next to calibrated limits without a note."""
+def test_invalid_intervals_are_neither_computed_nor_shown(similarity: al.Result) -> None:
+    """Uncalibrated limits are shown only if requested by name, and then with a note."""
     assert "bootstrap" not in similarity.data.children
     for frame in (similarity.summary(), similarity.summary(intervals="all")):
         assert [name for name in frame if name.endswith("_lb")] == ["posterior_eti95_lb"]
@@ -115,7 +115,7 @@ def test_intervals_that_do_not_cover_are_neither_computed_nor_shown(similarity: 
     assert "Report the posterior interval" in row["note"]
 
 
-def test_sums_of_entries_with_few_errors_leave_out_what_is_wrong() -> None:
+def test_sums_of_pairs_with_few_errors_omit_invalid_intervals() -> None:
     cells = [[46, 2, 1, 1]] * 6 + [[47, 1, 2, 0]] * 6
     result = al.error_consistency(al.data.from_counts(cells), **LIGHT)
     assert al.mean(result).index.tolist() == ["analytic"]
@@ -137,7 +137,7 @@ def test_sums_of_entries_with_few_errors_leave_out_what_is_wrong() -> None:
 
 
 def test_draws_are_selected_by_observer_and_condition(tmp_path: Path) -> None:
-    """Exact draws, before and after they are saved."""
+    """Check exact draws, before and after they are saved."""
     made = al.error_consistency(al.load_example(), "human-model", **LIGHT)
     made.save(tmp_path / "result.nc")
     for result in (made, al.Result.load(tmp_path / "result.nc")):

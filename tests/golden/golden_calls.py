@@ -1,4 +1,4 @@
-"""Every seeded call of the golden tables, with what it covers.
+"""Every seeded call of the golden tables, with the functions that it covers.
 
 `covers` has names of functions as users call them (after `al.`), or `alikely SUBCOMMAND`.
 """
@@ -39,7 +39,7 @@ from studies.margins import MARGINS
 from studies.simulators.margins import MarginWorld
 
 CALLS: list[Call] = []
-# Calls that take seconds: they are compared with the slow tests.
+# Calls that take seconds, which are compared with the slow tests.
 SLOW: list[Call] = []
 
 DRAWS: dict[str, Any] = {"n_resamples": 400, "n_draws": 800}
@@ -48,7 +48,7 @@ NUMBER = re.compile(r"(?<![\w.])[-+\u2212]?(?:\d+(?:,\d{3})+|\d*\.\d+|\d+)(?:e-?
 
 
 def golden(*covers: str, slow: bool = False) -> Callable[..., Any]:
-    """Add a call: its name is the function's."""
+    """Add a call with the name of the function."""
 
     def add(table: Callable[[int], pd.DataFrame]) -> Callable[[int], pd.DataFrame]:
         (SLOW if slow else CALLS).append(Call(table.__name__, covers, table))
@@ -77,7 +77,7 @@ def frame(found: Any) -> pd.DataFrame:
 
 
 def stacked(**tables: pd.DataFrame) -> pd.DataFrame:
-    """Tables below each other, each with the name of its part."""
+    """Concatenate tables, each with the name of its part."""
     parts = [frame(table).assign(part=name) for name, table in tables.items()]
     together = pd.concat(parts, ignore_index=True)
     if "note" in together:
@@ -86,14 +86,14 @@ def stacked(**tables: pd.DataFrame) -> pd.DataFrame:
 
 
 def numbers_in(text: str) -> pd.DataFrame:
-    """The numbers of a text, sorted, each once: words may change, numbers may not."""
+    """Sorted unique numbers of a text, because words may change but numbers may not."""
     plain = text.replace("\u2212", "-").replace("{,}", ",")
     found = {float(number.replace(",", "")) for number in NUMBER.findall(plain)}
     return pd.DataFrame({"number": sorted(found)})
 
 
 def drawn_points(axes: Any) -> pd.DataFrame:
-    """The points of a plot's lines and markers: number, and least, mean and greatest position."""
+    """Points of a plot's lines and markers: number, and smallest, mean and largest position."""
     rows = []
     for k, ax in enumerate(np.ravel(axes)):
         lines = [np.asarray(line.get_xydata(), dtype=float) for line in ax.lines]
@@ -117,7 +117,7 @@ def nulls(function: Callable[..., Any], *given: Any, n_null: int = 0, **options:
 ec = functools.partial(nulls, al.error_consistency)
 
 
-# Results that several calls need, made once per seed.
+# Results that several calls need, computed once per seed.
 
 
 @functools.cache
@@ -496,7 +496,7 @@ def matrix_of_consistency(_: int) -> pd.DataFrame:
 
 
 def analytic(table: pd.DataFrame) -> pd.Series:
-    """The analytic row of a mean or difference of a matrix, as it was named when stored."""
+    """The analytic row of a mean or difference of a matrix, with its stored name."""
     bounds = {name: f"analytic_{name.replace('eti', 'ci')}" for name in table if "eti" in name}
     row = table.rename(columns=bounds | {"p_value": "p"}).loc["analytic"]
     return row[["estimate", "se", *bounds.values(), "p", "n_pairs", "n_places"]].astype(float)
@@ -534,7 +534,7 @@ def matrix_of_labels(_: int) -> pd.DataFrame:
 @golden("benchmark.families")
 def families(rng: int) -> pd.DataFrame:
     tree = al.benchmark.families(pairwise_matrix(), 4, n_resamples=100, rng=rng)
-    # By what is not random: supports decide the order of the table.
+    # Sort by columns that are not random, because supports determine the order of the table.
     found = branches(tree).sort_values(["size", "estimate"], ignore_index=True)
     groups = tree.summary()[["observer", "family", "size", "support"]]
     return stacked(
@@ -938,7 +938,7 @@ def sbc(rng: int) -> pd.DataFrame:
 def margin_coverage(rng: int) -> pd.DataFrame:
     worlds = {"plain": MarginWorld(n_items=80)}
     study = MARGINS.summary(MARGINS.run(40, worlds, rng=rng)).rename(columns={"scenario": "world"})
-    # Ratios to what few data sets vary by would have heavy tails.
+    # Ratios to the variation of few data sets would have heavy tails.
     return study[["world", "scope", "truth", "coverage", "bias"]]
 
 
@@ -949,7 +949,7 @@ def item_coverage(rng: int) -> pd.DataFrame:
     study["middle"] = (study["lower"] + study["upper"]) / 2
     study["width"] = study["upper"] - study["lower"]
     keys = ["design", "n_repeats", "within", "unit", "method"]
-    # Shares of 25 data sets would have heavy tails.
+    # Proportions of 25 data sets would have heavy tails.
     return stacked(
         intervals=study.groupby(keys)[["truth", "middle", "width"]].mean().reset_index(),
         covered=study.groupby(["unit", "method"])[["covered"]].mean().reset_index(),
@@ -961,7 +961,7 @@ def null_percentiles(_: int) -> pd.DataFrame:
     return frame(al.inference.null_percentiles(40, n_grid=21)).iloc[::10]
 
 
-# What is sampled by MCMC
+# MCMC
 
 
 @golden("error_consistency", "inference.nuts", slow=True)
@@ -985,8 +985,8 @@ def fit_cohort(rng: int) -> pd.DataFrame:
     few = (table["kind"] == "human") | table["observer"].isin(["model_1", "model_2", "model_4"])
     tree = al.fit_cohort(al.Trials.from_table(table[few]), n_draws=1000, rng=rng)
     models = cohort_check(tree, "model", rng=rng)
-    # Bounds are whole numbers of answers, so one of them seldom moves, and then by much. Some
-    # p-values of models lie at 1, their limit.
+    # Bounds are numbers of responses, so they rarely change, and then by much. Some p-values of
+    # models are at their limit of 1.
     bounds = ["lower", "upper"]
     return stacked(
         scores=al.benchmark.cohort_scores(tree),
@@ -1017,7 +1017,7 @@ def fit_cohort_with_covariates(rng: int) -> pd.DataFrame:
 def fit_observers(rng: int) -> pd.DataFrame:
     tree = al.fit_observers(data.noise(), n_draws=1000, rng=rng)
     explained = al.margins.explained_consistency(tree, n_replicates=400, rng=rng)
-    # Of one pair the shares above are counts of few replicates, and `inside` is a step.
+    # For single pairs, `p_above` is a count of few replicates, and `inside` is a step function.
     return stacked(
         shares=al.margins.variance_fractions(tree),
         explained=explained.drop(columns=["inside", "p_above"]),
@@ -1125,7 +1125,7 @@ def plots_of_tables(_: int) -> pd.DataFrame:
 
 
 def command(subcommand: str, *options: str, draws: bool = True) -> pd.DataFrame:
-    """Every table (csv) that a subcommand writes; FILE stands for the file of trials."""
+    """Every table (csv) that a subcommand writes; FILE represents the file of trials."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         given = [each.replace("OUT", str(out)) for each in options]
@@ -1133,7 +1133,7 @@ def command(subcommand: str, *options: str, draws: bool = True) -> pd.DataFrame:
             given += ["--out", str(out)]
         given += ["--quiet", "--jobs", "1"]
         said = io.StringIO()
-        # Tables alone are compared.
+        # Only tables are compared.
         undrawn = mock.patch("alikely.cli._output.save_plot")
         with contextlib.redirect_stdout(said), undrawn:
             status = main([subcommand, *given])
@@ -1189,7 +1189,7 @@ def cli_compare(rng: int) -> pd.DataFrame:
 @golden("alikely matrix", slow=True)
 def cli_matrix(rng: int) -> pd.DataFrame:
     table = command("matrix", at("board"), "--seed", str(rng))
-    # By what is not random: supports decide the order of the branches.
+    # Sort by columns that are not random, because supports determine the order of branches.
     return table.sort_values(["size", "estimate"], ignore_index=True)
 
 

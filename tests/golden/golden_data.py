@@ -1,4 +1,4 @@
-"""Data of the golden tables, made with NumPy alone from streams that never change (NEP 19)."""
+"""Data of the golden tables, from NumPy streams that never change (NEP 19)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CLASSES = ("bear", "bird", "boat", "bottle", "car")
 
 
 def stream(seed: int) -> np.random.RandomState:
-    """Legacy generator: the only one whose streams NumPy promises to keep."""
+    """Legacy generator, the only one whose streams NumPy guarantees."""
     return np.random.RandomState(seed)
 
 
@@ -117,7 +117,7 @@ def options() -> al.Trials:
 
 @functools.cache
 def reading() -> al.Trials:
-    """5 readers and an AI, 60 cases in two modalities, 4% of the readings missing."""
+    """5 readers and an AI, 60 cases in two modalities, 4% of ratings missing."""
     rng = stream(15)
     ease = rng.normal(size=60)
     truth = np.array(["benign", "malignant"])[np.arange(60) % 2]
@@ -142,7 +142,7 @@ def reading() -> al.Trials:
 
 @functools.cache
 def margins() -> tuple[al.Trials, pd.DataFrame]:
-    """8 humans, 50 items of 5 classes and the margins of two models, one near, one far."""
+    """8 humans, 50 items of 5 classes, and margins of a similar and a dissimilar model."""
     rng = stream(16)
     strength = rng.normal(size=50)
     rows = []

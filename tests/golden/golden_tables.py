@@ -1,9 +1,9 @@
-"""Stored tables of seeded calls, and how a new table is compared with a stored one.
+"""Stored tables of seeded calls, and their comparison with new tables.
 
-`python tests/golden/golden_tables.py` stores the tables of calls that have none yet. What is stored
-is never written again: a new name goes into `names.csv`, an intended change into `changes.csv`. A
-column whose values come from random draws has a second column, `<name>~mc`: the Monte Carlo
-standard error of one call, computed from calls with other seeds.
+`python tests/golden/golden_tables.py` stores the tables of calls that have none yet. Stored tables
+are never rewritten: `names.csv` lists new names, `changes.csv` intended changes. A column whose
+values come from random draws has a second column, `<name>~mc`: the Monte Carlo standard error of
+one call, computed from calls with other seeds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MC = "~mc"
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """A seeded call: what it covers (function or subcommand), and how to make its table."""
+    """A seeded call: the functions or subcommands that it covers, and its table."""
 
     name: str
     covers: tuple[str, ...]
@@ -45,7 +45,7 @@ class Call:
 
 
 def prepared(table: pd.DataFrame) -> pd.DataFrame:
-    """Plain columns of numbers and text; of a note only whether there is one."""
+    """Plain columns of numbers and text; notes become whether there is one."""
     out = {}
     for name, column in table.reset_index(drop=True).items():
         if str(name) == "note":
@@ -58,7 +58,7 @@ def prepared(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def run(call: Call, seed: int) -> pd.DataFrame:
-    """The table of a call, without the warnings that its notes repeat."""
+    """The table of a call, without warnings that repeat its notes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return prepared(call.table(seed))
@@ -79,7 +79,7 @@ def _read(content: bytes) -> pd.DataFrame:
 
 
 def make(call: Call) -> pd.DataFrame:
-    """The table to store: means over seeds where values are drawn, with their Monte Carlo error."""
+    """The table to store: means over seeds of random values, with their Monte Carlo error."""
     first, second = run(call, 1), run(call, 2)
     if first.equals(second):
         return first
@@ -97,16 +97,16 @@ def make(call: Call) -> pd.DataFrame:
         never, always = ~finite.any(axis=0), finite.all(axis=0)
         values[:, ~always] = 0.0
         error = values.std(axis=0, ddof=1)
-        # A value that no seed has moved yet may move by the least step that others have moved by.
+        # A value that no seed changed may change by the smallest step of other values.
         error = np.maximum(error, error[error > 0].min(initial=np.inf))
         table[name] = np.where(never, columns[0], np.where(always, values.mean(axis=0), np.nan))
-        # Infinite where the draws decide whether a bound is finite: nothing can be compared.
+        # Infinite if draws decide whether a bound is finite; such values are not compared.
         table[name + MC] = np.where(never, np.nan, np.where(always, error, np.inf))
     return pd.DataFrame(table)
 
 
 def renamed(call: Call, table: pd.DataFrame, names: pd.DataFrame) -> pd.DataFrame:
-    """A stored table in today's names: rows of `names.csv` hold for this call or for all (`*`)."""
+    """A stored table with current names: rows of `names.csv` apply to this call or to all (`*`)."""
     for row in names[names["call"].isin([call.name, "*"])].itertuples():
         if row.what == "column":
             table = table.rename(columns={row.old: row.new, row.old + MC: row.new + MC})
@@ -121,7 +121,7 @@ def renamed(call: Call, table: pd.DataFrame, names: pd.DataFrame) -> pd.DataFram
 def differences(
     call: Call, new: pd.DataFrame, old: pd.DataFrame, changes: pd.DataFrame
 ) -> list[str]:
-    """What differs, each with function, row and column; `old` is in today's names."""
+    """Differences, with function, row and column; `old` has current names."""
     if len(new) != len(old):
         return [f"{call.name}: {len(new)} rows, stored are {len(old)}"]
     found = []
@@ -149,7 +149,7 @@ def differences(
 
 
 def _label(table: pd.DataFrame, row: int) -> str:
-    """The text of a row, by which a reader knows it."""
+    """The text of a row, which identifies it."""
     return ", ".join(value for value in table.iloc[row] if isinstance(value, str) and value)[:80]
 
 
@@ -165,10 +165,10 @@ def _same(value: object, expected: object, error: float) -> bool:
         return True
     if not np.isfinite([a, b]).all():
         return str(a) == str(b)
-    # Seeds may move a value that is not drawn by rounding alone.
+    # Seeds may change values that are not random only by rounding.
     allowed = RELATIVE * max(abs(a), abs(b), 1e-3)
     if error > 0:
-        # The stored value is a mean over seeds, with an error of its own.
+        # The stored value is a mean over seeds and has Monte Carlo error.
         allowed = max(allowed, ERRORS * error * np.sqrt(1 + 1 / N_SEEDS))
     return a == b or abs(a - b) <= allowed
 
@@ -192,7 +192,7 @@ def changes() -> pd.DataFrame:
 
 
 def git(*arguments: str) -> bytes:
-    """What git prints of the folder of tables; nothing without git or outside a repository."""
+    """Output of git for the folder of tables; empty without git or outside a repository."""
     if shutil.which("git") is None:
         return b""
     command = ["git", "-C", str(TABLES), *arguments]
@@ -200,8 +200,8 @@ def git(*arguments: str) -> bytes:
 
 
 def first_versions() -> dict[str, bytes]:
-    """Each table that was ever committed, as its first commit had it; none in a shallow clone."""
-    # There the oldest commit that is left seems to add every file as it is now.
+    """First committed version of each table; none in a shallow clone."""
+    # In a shallow clone, the oldest commit seems to add all current files.
     if git("rev-parse", "--is-shallow-repository").strip() != b"false":
         return {}
     commits: dict[str, str] = {}

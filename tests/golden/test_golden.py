@@ -1,4 +1,4 @@
-"""What every function and subcommand returned when its table was stored, it returns today."""
+"""Every function and subcommand returns its stored table."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ import alikely as al
 from alikely.cli import SUBCOMMANDS
 
 ROOT = Path(__file__).parents[2]
-# Loaders that download: tests of their own read from a local server. Options compute nothing.
+# Loaders that download have separate tests with a local server. Options compute nothing.
 ELSEWHERE = {
     "datasets.model_vs_human", "datasets.sixteen_categories", "options",
 }  # fmt: skip
-# Calls that take a second or more: they are compared with the slow tests, and under other kernels.
+# Calls of a second or more are compared with the slow tests, and under other kernels.
 SECONDS = (
     "agreement_table", "cli_benchmark", "cli_completion", "cli_plan", "error_similarity",
     "estimate_coverage", "group_scores", "rank_by_metric", "report", "sensitivity", "sentences",
@@ -32,7 +32,7 @@ USED = re.compile(r"\bal\.([A-Za-z][\w.]*)\(")
 
 @pytest.fixture(autouse=True)
 def without_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plots are drawn, not shown."""
+    """Draw plots without showing them."""
     monkeypatch.setenv("MPLBACKEND", "agg")
 
 
@@ -80,7 +80,7 @@ def _public(name: str) -> object:
 
 
 def test_every_function_of_the_readme_and_the_guides_has_a_table() -> None:
-    # Generated from what is public: not guides.
+    # Pages that are generated from public names are no guides.
     generated = {"gallery.md", "names.md"}
     guides = [page for page in (ROOT / "docs").glob("*.md") if page.name not in generated]
     pages = [ROOT / "README.md", *guides]
@@ -113,7 +113,7 @@ def test_tables_are_small_and_each_belongs_to_a_call() -> None:
 
 @pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[pd.DataFrame], Call]:
-    """A call whose table is the one given, stored in a folder of its own."""
+    """A call with a given table, stored in a separate folder."""
     monkeypatch.setattr(tables, "TABLES", tmp_path)
 
     def make(table: pd.DataFrame) -> Call:
@@ -174,7 +174,7 @@ def test_renames_and_intended_changes(call: Callable[[pd.DataFrame], Call]) -> N
     change = pd.DataFrame([("made", 0, "value", "0.25", "0.5", "why")], columns=NO_CHANGES.columns)
     assert len(tables.differences(made, new, old, NO_CHANGES)) == 1
     assert tables.differences(made, new, old, change) == []
-    # A change must say what was stored, and what comes must be what it says.
+    # A change must give the stored value and the new value.
     wrong = change.assign(before="0.3")
     assert "changes.csv says before = 0.3" in tables.differences(made, new, old, wrong)[0]
     assert len(tables.differences(made, new, old, change.assign(after="0.6"))) == 1

@@ -1,4 +1,4 @@
-"""Posterior limits without draws: against draws, against integrals, and their symmetries."""
+"""Posterior limits without draws: compared with draws and integrals, and symmetries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from alikely.inference.cell_limits import posterior_limits
 from alikely.inference.process import pairwise_draws
 from alikely.simulate import cell_probabilities
 
-# Promised of both limits' tail probabilities.
+# Stated error of the tail probabilities of both limits.
 PROMISE = 0.002
 
 
@@ -24,7 +24,7 @@ LARGE = [[100, 20, 20, 20], [5, 5, 5, 5], [8000, 1000, 1000, 2000], [5, 400, 7, 
 ODD = np.array([*SMALL, *SHARP, *LARGE])
 
 
-def test_tails_are_those_of_draws() -> None:
+def test_tails_agree_with_draws() -> None:
     n_draws = 60_000
     draws = pairwise_draws(ODD, n_draws=n_draws, rng=1)["error_consistency"]
     for ci_prob in (0.5, 0.95):
@@ -37,7 +37,7 @@ def test_tails_are_those_of_draws() -> None:
 
 @pytest.mark.slow
 def test_coverage_of_all_tables_of_forty_trials(figure: Callable[[str], None]) -> None:
-    """No simulation: each of the 12,341 tables by its probability, in 22 settings."""
+    """Exact coverage over the probabilities of all 12,341 tables, in 22 settings."""
     n = 40
     numbers = np.indices((n + 1, n + 1, n + 1)).reshape(3, -1).T
     numbers = numbers[numbers.sum(axis=1) <= n]
@@ -57,7 +57,7 @@ def test_coverage_of_all_tables_of_forty_trials(figure: Callable[[str], None]) -
     assert min(coverage) >= 0.93
 
 
-def test_turning_a_pair_or_right_and_wrong_changes_nothing() -> None:
+def test_exchanging_observers_or_outcomes_changes_nothing() -> None:
     limits = posterior_limits(ODD)
     turned = posterior_limits(ODD[:, [0, 2, 1, 3]])
     np.testing.assert_array_equal(turned, limits)
@@ -67,7 +67,7 @@ def test_turning_a_pair_or_right_and_wrong_changes_nothing() -> None:
 
 
 def test_shapes_types_and_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks and pieces of any size give the same; equal tables are integrated once."""
+    """Blocks and chunks of any size give equal limits; equal tables are integrated once."""
     tables = np.vstack([ODD, ODD]).reshape(2, len(ODD), 4)
     limits = posterior_limits(tables)
     assert limits.shape == (2, len(ODD), 2)
@@ -87,7 +87,7 @@ def test_shapes_types_and_workers(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_array_equal(again, limits)
     assert sum(asked) == 2 * (ODD.min(axis=1) < 5).sum()
     assert posterior_limits(tables[:, :0]).shape == (2, 0, 2)
-    # Counts too large for four to a number.
+    # Counts too large to pack four in one number.
     large = np.array([[70_000, 0, 3, 2_000], [300_000, 40_000, 50_000, 90_000], [9, 1, 1, 2]])
     of_large = posterior_limits(large)
     assert (np.diff(of_large) > 0).all()

@@ -1,4 +1,4 @@
-"""One cache of compiled models: what shares compiled code, and that nothing else does."""
+"""One cache of compiled models: which models share compiled code, and which do not."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ SOURCE = Path(al.__file__).parent
 
 @pytest.fixture
 def empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache of its own: other tests keep what they have compiled."""
+    """A separate cache, so that other tests do not lose compiled models."""
     for name in ("graphs_of", "_code"):
         plain = getattr(cache, name).__wrapped__
         monkeypatch.setattr(cache, name, functools.lru_cache(maxsize=cache.KEPT)(plain))
 
 
 def toy(y: Any, shift: float = 0.0, labels: str = "abc") -> pm.Model:
-    """A mean, with a number of the design in it that is no data."""
+    """A mean, with a design constant that is no data."""
     with pm.Model(coords={"trial": list(labels)}) as model:
         data = pm.Data("y", np.asarray(y, dtype=float), dims="trial")
         mean = pm.Normal("mean", shift, 2.0)
@@ -98,7 +98,7 @@ def spectrum(seed: int) -> pm.Model:
     return al.models.spectrum(right, [60] * 18, at, person, [True, True] + [False] * 4, 2)
 
 
-# Models whose data are all in pymc.Data: one compiled model for any data of a shape.
+# Models with all data in pymc.Data have one compiled model for all data of a shape.
 def paired(seed: int) -> pm.Model:
     agreed, apart, alone_a, alone_b = counts(seed, 4, 4, 4)
     return paired_errors(agreed, apart, apart, alone_a, alone_b)
@@ -113,14 +113,14 @@ ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {
     "cohort": cohort,
     "cohort, people": people,
 }
-# Models that work out numbers from their data: other data, another model.
+# Models that precompute from their data need another compiled model for other data.
 ONE_FOR_EACH: dict[str, Callable[[int], pm.Model]] = {
     "spectrum": spectrum,
 }
 
 
 def evaluated(model: pm.Model, data: pm.Model, point: dict[str, Any]) -> list[NDArray[Any]]:
-    """Log density, term by term, and all that is saved, with the data of another model."""
+    """Log density terms and saved quantities, with the data of another model."""
     from pytensor.compile.mode import Mode
     from pytensor.link.vm import VMLinker
 
@@ -142,25 +142,25 @@ def evaluated(model: pm.Model, data: pm.Model, point: dict[str, Any]) -> list[ND
 
 
 def somewhere(model: pm.Model) -> dict[str, NDArray[Any]]:
-    """A point of the space that is sampled, away from where chains start."""
+    """A point of the sampled space, away from the start of chains."""
     rng = np.random.default_rng(5)
     start = model.initial_point()
     return {name: values + rng.normal(0, 0.3, np.shape(values)) for name, values in start.items()}
 
 
-def test_every_model_of_the_catalogue_is_here() -> None:
+def test_every_model_of_the_catalog_is_tested() -> None:
     known = {name.split(",")[0] for name in (*ONE_FOR_ALL, *ONE_FOR_EACH)}
     assert known == set(CASES)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ONE_FOR_ALL)
-def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
-    """One data set poured into the model of another gives what a model of its own would."""
+def test_models_with_common_code_give_equal_results(name: str) -> None:
+    """Compare a model with the data of another model to the other model."""
     one, other = (ONE_FOR_ALL[name](seed) for seed in (1, 2))
     assert any(
         (one[v.name].get_value() != v.get_value()).any() for v in other.data_vars
-    )  # or nothing is tested
+    )  # otherwise nothing is tested
     assert cache.Computation(one) == cache.Computation(other)
     point = somewhere(other)
     for found, wanted in zip(
@@ -171,20 +171,20 @@ def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ONE_FOR_EACH)
-def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -> None:
+def test_models_that_precompute_from_data_share_no_code(name: str) -> None:
     one, again, other = (ONE_FOR_EACH[name](seed) for seed in (1, 1, 2))
     written = cache.Computation(one)
     assert written == cache.Computation(again)
     assert written != cache.Computation(other)
-    # To share would have been wrong.
+    # Shared code would have given wrong results.
     point = somewhere(other)
     terms = zip(evaluated(one, other, point), evaluated(other, other, point), strict=True)
     assert any(np.abs(found - wanted).max() > 1e-6 for found, wanted in terms)
 
 
 @pytest.mark.slow
-def test_options_that_change_the_graph_share_nothing() -> None:
-    few, many = observers(1, FEW_ANSWERS), observers(1, FEW_ANSWERS + 1)  # other nodes
+def test_options_that_change_the_graph_share_no_code() -> None:
+    few, many = observers(1, FEW_ANSWERS), observers(1, FEW_ANSWERS + 1)  # other nodes of the graph
     assert cache.Computation(few) != cache.Computation(many)
     plain = cache.Computation(toy([1, 2, 3]))
     assert cache.Computation(toy([4, 5, 6])) == plain
@@ -194,20 +194,20 @@ def test_options_that_change_the_graph_share_nothing() -> None:
 
 
 def sizes_of(model: pm.Model) -> list[int]:
-    """How many numbers of each variable are sampled, in their order."""
+    """Numbers of elements of each sampled variable, in their order."""
     start = model.initial_point()
     return [np.size(start[model.rvs_to_values[variable].name]) for variable in model.free_RVs]
 
 
 def saved_at(made: Graphs, data: dict[str, Any], point: NDArray[Any]) -> dict[str, Any]:
-    """All that is saved of a draw, by name."""
+    """Saved quantities of a draw, by name."""
     draw = made.sampled(made.tapes(data), lambda seed: point)._make_expand_func(1, 2, 0)
     return {name: values.copy() for name, values in draw(point).items()}
 
 
 @pytest.mark.slow
-def test_chains_start_where_those_of_their_own_data_would() -> None:
-    """Coordinates of strengths hang on the counts, and so does where they start."""
+def test_chains_with_other_data_have_the_start_of_those_data() -> None:
+    """Coordinates of strengths and their start depend on the counts."""
     one, other = items(1), items(2)
     own = {v.name: v.get_value() for v in one.data_vars}
     data = {v.name: v.get_value() for v in other.data_vars}
@@ -223,7 +223,7 @@ def test_chains_start_where_those_of_their_own_data_would() -> None:
     }
     sure = found[np.repeat([v.name in ours for v in one.free_RVs], sizes_of(one))]
     assert np.abs(sure).max() <= 1
-    for variable in one.data_vars:  # lent for a moment only
+    for variable in one.data_vars:  # used only temporarily
         np.testing.assert_array_equal(variable.get_value(), own[variable.name])
 
 
@@ -232,7 +232,7 @@ def drawn(tree: xr.DataTree) -> NDArray[Any]:
 
 
 @pytest.mark.usefixtures("empty")
-def test_other_data_are_another_posterior_of_the_same_graphs() -> None:
+def test_other_data_give_another_posterior_with_the_same_graphs() -> None:
     trees = [
         al.inference.nuts(toy(y), 200, 300, rng=1)
         for y in ([0.5, 1.0, 1.5], [-3.0, 0.0, 3.0], [0.5, 1.0, 1.5])
@@ -241,7 +241,7 @@ def test_other_data_are_another_posterior_of_the_same_graphs() -> None:
     assert (info.misses, info.hits) == (1, 2)
     np.testing.assert_array_equal(drawn(trees[2]), drawn(trees[0]))
     assert (drawn(trees[1]) != drawn(trees[0])).any()
-    # Also filled into one model, as simulation-based calibration does.
+    # Also with the data set in one model, as in simulation-based calibration.
     fill = cache.compiled(toy([0.5, 1.0, 1.5]))
     tree = chains.sample(fill({"y": [-3.0, 0.0, 3.0]}).sampled, 50, 300, 1, ["mean"])
     residual = tree["posterior"]["residual"][..., 0] + tree["posterior"]["mean"]
@@ -250,8 +250,8 @@ def test_other_data_are_another_posterior_of_the_same_graphs() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("empty")
-def test_compiled_code_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Conjugate: mean 12/13, variance 4/13; 4 times the Monte Carlo error."""
+def test_compiled_code_gives_the_conjugate_posterior(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare with the conjugate posterior: mean 12/13, variance 4/13, 4 Monte Carlo errors."""
     data = [0.5, 1.0, 1.5]
     interpreted = al.inference.nuts(toy(data), 2_000, 500, rng=1)
     monkeypatch.setenv(cache.SWITCH, "pytensor")
@@ -267,7 +267,7 @@ def test_compiled_code_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("empty")
-def test_threads_compile_once_and_keep_their_data() -> None:
+def test_threads_compile_once_and_use_their_data() -> None:
     def fit(y: list[float]) -> xr.DataTree:
         return al.inference.nuts(toy(y), 200, 300, rng=1)
 
@@ -281,8 +281,8 @@ def test_threads_compile_once_and_keep_their_data() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("empty")
-def test_what_models_hold_beside_data_stays_with_them() -> None:
-    """Models of one graph share it, and not what was put into a shared variable since."""
+def test_models_use_their_values_of_shared_variables() -> None:
+    """Models with equal graphs share code, but not later values of shared variables."""
 
     def scaled(held: Any) -> pm.Model:
         with pm.Model() as model:
@@ -298,7 +298,7 @@ def test_what_models_hold_beside_data_stays_with_them() -> None:
     assert cache.graphs_of.cache_info().misses == 1
 
 
-def test_models_without_a_gradient_are_refused() -> None:
+def test_models_without_a_gradient_raise_an_error() -> None:
     with pm.Model() as model:
         pm.Poisson("k", 3)
     with pytest.raises(ValueError, match="continuous variables, got discrete k; sum them out"):
@@ -314,7 +314,7 @@ def minibatch() -> pm.Model:
     return model
 
 
-def test_a_density_that_draws_random_numbers_is_refused_in_one_line() -> None:
+def test_a_random_density_raises_a_one_line_error() -> None:
     with pytest.raises(
         ValueError, match=r"random numbers at each .*in place of pm\.Minibatch"
     ) as e:
@@ -323,7 +323,7 @@ def test_a_density_that_draws_random_numbers_is_refused_in_one_line() -> None:
 
 
 def unsupported() -> pm.Model:
-    """A model with an operation that the interpreter does not know; conjugate as `toy`."""
+    """A model with an operation unknown to the interpreter; conjugate like `toy`."""
     model = toy([0.5, 1.0, 1.5])
     with model:
         pair = pytensor.tensor.sort(pytensor.tensor.stack([model["mean"], 1.0]))
@@ -332,7 +332,7 @@ def unsupported() -> pm.Model:
 
 
 class Compiled:
-    """Stand-in for the compiled code: it takes half a minute to make."""
+    """Mock of the compiled code, which takes half a minute to compile."""
 
     initial_point_func = None
 
@@ -342,7 +342,7 @@ class Compiled:
 
 @pytest.mark.usefixtures("empty")
 @pytest.mark.parametrize("trouble", ["operation", "import"])
-def test_one_fallback_compiles_what_the_interpreter_cannot_take(
+def test_one_fallback_compiles_unsupported_models(
     trouble: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked = []
@@ -361,7 +361,7 @@ def test_one_fallback_compiles_what_the_interpreter_cannot_take(
     assert asked == [model]
     assert [(type(one.sampled), one.evaluator) for one in found] == [(Compiled, "numba")] * 2
     assert re.search(f"^the interpreter failed with {reason}", found[0].reason)
-    # One line, however many data sets.
+    # One line for any number of data sets.
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert record.getMessage().endswith(found[0].reason)
@@ -381,8 +381,8 @@ def test_the_interpreter_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-def test_chains_run_where_no_cache_can_be_written(tmp_path: Path) -> None:
-    """A copy of the package whose `__pycache__` are files, and other caches below a file."""
+def test_chains_run_without_a_writable_cache(tmp_path: Path) -> None:
+    """Use a copy of the package in which no cache folder can be created."""
     copy = tmp_path / "alikely"
     shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in [copy, *(path for path in copy.rglob("*") if path.is_dir())]:
@@ -405,7 +405,7 @@ def test_chains_run_where_no_cache_can_be_written(tmp_path: Path) -> None:
 
 
 def test_a_model_without_dims_can_be_fitted_again() -> None:
-    """What nutpie adds to dims of one fit is not there in the next."""
+    """Dims that nutpie adds during one fit are removed before the next."""
     for seed in (1, 2):
         with pm.Model() as model:
             pm.Normal("x", shape=2)

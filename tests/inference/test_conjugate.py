@@ -1,4 +1,4 @@
-"""Exact posteriors: their distributions, their dependence, their coverage."""
+"""Exact posteriors: distributions, dependence and coverage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from alikely.metrics import Metric, consistency, copying
 from alikely.metrics.answers import Answers
 
 TABLES = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1], [158, 2, 0, 0], [160, 0, 0, 0]]
-# Two samples of 20,000 from one distribution fall below this once in ten thousand tests.
+# The p-value of two samples of 20,000 is below this once in ten thousand tests.
 TINY = 1e-4
 
 
@@ -94,9 +94,9 @@ def test_pairs_without_common_trials_are_undefined_not_guessed() -> None:
 
 @pytest.mark.parametrize("way", ["cells", "process"])
 def test_the_prior_is_worth_two_trials_whatever_the_clusters(way: str) -> None:
-    """Both always right in four clusters of ten: the prior has a quarter of its mass elsewhere.
+    """Both are always correct in four clusters of ten; a quarter of the prior is on that cell.
 
-    The weight of the data is ten times that of four clusters, Gamma(4); that of the prior Gamma(2).
+    The weight of the data is ten times Gamma(4), for four clusters; that of the prior is Gamma(2).
     """
     share = Metric("share", lambda cells: cells[..., 0] / cells.sum(axis=-1))
     both = Metric("both", lambda sums: sums[..., 1] / sums[..., 0], right_of_both)
@@ -107,17 +107,17 @@ def test_the_prior_is_worth_two_trials_whatever_the_clusters(way: str) -> None:
         numbers = cluster_numbers(table, "topic")
         drawn = joint_draws(table, 20_000, [share], rng=1, images=numbers)["share"][:, 0]
     else:
-        # Patterns that stand for the prior are drawn once: their mean differs between seeds.
+        # Patterns of the prior are drawn once, so their mean differs between seeds.
         seeds = [process_draws(table, 1_000, both, k, cluster="topic")[:, 0] for k in range(20)]
         drawn = np.concatenate(seeds)
     rng = np.random.default_rng(2)
     data, prior = 10 * rng.standard_gamma(4, 200_000), rng.standard_gamma(2, 200_000)
     expected = 1 - 0.75 * prior / (data + prior)
-    # Of draws, of the expectation, and of the means of 20 times 256 patterns of the prior.
+    # Errors of the draws, of the expectation, and of the means of 20 times 256 prior patterns.
     of_patterns = 0 if way == "cells" else 0.06 * np.sqrt(0.75 * 0.25 / (20 * 256))
     error = np.hypot(drawn.std() / np.sqrt(len(drawn)), expected.std() / np.sqrt(200_000))
     assert abs(drawn.mean() - expected.mean()) < 4 * (error + of_patterns)
-    # Worth two clusters, of ten trials each, it would lie far below.
+    # A prior worth two clusters of ten trials would give a much lower mean.
     assert drawn.mean() > 0.93
 
 

@@ -1,4 +1,4 @@
-"""Fisher's exact test: against whole numbers of any size, and closed forms far away."""
+"""Fisher's exact test, compared with exact integers and with closed forms in the far tails."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SIDES = ("two-sided", "greater", "less")
 
 
 def log10_of(share: Fraction) -> float:
-    """Of a share of whole numbers of any size: Python's logarithm takes them."""
+    """Log10 of a fraction of integers of any size, which Python's logarithm accepts."""
     return math.log10(share.numerator) - math.log10(share.denominator)
 
 
 def counted(cells: np.ndarray, alternative: str) -> float:
-    """Log10 of the p-value in whole numbers of any size, ties by the same rule."""
+    """Log10 of the p-value from exact integers, with the same rule for ties."""
     n11, n10, n01, n00 = map(int, cells)
     k_a, k_b, total = n11 + n10, n11 + n01, n11 + n10 + n01 + n00
     overlaps = range(max(0, n11 - n00), min(k_a, k_b) + 1)
@@ -34,7 +34,7 @@ def counted(cells: np.ndarray, alternative: str) -> float:
 
 
 def odd_tables() -> np.ndarray:
-    """Small, unbalanced and perfect tables, empty cells, margins of nothing."""
+    """Small, unbalanced and perfect tables, with empty cells and margins."""
     rng = np.random.default_rng(1)
     edges = [[0, 0, 0, 5], [300, 0, 0, 300], [0, 300, 300, 0], [1000, 0, 0, 1], [500, 1, 1, 500]]
     tables = np.vstack(
@@ -53,14 +53,14 @@ def test_equals_counts_of_all_tables(alternative: str) -> None:
     tables = odd_tables()
     reference = [counted(cells, alternative) for cells in tables]
     assert min(reference) < -100
-    # A log mass is right to 1e-16 of its size, some hundreds; one side is what another leaves of 1.
+    # A log mass has a relative error of 1e-16; one side is 1 minus the other.
     found = fisher_log10_p(tables, alternative)  # type: ignore[arg-type]
     np.testing.assert_allclose(found, reference, rtol=1e-13, atol=1e-12)
 
 
 @pytest.mark.parametrize("half", [1, 40, 6_000, 600_000])
 def test_perfect_tables_have_a_closed_form(half: int) -> None:
-    """Two tables of all are as rare as perfect agreement: 10 to the -361,000 for the largest."""
+    """Only two tables are as rare as perfect agreement, with p as small as 10**-361,000."""
     if half < 10_000:
         log10_ways = math.log10(math.comb(2 * half, half))
     else:
@@ -80,7 +80,7 @@ def test_shapes_types_symmetries_and_workers(monkeypatch: pytest.MonkeyPatch) ->
     assert found.shape == (5, 6)
     for dtype in (np.int32, np.uint16):
         np.testing.assert_array_equal(fisher_log10_p(tables.astype(dtype)), found)
-    # The same question asked of the other observer, or of errors.
+    # Exchange the observers, or correct and incorrect.
     for order in ([0, 2, 1, 3], [3, 1, 2, 0], [1, 0, 3, 2]):
         np.testing.assert_allclose(
             fisher_log10_p(tables[..., order]), found, rtol=1e-11, atol=1e-13

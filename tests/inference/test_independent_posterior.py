@@ -1,4 +1,4 @@
-"""Independent observers by exact draws and by chains: closed forms, all tables, bad input."""
+"""Independent observers by exact draws and by MCMC: closed forms, all tables, bad input."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from alikely.inference import null
 from alikely.inference.null import independent_posterior
 from alikely.metrics import consistency
 
-# Few trials: all tables can be counted. The last pair is near the ceiling, and often undefined.
+# Few trials, so that all tables can be enumerated. The last pair is often undefined.
 CELLS = np.array([[12, 3, 4, 1], [5, 8, 3, 4], [19, 1, 0, 0]])
 N_DRAWS = 2000
 Null = tuple[np.ndarray, np.ndarray, float]
 
 
 def all_tables(cells: np.ndarray) -> Null:
-    """Values of EC with their probabilities given that it is defined, and what is not."""
+    """Values of EC, their probabilities given that it is defined, and the undefined fraction."""
     n = int(cells.sum())
     k_a, k_b = cells[0] + cells[1], cells[0] + cells[2]
     of_a = stats.betabinom(n, k_a + 1, n - k_a + 1)
@@ -30,7 +30,7 @@ def all_tables(cells: np.ndarray) -> Null:
 
 
 def tables_of(n: int, of_a: Any, of_b: Any) -> Null:
-    """The same of any distributions of numbers correct, with hypergeometric overlap."""
+    """The same for any distributions of numbers correct, with hypergeometric overlap."""
     k = np.arange(n + 1)
     first, second = of_a.pmf(k), of_b.pmf(k)
     i, j, x = np.meshgrid(k, k, k, indexing="ij")
@@ -39,7 +39,7 @@ def tables_of(n: int, of_a: Any, of_b: Any) -> Null:
     tables = np.stack([x, i - x, j - x, n - i - j + x], axis=-1)[keep]
     kappa, mass = consistency.error_consistency(tables), mass[keep]
     defined = ~np.isnan(kappa)
-    # As stored: equal values of different tables may differ by rounding.
+    # In stored precision, because equal values of tables may differ by rounding.
     values, place = np.unique(kappa[defined].astype(np.float32), return_inverse=True)
     return values, np.bincount(place, mass[defined]) / mass[defined].sum(), mass[~defined].sum()
 
@@ -60,7 +60,7 @@ def tree(request: pytest.FixtureRequest) -> xr.DataTree:
 
 
 def effective(values: xr.DataArray) -> float:
-    """Effective number of draws: of those that are defined, as dependent as the chain."""
+    """Effective number of defined draws, from the autocorrelation of the chain."""
     missing = np.isnan(values)
     filled = values.fillna(values.mean())
     size = min(float(azs.ess(filled.to_dataset(name="x"))["x"]), values.size)
@@ -68,14 +68,14 @@ def effective(values: xr.DataArray) -> float:
 
 
 def test_replicates_have_the_null_distribution(tree: xr.DataTree) -> None:
-    """Undefined tables and tails against all tables there are."""
+    """Compare undefined fractions and tails with the enumeration of all tables."""
     for pair, cells in enumerate(CELLS):
         draws = tree["posterior_predictive"]["error_consistency"].isel(pair=pair)
         size = min(effective(draws), effective(np.isnan(draws).astype(float)))
         beyond_thresholds(draws.values.ravel(), *all_tables(cells), size=size)
 
 
-def test_without_common_trials_nothing_is_said() -> None:
+def test_without_common_trials_all_is_undefined() -> None:
     for sampler in ("exact", "nuts"):
         tree = independent_posterior([[0, 0, 0, 0], *CELLS[:2]], None, sampler, n_draws=80, rng=1)
         missing = np.isnan(tree["posterior"]["p_a"]).mean(("chain", "draw"))
@@ -87,13 +87,13 @@ def test_without_common_trials_nothing_is_said() -> None:
 def beyond_thresholds(
     draws: np.ndarray, values: np.ndarray, mass: np.ndarray, lost: float, size: float = 0
 ) -> None:
-    """Shares of undefined values and of tails, within four Monte Carlo errors."""
+    """Check undefined fractions and tails within four Monte Carlo errors."""
     missing = np.isnan(draws)
     n, defined = size or len(draws), size or (~missing).sum()
     error = math.sqrt(lost * (1 - lost) / n)
     assert missing.mean() == pytest.approx(lost, abs=4 * error + 1e-12)
     for threshold in (-0.2, 0.0, 0.2, 0.5):
-        # No value falls within single precision of these but for exact zeros.
+        # No value except exact zeros is within single precision of these.
         beyond = mass[values > threshold + 1e-6].sum()
         error = math.sqrt(beyond * (1 - beyond) / defined)
         found = np.mean(draws[~missing] > threshold + 1e-6)
@@ -106,7 +106,7 @@ def test_null_draws_have_the_null_distribution() -> None:
 
 
 def test_bootstrap_of_independent_observers() -> None:
-    """Observed accuracies: two binomials and a hypergeometric overlap; a ceiling never errs."""
+    """Compare with two binomials and a hypergeometric overlap; observers at 1 never err."""
     cells = np.array([[12, 3, 4, 1], [20, 0, 0, 0], [0, 0, 0, 0]])
     draws = null.null_draws(cells, 40_000, rng=1, observed=True)
     assert np.isnan(draws[:, 1:]).all()

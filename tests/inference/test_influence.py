@@ -1,4 +1,4 @@
-"""Analytic covariances: against the bootstrap, with clusters, and their special cases."""
+"""Analytic covariances: compared with the bootstrap, with clusters, and special cases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def covariance(table: xr.Dataset, cluster: str | None = None) -> NDArray[np.floa
 
 
 def three_observers(n_trials: int = 200, seed: int = 3) -> Trials:
-    """Observers that share difficulty, so that all pairs are consistent and dependent."""
+    """Observers with common difficulty, so that all pairs are consistent and dependent."""
     rng = np.random.default_rng(seed)
     difficulty = rng.standard_normal(n_trials)
     right = difficulty + 0.8 * rng.standard_normal((3, n_trials)) > np.array(
@@ -44,7 +44,7 @@ def test_standard_error_equals_fleiss_cohen_everitt() -> None:
         assert result["se"][i].item() ** 2 == pytest.approx(reference.var_kappa, abs=1e-12)
 
 
-def test_covariance_of_pairs_that_share_an_observer_agrees_with_the_bootstrap() -> None:
+def test_covariance_of_overlapping_pairs_agrees_with_the_bootstrap() -> None:
     table = joint_correctness(three_observers(n_trials=2000))
     matrix = covariance(table)
     n = 20_000
@@ -53,13 +53,13 @@ def test_covariance_of_pairs_that_share_an_observer_agrees_with_the_bootstrap() 
         for j in range(3):
             products = (draws[:, i] - draws[:, i].mean()) * (draws[:, j] - draws[:, j].mean())
             noise = products.std() / np.sqrt(n)
-            # At 2,000 trials the delta method's own error, of relative order 1/N, adds little.
+            # With 2,000 trials, the error of the delta method, of relative order 1/N, is small.
             allowance = 4 * noise + 2 / 2000 * abs(matrix[i, j])
             assert matrix[i, j] == pytest.approx(products.mean(), abs=allowance)
     assert matrix[0, 1] > 0.2 * matrix[0, 0]
 
 
-def test_variances_stand_on_the_diagonal_and_disjoint_trials_are_uncorrelated() -> None:
+def test_diagonal_is_variances_and_disjoint_trials_are_uncorrelated() -> None:
     table = from_counts(CELLS)
     matrix = covariance(table)
     np.testing.assert_allclose(np.diag(matrix), influence.estimate(table)["se"] ** 2, rtol=1e-12)
@@ -74,7 +74,7 @@ def test_undefined_estimates_have_no_error_and_no_warning() -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
-def test_the_variance_is_that_of_the_covariance_matrix(
+def test_variances_agree_with_the_covariance_matrix(
     share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(5)

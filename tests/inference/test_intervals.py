@@ -1,4 +1,4 @@
-"""Means of what is defined, against NumPy; bands of uniform numbers, counted one by one."""
+"""Means of defined values, compared with NumPy, and bands of uniform numbers."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ HOLES = np.where(RNG.random((40, 3, 5)) < 0.3, np.nan, RNG.normal(2, 3, (40, 3, 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_of_defined_values_as_numpy_has_it(axis: int, dtype: type) -> None:
+def test_statistics_of_defined_values_agree_with_numpy(axis: int, dtype: type) -> None:
     values = HOLES.astype(dtype)
     exact = values.astype(np.float64)
     mean = mean_of_defined(values, axis=axis)
     assert mean.dtype == np.float64
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # NumPy warns of columns without any
+        warnings.simplefilter("ignore", RuntimeWarning)  # NumPy warns about empty columns
         np.testing.assert_allclose(mean, np.nanmean(exact, axis=axis), rtol=1e-13, atol=1e-13)
 
 
-def test_weights_as_numpy_has_them() -> None:
+def test_weighted_means_agree_with_numpy() -> None:
     values, weights = HOLES[:, 0, 0], RNG.integers(0, 4, 40)
     known = ~np.isnan(values)
     single = np.average(values[known], weights=weights[known])
     assert mean_of_defined(values, weights) == pytest.approx(single, rel=1e-14)
-    # The same values, weighted in many ways.
+    # The same values with many sets of weights.
     many = mean_of_defined(values, weights * np.arange(1, 8)[:, None], axis=1)
     np.testing.assert_allclose(many, np.full(7, single), rtol=1e-14)
-    # A row of weights for each replicate, as those of resampled people.
+    # One row of weights for each replicate, as for resampled humans.
     times = RNG.integers(0, 3, (40, 3, 1))
     masked = np.ma.masked_invalid(HOLES)
     wanted = np.ma.average(masked, axis=1, weights=np.broadcast_to(times, HOLES.shape))
@@ -42,7 +42,7 @@ def test_weights_as_numpy_has_them() -> None:
     np.testing.assert_allclose(found, wanted.filled(np.nan), rtol=1e-13, atol=1e-13)
 
 
-def test_nothing_defined_is_nan_and_no_warning() -> None:
+def test_undefined_values_give_nan_without_a_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isnan(mean_of_defined([]))
@@ -57,8 +57,8 @@ def test_infinite_values_are_defined() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 7, 150])
-def test_levels_are_those_of_counts_one_by_one(n: int) -> None:
-    """Also of numbers that lie on the places, which are at or below them."""
+def test_levels_agree_with_single_counts(n: int) -> None:
+    """Also for numbers equal to a grid point, which count as at or below it."""
     rng = np.random.default_rng(n)
     place = bands._places(n)
     samples = rng.random((6, n))

@@ -1,4 +1,4 @@
-"""Tests of independence: exact identities, published figures, calibration."""
+"""Tests of independence: exact identities, published values, calibration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_gunel_dickey_published_figure() -> None:
 
 
 def test_gunel_dickey_equals_marginal_likelihoods() -> None:
-    # Uniform Dirichlet over four cells against two independent uniform accuracies.
+    # Uniform Dirichlet over four cells, compared with two independent uniform accuracies.
     for cells in np.random.default_rng(2).integers(0, 30, size=(50, 4)):
         n11, n10, n01, n00 = cells
 
@@ -76,6 +76,6 @@ def test_null_percentiles_are_those_of_all_tables() -> None:
             share = mass[known] / mass[known].sum()
             assert known.any() or np.isnan([lower, upper]).all()
             for level, limit in ((0.025, lower), (0.975, upper)) if known.any() else ():
-                # A quantile of a discrete distribution: mass below at most, up to it at least.
+                # Discrete quantile: the mass below is at most q, and the mass up to it at least q.
                 assert share[values[known] < limit - 1e-9].sum() < level + 1e-9
                 assert share[values[known] <= limit + 1e-9].sum() > level - 1e-9

@@ -24,7 +24,7 @@ SOFT = [m for m in METRICS if m.counts == "probabilities"]
 def leaderboard(
     seed: int, n: int, n_questions: int, vary: bool = False, missing: float = 0.0
 ) -> tuple[al.Trials, Any, Any, Any]:
-    """Trials with probabilities, which are given alongside them with the truth and numbers."""
+    """Trials with probabilities; also returns probabilities, truth and numbers of options."""
     rng = np.random.default_rng(seed)
     n_options = rng.integers(2, 5, n_questions) if vary else np.full(n_questions, 4)
     logits = 2 * rng.normal(size=(n, n_questions, 4)) + 2 * rng.normal(size=(1, n_questions, 4))
@@ -42,7 +42,7 @@ def leaderboard(
 
 @pytest.mark.parametrize("vary", [False, True])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_the_table_finds_what_matrices_find(missing: float, vary: bool) -> None:
+def test_table_estimates_agree_with_matrices(missing: float, vary: bool) -> None:
     trials, p, truth, n_options = leaderboard(1, 4, 80, vary, missing)
     table = al.data.joint_correctness(trials, labels="options")
     a, b = table["first"].values, table["second"].values
@@ -61,8 +61,8 @@ def test_the_table_finds_what_matrices_find(missing: float, vary: bool) -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=repr)
-def test_errors_are_those_of_the_bootstrap(metric: al.Metric) -> None:
-    """Of 400 questions, within the Monte Carlo error of 2,000 replicates and what 1/n leaves."""
+def test_standard_errors_agree_with_the_bootstrap(metric: al.Metric) -> None:
+    """Compare standard errors for 400 questions with 2,000 replicates, up to terms in 1/n."""
     trials, *_ = leaderboard(2, 3, 400, vary=True)
     table = al.data.joint_correctness(trials, labels="options")
     se = estimate(table, metric)["se"].values
@@ -70,8 +70,8 @@ def test_errors_are_those_of_the_bootstrap(metric: al.Metric) -> None:
     np.testing.assert_allclose(spread / se, 1, atol=4 / np.sqrt(2 * 2_000) + 0.02)
 
 
-def test_questions_that_hang_together() -> None:
-    """Each question twice: by clusters the error is that of the questions once."""
+def test_dependent_questions_are_clusters() -> None:
+    """With each question twice and clusters, the error equals that of single questions."""
     trials, p, _, _ = leaderboard(3, 2, 60)
     answers = np.array(CLASSES, dtype=object)[p.argmax(axis=2)]
     truth = np.array(CLASSES, dtype=object)[trials.data["truth"].values]
@@ -89,8 +89,8 @@ def test_questions_that_hang_together() -> None:
     ] == ("item")
 
 
-def test_draws_of_answers_are_those_of_five_cells() -> None:
-    """Marginally a Dirichlet: 1/2 for each cell of correctness, the last split as by chance."""
+def test_draws_of_responses_are_those_of_five_cells() -> None:
+    """Compare with a marginal Dirichlet: 1/2 per cell of correctness, the last split by chance."""
     trials, *_ = leaderboard(4, 3, 25)
     table = al.data.joint_correctness(trials, labels="options")
     n = 5_000
@@ -108,15 +108,15 @@ def test_draws_of_answers_are_those_of_five_cells() -> None:
         of_a, of_b, agree = x[:, 0] + x[:, 1], x[:, 0] + x[:, 2], x[:, 0] + x[:, 3]
         expected = of_a * of_b + (1 - of_a) * (1 - of_b) / 3
         kappa = (agree - expected) / (1 - expected)
-        # 4 Monte Carlo errors of a quantile of 5,000 draws on each side, as tail probability.
+        # 4 Monte Carlo errors of tail probabilities, for quantiles of 5,000 draws on both sides.
         for q in (0.025, 0.25, 0.5, 0.75, 0.975):
             below = (found[:, pair] < np.quantile(kappa, q)).mean()
             assert below == pytest.approx(q, abs=4 * np.sqrt(2 * q * (1 - q) / n))
 
 
 @pytest.mark.parametrize("metric", SOFT, ids=repr)
-def test_draws_of_sharp_probabilities_are_those_of_answers(metric: al.Metric) -> None:
-    """Probabilities 0 and 1 are answers, in the prior too."""
+def test_draws_of_certain_probabilities_are_those_of_responses(metric: al.Metric) -> None:
+    """Probabilities 0 and 1 are equivalent to responses, also in the prior."""
     trials, p, *_ = leaderboard(5, 2, 30)
     sharp = trials.with_probabilities(np.eye(4)[p.argmax(axis=2)])
     table = al.data.joint_correctness(sharp, labels="options")
@@ -139,7 +139,7 @@ def test_draws_without_a_common_question() -> None:
     assert np.isfinite(draws[:, ~empty]).all()
 
 
-# Both right, the first, the second, both wrong and the same, and different; options.
+# Both correct, only the first, only the second, both incorrect and equal, or different; options.
 TABLES = [
     ((300, 60, 50, 40, 30), 4),
     ((30, 9, 6, 5, 5), 4),
@@ -150,8 +150,8 @@ TABLES = [
 
 
 @pytest.mark.parametrize(("cells", "n_options"), TABLES)
-def test_limits_are_those_of_draws(cells: tuple[int, ...], n_options: int) -> None:
-    """Tail probabilities, of 50,000 draws with the standard error of the page's figure besides."""
+def test_limits_agree_with_draws(cells: tuple[int, ...], n_options: int) -> None:
+    """Compare tail probabilities with 50,000 draws and the standard error stated on the page."""
     f, n, q = 1 / (n_options - 1), 50_000, np.array([0.025, 0.975])
     prior = np.array([0.5, 0.5, 0.5, f / 2, (1 - f) / 2])
     gamma = np.random.default_rng(1).standard_gamma(np.array(cells) + prior, size=(n, 5))
@@ -165,7 +165,7 @@ def test_limits_are_those_of_draws(cells: tuple[int, ...], n_options: int) -> No
 
 
 def test_limits_of_matrices() -> None:
-    """Of all pairs at once as of each; turned around the same."""
+    """Compare limits of all pairs with those of single pairs, and of exchanged observers."""
     _, p, truth, _ = leaderboard(6, 4, 300)
     found = capa_matrices(p.argmax(axis=2), truth, 4)
     cells = found.cells_of(*np.indices(found.estimate.shape))
@@ -175,7 +175,7 @@ def test_limits_of_matrices() -> None:
     assert limits.shape == (4, 4, 3)
     np.testing.assert_allclose(option_limits(cells[0, 1], 4), limits[0, 1], atol=1e-12)
     a, b = np.triu_indices(4, 1)
-    # Which of the two comes first is no matter but for what the expansion leaves.
+    # The order of observers matters only by the error of the expansion.
     width = limits[a, b, 2] - limits[a, b, 0]
     assert (np.abs(limits[a, b] - limits[b, a]).max(axis=1) < 0.01 * width).all()
     assert (limits[a, b, 0] < found.estimate[a, b]).all()

@@ -1,4 +1,4 @@
-"""Sums of many small tables: closed forms, symmetries, derivatives, coverage near the ceiling."""
+"""Sums of many small tables: closed forms, symmetries, derivatives, near-ceiling coverage."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ CELLS = np.array([[40.0, 4, 3, 3], [45, 2, 2, 1], [44, 1, 3, 2], [47, 1, 2, 0]])
 WEIGHTS = np.array([0.3, 0.2, 0.4, 0.1])
 
 
-def test_many_trials_leave_the_plain_estimate_and_its_variance() -> None:
-    """Pseudo-trials are a few; of large tables next to nothing is left of them."""
+def test_many_trials_give_the_plain_estimate_and_variance() -> None:
+    """A few pseudo-trials are negligible in large tables."""
     cells = CELLS * 2_000
     found = pooled_sum(ERROR_CONSISTENCY, cells, WEIGHTS, np.arange(4))
     plain = float(WEIGHTS @ ERROR_CONSISTENCY.value(cells))
@@ -31,12 +31,12 @@ def test_many_trials_leave_the_plain_estimate_and_its_variance() -> None:
     assert found.added < 0.01 * variance
     accuracy = (cells[:, :1] + cells[:, 1:3]) / cells.sum(axis=1, keepdims=True)
     chance = (accuracy * (1 - accuracy[:, ::-1])).sum(axis=1)
-    # Half a correct and half an incorrect response more add less than one disagreement.
+    # Half a correct and half an incorrect response add less than one disagreement.
     np.testing.assert_allclose(found.disagreements, cells.sum(axis=1) * chance, rtol=0, atol=1)
 
 
 def test_symmetries() -> None:
-    """Order of entries and of observers, sign of the weights, and scale of the weights."""
+    """Check the order of tables and of observers, and sign and scale of the weights."""
     group = np.arange(4)
     found = pooled_sum(ERROR_CONSISTENCY, CELLS, WEIGHTS, group)
     turned = pooled_sum(ERROR_CONSISTENCY, CELLS[::-1], WEIGHTS[::-1], group)
@@ -48,7 +48,7 @@ def test_symmetries() -> None:
     minus = pooled_sum(ERROR_CONSISTENCY, CELLS, -2 * WEIGHTS, group)
     assert minus.value == pytest.approx(-2 * found.value, abs=1e-12)
     assert minus.added == pytest.approx(4 * found.added, rel=1e-9)
-    # What is subtracted is pooled apart.
+    # Subtracted tables are pooled separately.
     difference = pooled_sum(
         ERROR_CONSISTENCY, np.tile(CELLS, (2, 1)), np.append(WEIGHTS, -WEIGHTS), np.arange(8)
     )
@@ -57,7 +57,7 @@ def test_symmetries() -> None:
 
 
 def test_slopes_are_derivatives_of_the_sum() -> None:
-    """But for the second-order bias, whose derivative is of a lower order: 5 % of the largest."""
+    """The second-order bias has a smaller derivative, so slopes agree within 5% of the largest."""
     found = pooled_sum(ERROR_CONSISTENCY, CELLS, WEIGHTS, np.arange(4))
     step, numeric = 0.05, np.empty(CELLS.shape)
     for place in np.ndindex(*CELLS.shape):
@@ -74,8 +74,8 @@ def test_slopes_are_derivatives_of_the_sum() -> None:
     )
 
 
-def test_entries_without_errors_move_nothing_and_those_without_trials_leave_none() -> None:
-    """An entry of perfect observers is 0/0; it takes the consistency of the others."""
+def test_tables_without_errors_or_trials() -> None:
+    """Tables of perfect observers (0/0) have the consistency of the others."""
     perfect = np.array([50.0, 0, 0, 0])
     both = pooled_sum(
         ERROR_CONSISTENCY, np.stack([CELLS[0], perfect]), np.full(2, 0.5), np.arange(2)
@@ -89,9 +89,9 @@ def test_entries_without_errors_move_nothing_and_those_without_trials_leave_none
 
 
 def _mean_designs() -> dict[str, tuple[list[int], float | list[float], float | list[float]]]:
-    """Trials of each condition, accuracy of both observers, error consistency."""
+    """Trials per condition, accuracies of both observers, and error consistency."""
     return {
-        # Those that no page named: means by the plain analytic interval covered .41, .58, .73.
+        # Designs of no page, in which plain analytic intervals of means covered 0.41, 0.58, 0.73.
         "unequal": ([400, 20, 20, 20], 0.9, 0.6),
         "16 x 50 at .96": ([50] * 16, 0.96, 0.3),
     }
@@ -100,7 +100,7 @@ def _mean_designs() -> dict[str, tuple[list[int], float | list[float], float | l
 @pytest.mark.slow
 @pytest.mark.parametrize("design", _mean_designs())
 def test_means_near_the_ceiling_are_covered(sets: Callable[..., int], design: str) -> None:
-    """At least .92: the bound is four Monte Carlo errors below."""
+    """Coverage is at least 0.92, minus four Monte Carlo errors."""
     n, (trials, accuracy, consistency) = sets(400, 200), _mean_designs()[design]
     p = np.broadcast_to(accuracy, len(trials))
     probabilities = np.stack([al.simulate.cell_probabilities(q, q, consistency) for q in p])

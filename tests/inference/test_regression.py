@@ -1,4 +1,4 @@
-"""Regression of pairs: against dense normal algebra, quadrature and symmetries."""
+"""Regression of pairs, compared with dense normal algebra, quadrature and symmetries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def dense(design: PairRegression, scales: np.ndarray) -> tuple[np.ndarray, np.nd
     return design.columns @ design.prior_mean, matrix + with_b @ design.columns.T, with_b
 
 
-def test_the_density_of_spreads_is_that_of_a_dense_normal() -> None:
+def test_the_density_of_spreads_agrees_with_a_dense_normal() -> None:
     design = made()
     log_scales = np.log(np.random.default_rng(1).uniform(0.01, 0.4, (6, 3)))
     expected = []
@@ -50,7 +50,7 @@ def test_the_density_of_spreads_is_that_of_a_dense_normal() -> None:
     np.testing.assert_allclose(found - found[0], np.array(expected) - expected[0], atol=1e-8)
 
 
-def test_coefficients_given_spreads_are_those_of_a_dense_normal() -> None:
+def test_coefficients_given_spreads_agree_with_a_dense_normal() -> None:
     design, scales = made(), np.array([0.1, 0.05, 0.2])
     mean, covariance, with_b = dense(design, scales)
     gain = np.linalg.solve(covariance, with_b).T
@@ -61,13 +61,13 @@ def test_coefficients_given_spreads_are_those_of_a_dense_normal() -> None:
     exact = gain @ (design.value - mean)
     spread = np.diag(prior_sd**2) - gain @ with_b
     sd = np.sqrt(np.diag(spread))
-    # 4 Monte Carlo errors of means, and of variances and covariances of normals.
+    # 4 Monte Carlo errors of means, variances and covariances of normal draws.
     assert (np.abs(drawn.mean(axis=0) - exact) < 4 * sd / np.sqrt(len(drawn))).all()
     error = np.abs(np.cov(drawn.T) - spread) / np.outer(sd, sd)
     assert error.max() < 4 * np.sqrt(2 / len(drawn))
 
 
-def test_turning_and_sorting_pairs_changes_nothing() -> None:
+def test_order_of_observers_and_pairs_does_not_matter() -> None:
     design = made()
     order = np.random.default_rng(2).permutation(len(FIRST))
     turned = made(order=order, turned=True)
@@ -75,7 +75,7 @@ def test_turning_and_sorting_pairs_changes_nothing() -> None:
     np.testing.assert_allclose(turned.log_density(log_scales), design.log_density(log_scales))
 
 
-def test_draws_of_spreads_are_those_of_quadrature() -> None:
+def test_draws_of_spreads_agree_with_quadrature() -> None:
     design = made()
     unit = np.log(design.value.std())
     axis = unit + np.linspace(-9, 2.5, 60)
@@ -91,7 +91,7 @@ def test_draws_of_spreads_are_those_of_quadrature() -> None:
         mean = weight @ values
         sd = np.sqrt(weight @ (values - mean) ** 2)
         assert abs(drawn[name].values.mean() - mean) < 4 * sd / np.sqrt(n)
-        # A quantile lies within one step of the grid.
+        # Quantiles agree within one step of the grid.
         step = np.bincount(np.searchsorted(axis, grid[:, k]), weight).max()
         for level in (0.025, 0.5, 0.975):
             at = np.quantile(drawn[name].values, level)
@@ -99,8 +99,8 @@ def test_draws_of_spreads_are_those_of_quadrature() -> None:
             assert weight @ (values <= at) == pytest.approx(level, abs=room + step)
 
 
-def test_spreads_in_other_numbers_are_the_same_spreads() -> None:
-    """Exponential spreads are standard normal there, and slopes those of differences."""
+def test_transformed_spreads_are_equivalent() -> None:
+    """Spreads with exponential priors are standard normal there; slopes agree with differences."""
     x = np.linspace(-5, 3, 9)[:, None]
     log_scales, log_slope = mixed._spreads(x, np.zeros(1))
     np.testing.assert_allclose(np.exp(log_scales), -np.log(stats.norm.sf(x)))

@@ -42,7 +42,7 @@ def test_same_indices_give_exactly_the_replicates_of_index_resampling() -> None:
             assert values[pair] == consistency.error_consistency(plain)
 
 
-def test_pairs_share_their_trials_and_groups_do_not() -> None:
+def test_pairs_correlate_within_conditions_only() -> None:
     rng = np.random.default_rng(1)
     right = rng.standard_normal(300) + 0.5 * rng.standard_normal((3, 300)) > 0
     trials = Trials.from_correct(right, condition=["u"] * 150 + ["v"] * 150)
@@ -52,7 +52,7 @@ def test_pairs_share_their_trials_and_groups_do_not() -> None:
     assert np.abs(correlation[:3, 3:]).max() < 4 / np.sqrt(4000)
 
 
-def test_undefined_replicates_are_nan_and_counted_right() -> None:
+def test_undefined_replicates_are_nan_and_counted() -> None:
     cells = np.array([158, 2, 0, 0])
     draws = resampling.bootstrap(from_counts(cells), n_resamples=50_000, rng=4).values[:, 0]
     probability = (158 / 160) ** 160
@@ -74,7 +74,7 @@ def test_same_seed_same_replicates_whatever_the_workers_and_chunks(
     generator = np.random.default_rng(8)
     first = resampling.bootstrap(table, n_resamples=5, rng=generator)
     assert not resampling.bootstrap(table, n_resamples=5, rng=generator).identical(first)
-    # A chunk is a stretch of one stream of random numbers for these weights.
+    # Chunks are consecutive parts of one random stream.
     monkeypatch.setattr(resampling, "CHUNK", 1000)
     assert resampling.bootstrap(table, n_resamples=500, rng=8).identical(draws)
 
@@ -103,9 +103,9 @@ def test_bca_equals_scipy() -> None:
     )
     draws = resampling.bootstrap(from_counts(cells), n_resamples=n_resamples, rng=2)
     ours = resampling.bca_interval([cells], draws)[0]
-    # Both ends are quantiles of replicates with density f: their Monte Carlo error is
-    # sqrt(p (1 - p) / n) / f, doubled because the bias correction is simulated too, and there are
-    # two simulations.
+    # Both limits are quantiles of replicates with density f: their Monte Carlo error is sqrt(p (1 -
+    # p) / n) / f, doubled because the bias correction is simulated too, and there are two
+    # simulations.
     se = np.std(reference.bootstrap_distribution)
     density = stats.norm.pdf(1.96) / se
     noise = 4 * 2 * np.sqrt(2) * np.sqrt(0.025 * 0.975 / n_resamples) / density

@@ -1,4 +1,4 @@
-"""Weighted influence and the posterior over strata, against brute force and closed forms."""
+"""Weighted influence and the posterior over strata: brute force and closed forms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from alikely.planning.choosing import by_strata, by_weights
 
 
 def test_simple_random_samples_have_their_textbook_variance() -> None:
-    """Mean of a sample of n of N: (1 - n/N) s^2/n, and s^2/n beyond the pool."""
+    """Compare with (1 - n/N) s^2/n for a mean of n of N, and s^2/n for new images."""
     x, n, pool = np.array([1.0, 4.0, 2.0, 7.0]), 4, 10
     centered = (x - x.mean()) / n
     pi, shown = np.full(n, n / pool), np.ones(n, dtype=bool)
@@ -44,11 +44,11 @@ def test_bootstrap_weights_have_the_variance_of_the_design() -> None:
         rest = 1 - pi if population == "pool" else np.ones(5)
         spread = np.sqrt(rest) * y
         expected = 5 / 4 * ((spread - spread.mean()) ** 2).sum()
-        # Relative error of a variance: sqrt(2/n), four times.
+        # Four times the relative error of a variance, sqrt(2/n).
         assert (drawn @ y).var() == pytest.approx(expected, rel=4 * np.sqrt(2 / 40_000) * 1.5)
 
 
-def test_strata_of_one_person_are_beta_and_binomial() -> None:
+def test_strata_of_one_human_are_beta_and_binomial() -> None:
     held, rng = np.array([10, 2]), np.random.default_rng(2)
     share = np.broadcast_to(held / held.sum(), (40_000, 2))
     number = np.array([0, 0, 0, 0, 1, 1])
@@ -64,14 +64,14 @@ def test_strata_of_one_person_are_beta_and_binomial() -> None:
     for drawn in (np.rint(10 * one[:, 0]) - 3, np.rint(12 * both) - 3):
         found = np.bincount(drawn.astype(int), minlength=7) / 40_000
         error = np.sqrt(np.array(exact) * (1 - np.array(exact)) / 40_000)
-        # Seven shares twice: five times the Monte Carlo error.
+        # Five Monte Carlo errors, for seven proportions twice.
         assert (abs(found - exact) < 5 * error + 2e-4).all()
-    # All of the second stratum were shown.
+    # All images of the second stratum were shown.
     assert (pieces[:, 1] == 0).all()
 
 
-def test_the_doors_say_what_the_arrays_say() -> None:
-    """error_consistency and difference against the estimators of plans."""
+def test_public_functions_agree_with_arrays() -> None:
+    """Compare error_consistency and difference with the estimators of plans."""
     rng = np.random.default_rng(3)
     ease = rng.normal(size=300)
     models = ease + rng.normal(0, 0.8, (6, 300)) > -0.4
@@ -108,8 +108,8 @@ def test_the_doors_say_what_the_arrays_say() -> None:
         assert (
             "with several humans, the posterior interval may be" in found.loc["posterior", "note"]
         )
-        # Bootstrap: its standard error is off by sqrt(1/2n) = .011, has no tossed answers (4 of 64,
-        # 3 % of a standard error, more where few images tell) and holds what is not linear (1/60).
+        # The bootstrap has a relative error of sqrt(1/2n) = 0.011, no pseudo-responses (4 of 64:
+        # 3%, more if few images are informative), and nonlinear terms (1/60).
         assert found.loc["bootstrap", "se"] == pytest.approx(row["se"], rel=0.15)
         posterior = result.data["posterior"]
         assert posterior.attrs["joint"] == 1
@@ -131,7 +131,7 @@ def _strata(trials: al.Trials) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
 
 
 def test_bias_is_half_the_curvature_in_the_variance_of_the_weights() -> None:
-    """Against second differences in all weights, and the covariance of samples of fixed size."""
+    """Compare with second differences in all weights and the covariance of fixed-size samples."""
     rng = np.random.default_rng(8)
     cell = np.concatenate([np.arange(4), rng.integers(0, 4, 10)])
     n, group = len(cell), np.arange(14) % 2
@@ -158,13 +158,13 @@ def test_bias_is_half_the_curvature_in_the_variance_of_the_weights() -> None:
         psi = al.metrics.ERROR_CONSISTENCY.influence
         found = second_order_bias(psi, shares, w[None], pi, groups, "pool")
         assert found[0] == pytest.approx(expected, rel=1e-4)
-        # The pool is a sample of independent images itself.
+        # The pool itself is a sample of independent images.
         more = second_order_bias(psi, shares, w[None], pi, groups, "images")[0] - found[0]
         assert more == pytest.approx((pi * np.diag(second)).sum() / 2, rel=1e-4)
 
 
-def test_near_a_kink_no_bias_is_taken_off() -> None:
-    """Of observers of one accuracy: the form scaled by what accuracies allow has a kink there."""
+def test_near_a_kink_no_bias_is_subtracted() -> None:
+    """For equally accurate observers, normalized error consistency has a kink there."""
     correct = np.array([[1, 0, 1, 1, 0, 1, 0, 1], [1, 1, 0, 1, 0, 1, 0, 1.0]])
     plan = pd.DataFrame({"item": list("stuvwxyz"), "inclusion": 0.5})
     trials = al.Trials.from_correct(correct, kind=["human", "model"], item=list("stuvwxyz"))
@@ -174,8 +174,8 @@ def test_near_a_kink_no_bias_is_taken_off() -> None:
         assert (found["estimate"].item() != found["interval_center"].item()) is moved
 
 
-def test_tossed_answers_move_pairs_as_they_would() -> None:
-    """Against a metric at cells in which one answer of one person is changed."""
+def test_pseudoresponses_change_pairs_like_responses() -> None:
+    """Compare with a metric of cells in which one response of one human is changed."""
     correct = np.array([[1, 0, 1, 1, 0, 1], [1, 1, 0, 1, 0, 0], [1, 0, 0, 1, 1, 1.0]])
     plan = pd.DataFrame({"item": list("uvwxyz"), "inclusion": [0.2, 0.5, 0.9, 1, 0.4, 0.3]})
     trials = al.Trials.from_correct(
@@ -206,7 +206,7 @@ def test_tossed_answers_move_pairs_as_they_would() -> None:
 
 
 def test_observed_agreement_is_unbiased_over_all_samples() -> None:
-    """Every sample of a small pool: the weighted difference is the pool's on average."""
+    """The mean weighted difference over all samples of a small pool is that of the pool."""
     a, b = np.array([1, 1, 0, 0, 1, 0]), np.array([1, 0, 1, 0, 1, 1])
     r = np.array([1, 0, 1, 1, 0, 0])
     strata = {0: [0, 3, 4], 1: [1, 2, 5]}
@@ -230,8 +230,8 @@ def test_observed_agreement_is_unbiased_over_all_samples() -> None:
     assert np.mean(found) == pytest.approx(truth, abs=1e-12)
 
 
-def test_freedom_is_of_the_images_that_were_shown() -> None:
-    """Function, contrast and plan count alike, also images that were certain to be shown."""
+def test_degrees_of_freedom_are_those_of_shown_images() -> None:
+    """Function, contrast and plan have equal degrees of freedom, also with certain images."""
     rng = np.random.default_rng(12)
     x, person = rng.random((3, 30)) < 0.6, rng.random((1, 30)) < 0.6
     pi = np.where(np.arange(30) < 12, 1.0, 0.3)

@@ -1,4 +1,4 @@
-"""What a case of an input is, and when it passes."""
+"""Cases of inputs, and the conditions for passing."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import worlds
+import study_data
 import xarray as xr
 
 import alikely as al
 from alikely.cli import main
 
-# Marks of what a user must never see.
+# Patterns that users must never see.
 CRASH = re.compile(r"Traceback|internal error, |\bnan \[nan|\[ *nan, +nan\]")
-# Marks of terminals that names of files must not reach.
+# Control characters that file names must not send to terminals.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e]")
-# Refusals that come late: what precedes them takes its time.
+# Calls whose errors come late, after long computations.
 LATE = re.compile(r"^(load |(al\.)?fit_)")
 
 
 class Case(NamedTuple):
-    """One input: what it is, what is expected, and what is done with it in an empty folder.
+    """One input: a name, the expected outcome, and a call in an empty folder.
 
-    `expect` is what the line of a refusal says, as a pattern; or, of what is to work, what holds of
-    the outcome, as a function that returns False where it does not.
+    `expect` is a pattern for the line of an error, or a function that checks the outcome of valid
+    input and returns False on failure.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Case(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """What a verb did."""
+    """Outcome of a subcommand."""
 
     code: int
     out: str
@@ -57,14 +57,14 @@ class Ran(NamedTuple):
 
 
 def _rows(text: str) -> list[list[str]]:
-    """Parts of the rows of a table; lines that begin with spaces continue the one before."""
+    """Parts of the rows of a table; lines that begin with spaces continue the previous one."""
     return [row.split(" => ") for row in re.sub(r"\n +", " ", text.strip("\n")).split("\n")]
 
 
 def table(text: str, names: dict[str, Any]) -> list[Case]:
-    """Cases written as ``what is expected => expression``, with names of the module and `NAMES`.
+    """Cases written as ``expected => expression``, with names of the module and `NAMES`.
 
-    What is expected may be a name in capitals.
+    The expected outcome may be a name in capitals.
     """
     return [_case(expect, code, code, names) for expect, code in _rows(text)]
 
@@ -79,7 +79,7 @@ def _case(expect: str, name: str, code: str, names: dict[str, Any]) -> Case:
 
 
 def verbs(text: str, names: dict[str, Any]) -> list[Case]:
-    """Cases written as ``what is expected => words [=> files]``, on the files ``F`` by default."""
+    """Cases written as ``expected => words [=> files]``, with the files ``F`` by default."""
     cases = []
     for expect, words, *files in _rows(text):
         code = f"cli({words.replace('$Q', names['Q'])!r}, {files[0] if files else 'F'})()"
@@ -88,9 +88,9 @@ def verbs(text: str, names: dict[str, Any]) -> list[Case]:
 
 
 def marked(cases: Iterable[Case], slow: bool) -> list[Any]:
-    """Cases as parameters of a test."""
+    """Cases as test parameters."""
     every = list(cases)
-    # Quick are refusals; what works is much work together.
+    # Errors are quick; valid input takes long in total.
     late = [slow or not isinstance(case.expect, str) or LATE.match(case.name) for case in every]
     return [
         pytest.param(case, id=case.name, marks=[pytest.mark.slow] if is_late else [])
@@ -101,7 +101,7 @@ def marked(cases: Iterable[Case], slow: bool) -> list[Any]:
 def cli(
     words: str, files: Mapping[str, str | bytes] | None = None, *more: str
 ) -> Callable[[], Ran]:
-    """A verb with its options, on files of these contents."""
+    """A subcommand with its options, and files with these contents."""
 
     def run() -> Ran:
         for name, content in (files or {}).items():
@@ -114,7 +114,7 @@ def cli(
             contextlib.redirect_stderr(err),
             warnings.catch_warnings(),
         ):
-            # Of all warnings the one that a name may cause which a font cannot draw.
+            # Only names that a font cannot draw may cause a warning.
             warnings.filterwarnings("default", message=".*the font lacks letters")
             try:
                 code = main([*shlex.split(words), *more])
@@ -126,7 +126,7 @@ def cli(
 
 
 def check_each(cases: Iterable[Case], slow: bool = False) -> Callable[..., None]:
-    """A test of each case, in an empty folder."""
+    """Define a test of each case, in an empty folder."""
 
     @pytest.mark.parametrize("case", marked(cases, slow))
     def test_inputs(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +137,7 @@ def check_each(cases: Iterable[Case], slow: bool = False) -> Callable[..., None]
 
 
 def outcome(case: Case) -> tuple[str, Any]:
-    """Whether a case was refused or worked, or crashed, with the line or what came of it."""
+    """Whether a case was refused, worked or crashed, and the message or result."""
     try:
         found = case.do()
     except (ValueError, TypeError, OSError, MemoryError) as error:
@@ -156,7 +156,7 @@ def outcome(case: Case) -> tuple[str, Any]:
 
 
 def check(case: Case, folder: Path) -> None:
-    """Fail unless a case comes out as expected, and leaves no half of a file."""
+    """Fail unless a case has the expected outcome and leaves no partial file."""
     how, found = outcome(case)
     if isinstance(case.expect, str):
         assert how == "refused", (how, found)
@@ -170,12 +170,12 @@ def check(case: Case, folder: Path) -> None:
 
 
 def WORKS(_: Any) -> bool:  # noqa: N802
-    """It works; what it says is tested elsewhere."""
+    """The call works; other tests check its output."""
     return True
 
 
 def HOLDS(found: Any) -> bool:  # noqa: N802
-    """The expression is true."""
+    """Whether the expression is true."""
     return bool(found)
 
 
@@ -187,7 +187,7 @@ def _plain() -> str:
         os.chdir(folder)
         try:
             quick = "--n-resamples 50 --n-draws 50 --n-null 50 --quiet"
-            ran = cli(f"compare t.csv {quick}", {"t.csv": worlds.text()})()
+            ran = cli(f"compare t.csv {quick}", {"t.csv": study_data.text()})()
         finally:
             os.chdir(here)
     return _means(ran.out)
@@ -198,14 +198,14 @@ def _means(out: str) -> str:
 
 
 def SAME(ran: Ran) -> bool:  # noqa: N802
-    """The numbers are those of the plain file: how it is written changes nothing."""
+    """The numbers equal those of the plain file in another format."""
     assert _means(ran.out) == _plain()
     return True
 
 
-# What expressions of all tables may name.
+# Names available to the expressions of all tables.
 NAMES = {
     "HOLDS": HOLDS, "Path": Path, "SAME": SAME, "WORKS": WORKS, "al": al, "cli": cli, "gzip": gzip,
     "io": io, "json": json, "nan": float("nan"), "np": np, "pa": pa, "pd": pd, "pl": pl,
-    "w": worlds, "xr": xr,
+    "w": study_data, "xr": xr,
 }  # fmt: skip

@@ -1,7 +1,7 @@
-"""Verbs in processes of their own that are stopped, or short of disk.
+"""Run subcommands in processes that are stopped or have little disk space.
 
-``python tests/inputs/children.py`` prints what came of it as JSON. Each verb is forked from one
-process that has imported and compiled all: a child costs what its work does.
+``python tests/inputs/children.py`` prints the results as JSON. Each subcommand is forked from one
+process that has imported and compiled everything, so a child takes no longer than its work.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import worlds
+import study_data
 
 from alikely.cli import main
 
@@ -27,12 +27,12 @@ VERBS: dict[str, list[str]] = {
     "compare": ["t.csv", *QUICK, "--n-null", "50"],
     "report": ["r.nc"],
 }
-# Of verbs that write one file.
+# File names of subcommands that write a single file.
 ONE_FILE = {"report": "r.html"}
 
 
 def asked(verb: str, out: Path, seed: int = 1) -> list[str]:
-    """Arguments of a verb, on one core."""
+    """Arguments of a subcommand, on one core."""
     place = str(out / ONE_FILE.get(verb, ""))
     return [
         verb, *VERBS[verb], "--out", place, "--seed", str(seed), "--quiet", "--jobs", "1",
@@ -45,8 +45,8 @@ def forked(
     limits: dict[int, int] | None = None,
     stop: tuple[float, int] | None = None,
 ) -> dict[str, Any]:
-    """Run in a child under limits of its own, and send it a signal after so many seconds."""
-    # Where files are limited in size, what is printed must not be one.
+    """Run in a child process with limits, and send it a signal after some seconds."""
+    # If file sizes are limited, the output must not go to a file.
     out = Path(os.devnull if resource.RLIMIT_FSIZE in (limits or {}) else "out.txt")
     err = Path("err.txt")
     began = time.monotonic()
@@ -78,7 +78,7 @@ def forked(
 
 
 def short_of_disk(verb: str) -> dict[str, Any]:
-    """A verb that may write files of 4 kB at most."""
+    """Run a subcommand that can write files of at most 4 kB."""
     out = Path("disk")
     found = forked(asked(verb, out), limits={resource.RLIMIT_FSIZE: 4_000})
     found |= {"left": [path.name for path in out.glob("*.part")]}
@@ -87,7 +87,7 @@ def short_of_disk(verb: str) -> dict[str, Any]:
 
 
 def stopped(verb: str, number: int, seconds: float) -> dict[str, Any]:
-    """A verb that is sent a signal half way; earlier, where it was done before."""
+    """Send a signal halfway through a subcommand, or earlier if it had finished."""
     for part in (2, 4, 8, 16):
         found = forked(asked(verb, Path("s")), stop=(seconds / part, number))
         shutil.rmtree("s", ignore_errors=True)
@@ -97,9 +97,9 @@ def stopped(verb: str, number: int, seconds: float) -> dict[str, Any]:
 
 
 def all_of() -> dict[str, Any]:
-    """Everything, of every verb."""
-    Path("t.csv").write_text(worlds.text())
-    worlds.result().save("r.nc")
+    """Run all checks for every subcommand."""
+    Path("t.csv").write_text(study_data.text())
+    study_data.result().save("r.nc")
     report: dict[str, Any] = {"disk": {}, "SIGINT": {}, "SIGTERM": {}}
     for verb in VERBS:
         print(verb, file=sys.stderr)

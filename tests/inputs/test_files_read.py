@@ -1,15 +1,15 @@
-"""Files of all sorts through `alikely compare`: broken, odd, and only written otherwise."""
+"""Files for `alikely compare`: damaged, unusual, and equivalent formats."""
 
 from __future__ import annotations
 
-import worlds as w
+import study_data as w
 from cases import Ran, check_each, cli, table
 
 Q = "--n-resamples 50 --n-draws 50 --n-null 50 --quiet"
 T, P = w.text(), w.table()
 csv, ren, sub, lines, one = w.csv, w.ren, w.sub, w.lines, w.ONE
 zipped, parquet = w.zipped, w.parquet
-# An object with a field twice: the last one counts.
+# An object with a duplicate field, of which the last one counts.
 TWICE = """[{"observer": "a", "observer": "b", "item": 1, "correct": 1},
 {"observer": "b", "item": 1, "correct": 1}]"""
 

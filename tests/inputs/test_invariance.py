@@ -1,11 +1,11 @@
-"""What must not matter does not: order of rows, names, others who are there, types of labels."""
+"""Invariance to the order of rows, names, additional observers, and types of labels."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import pytest
-import worlds as w
+import study_data as w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,7 +38,7 @@ def test_order_of_rows(seed: int) -> None:
 @pytest.mark.slow
 @few
 @given(names)
-def test_a_name_is_only_a_name(name: str) -> None:
+def test_names_do_not_matter(name: str) -> None:
     found = rows(w.renamed("observer", net_b=name))
     back = found.replace({"observer_b": {name: "net_b"}}).sort_values(COLUMNS[:3])
     pd.testing.assert_frame_equal(back.reset_index(drop=True), PLAIN)
@@ -47,8 +47,8 @@ def test_a_name_is_only_a_name(name: str) -> None:
 @pytest.mark.slow
 @few
 @given(seeds, st.integers(1, 24))
-def test_others_change_nothing(seed: int, n_items: int) -> None:
-    """Whoever joins, with whatever part of the items, other pairs are as they were."""
+def test_additional_observers_change_nothing(seed: int, n_items: int) -> None:
+    """An additional observer with any part of the items does not change other pairs."""
     own = w.table().query("observer == 'anna'").sample(frac=n_items / 24, random_state=seed)
     guest = own.assign(observer="guest", response=own["response"].iloc[::-1].to_numpy())
     found = rows(pd.concat([w.table(), guest], ignore_index=True))
@@ -59,7 +59,7 @@ def test_others_change_nothing(seed: int, n_items: int) -> None:
 @pytest.mark.slow
 @few
 @given(seeds)
-def test_a_condition_that_is_split_is_the_sum_of_its_parts(seed: int) -> None:
+def test_a_condition_is_the_sum_of_its_parts(seed: int) -> None:
     half = pd.Series(
         np.random.default_rng(seed).random(24) < 0.5, [f"img{i:02d}" for i in range(24)]
     )

@@ -1,4 +1,4 @@
-"""Verbs that are stopped, or short of disk: one line, and no half of a file."""
+"""Stopped subcommands and full disks give one line and no partial file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-# Each way of writing: tables with plots, and a page.
+# Both kinds of output: tables with plots, and a page.
 VERBS = ("compare", "report")
 pytestmark = [
     pytest.mark.slow,

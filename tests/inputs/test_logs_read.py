@@ -1,4 +1,4 @@
-"""Logs of Inspect and archives of model-vs-human, whole and otherwise."""
+"""Logs of Inspect and archives of model-vs-human, intact and damaged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-import worlds as w
+import study_data as w
 from cases import check_each, table
 
 import alikely as al
@@ -32,13 +32,13 @@ ROW = (
     "subject-01,1,1,0,bear,bear,0,0001_x_00_bear_00_n.png\n"
     "subject-02,1,1,0,bear,bear,0,0001_x_00_bear_00_n.png\n"
 )
-# Offsets of flags and of the way of packing, in the headers of a zip archive.
+# Offsets of flags and compression method in the headers of a zip archive.
 PLACES = {b"PK\x03\x04": (6, 8), b"PK\x01\x02": (8, 10)}
 MAC = b"\x00\x05\x16\x07"
 
 
 def packed(members: Mapping[str, Any]) -> bytes:
-    """An archive; what is no text is written as JSON."""
+    """An archive; contents other than text are written as JSON."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, content in members.items():
@@ -48,7 +48,7 @@ def packed(members: Mapping[str, Any]) -> bytes:
 
 
 def marked_as(archive: bytes, *, encrypted: bool = False, method: int | None = None) -> bytes:
-    """The archive as if its members had a password, or were packed in this way."""
+    """The archive with headers that state a password or this compression method."""
     raw = bytearray(archive)
     for head, (flags, way) in PLACES.items():
         at = -1
@@ -59,11 +59,11 @@ def marked_as(archive: bytes, *, encrypted: bool = False, method: int | None = N
 
 
 def zstd_bomb() -> bytes:
-    """A log with a sample that unpacks to more than its archive says."""
+    """A log with a sample that is larger than its archive states."""
     content = pa.Codec("zstd").compress(b" " * 1_000_000, asbytes=True)
     raw = bytearray(packed(WHOLE | {SAMPLE: content}))
     for head, (_, way) in PLACES.items():
-        # The header that comes last before the name.
+        # The last header before the name.
         name = raw.find(SAMPLE.encode()) if head == b"PK\x03\x04" else raw.rfind(SAMPLE.encode())
         raw[raw.rfind(head, 0, name) + way] = 93
     return bytes(raw)
@@ -107,7 +107,7 @@ def archive(content: bytes) -> Any:
 
 
 def limited(do: Callable[..., Any], *given: Any) -> Any:
-    """What would fill the memory is refused by the size that archives tell, before unpacking."""
+    """Archives larger than memory raise an error by their stated size, before unpacking."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALIKELY_MEMORY", "1MB")
         return do(*given)

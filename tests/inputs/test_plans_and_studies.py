@@ -1,4 +1,4 @@
-"""Plans, simulators, families of models and studies, given what they may not take."""
+"""Plans, simulators, families of models and studies with invalid input."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import worlds as w
+import study_data as w
 from cases import check_each, table
 
 import alikely as al

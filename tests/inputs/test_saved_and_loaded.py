@@ -1,4 +1,4 @@
-"""Results and studies on disk: written anywhere, read back whole, damaged, of others."""
+"""Results and studies on disk: any path, complete, damaged, and from other programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
-import worlds as w
+import study_data as w
 from cases import check_each, table
 
 import alikely as al
@@ -35,7 +35,7 @@ def h5(
     make: Callable[[], Path] = saved,
     load: Callable[[Path], Any] = al.Result.load,
 ) -> Any:
-    """A file that another program has changed, so that it has no digest."""
+    """A file changed by another program, without a digest."""
     path = make()
     with h5py.File(path, "r+") as file:
         change(file)

@@ -1,4 +1,4 @@
-"""Size before work: what is refused, with which number, and who may say otherwise."""
+"""Size checks before computation: errors, their numbers, and how to change the limit."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import worlds as w
+import study_data as w
 
 import alikely as al
 from alikely._base import size
 from alikely.data.tables import n_entries
 
 
-def test_entries_are_counted_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_comparisons_are_counted_first(monkeypatch: pytest.MonkeyPatch) -> None:
     for pairs in ("all", "human-model", [("anna", "ben")]):
         for by in ("condition", "dataset", None):
             table = al.data.joint_correctness(w.trials(), pairs, by)
@@ -25,7 +25,7 @@ def test_entries_are_counted_before(monkeypatch: pytest.MonkeyPatch) -> None:
         al.error_consistency(w.trials(), "human-model", n_resamples=100, n_draws=50)
 
 
-def test_three_thousand_observers_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_three_thousand_observers_raise_an_error_early(monkeypatch: pytest.MonkeyPatch) -> None:
     # 4,498,500 pairs: 312 GB with defaults.
     correct = np.random.default_rng(1).random((3_000, 2)) < 0.7
     trials = al.Trials.from_correct(correct)
@@ -36,11 +36,11 @@ def test_three_thousand_observers_are_refused_at_once(monkeypatch: pytest.Monkey
         al.error_consistency(trials)
 
 
-def test_the_limit_is_a_share_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_is_a_fraction_of_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ALIKELY_MEMORY", raising=False)
     whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert 0 < size.memory_limit() <= size.SHARE * whole
-    # Elsewhere there is no /proc.
+    # Other systems have no /proc.
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(size, "Path", lambda _: Path("/nowhere"))
         assert size._of_model() == whole
@@ -52,13 +52,13 @@ def test_the_limit_is_a_share_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("said", "n_bytes"), [("40GB", 40e9), ("1.5 tb", 1.5e12), ("200", 200), ("7MiB", 7e6)]
 )
-def test_sizes_are_said(said: str, n_bytes: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sizes_are_parsed(said: str, n_bytes: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALIKELY_MEMORY", said)
     assert size.memory_limit() == n_bytes
 
 
 @pytest.mark.parametrize("said", ["much", "-1GB", "1e9"])
-def test_no_size_is_refused(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_sizes_raise_an_error(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALIKELY_MEMORY", said)
     with pytest.raises(ValueError, match="ALIKELY_MEMORY must be a size such as 40GB, got"):
         size.memory_limit()

@@ -1,4 +1,4 @@
-"""What is odd about a model's margins stands in the note of its rows; what is not does not."""
+"""Notes report unusual margins of a model, and nothing else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ N_ITEMS, N_CLASSES = 60, 4
 def data(
     change: Any = None, conditions: tuple[str, ...] = ("c",), **more: Any
 ) -> tuple[al.Trials, pd.DataFrame]:
-    """Trials of three people on items of four classes, and margins of two models."""
+    """Trials of three humans with items of four classes, and margins of two models."""
     rng = np.random.default_rng(3)
     ease = rng.normal(size=N_ITEMS)
     truth = [f"k{i % N_CLASSES}" for i in range(N_ITEMS)]
@@ -63,7 +63,7 @@ def put(places: Any, value: float) -> Any:
             put([7, 9], -1e6),
             ["2 margins of net lie up to -1e+06, far from the oth", "2 margins of net tie (mid-r"],
         ),
-        # Heavy tails as of real networks.
+        # Heavy tails as in real networks.
         (lambda margins: np.sinh(2 * margins, out=margins), []),
         (put(slice(0, 3), 0.5), ["3 margins of net tie (mid-ranks)"]),
         (
@@ -73,7 +73,7 @@ def put(places: Any, value: float) -> Any:
                 "all margins of net are equal within 1 of its cl",
             ],
         ),
-        # Most margins are equal, and one is far from the rest that is not.
+        # Most margins are equal, and one is far from the others.
         (
             lambda margins: (put(slice(0, 50), 0.0)(margins), put(59, 1e6)(margins)),
             ["a margin of net is 1e+06", "50 margins of net tie"],
@@ -81,15 +81,15 @@ def put(places: Any, value: float) -> Any:
         (put(slice(None), 2.5), ["all margins of net are 2.5"]),
     ],
 )
-def test_what_is_odd_is_told(change: Any, told: list[str]) -> None:
+def test_unusual_margins_are_noted(change: Any, told: list[str]) -> None:
     found = notes(*data(change))
     assert len(found) == len(told)
     for text, start in zip(found, told, strict=True):
         assert text.startswith(start)
 
 
-def test_items_are_counted_where_labels_do_not_match() -> None:
-    """A condition is spelled otherwise: its items take part nowhere, and the note says how many."""
+def test_items_with_unmatched_labels_are_counted() -> None:
+    """Items of a condition with another spelling are excluded, and the note has their number."""
     trials, margins = data(conditions=("c", "0.10"))
     result = al.decision_margin_consistency(trials, margins, n_draws=0, n_resamples=0, rng=1)
     notes = result.summary().set_index(["condition", "observer_a", "observer_b"])["note"]
@@ -104,7 +104,7 @@ def test_items_are_counted_where_labels_do_not_match() -> None:
     assert "60 items of other in groups" in notes.loc["other"].iloc[0]
 
 
-def test_missing_answers_are_counted() -> None:
+def test_missing_responses_are_counted() -> None:
     trials, margins = data()
     rows = trials.to_table()
     given = al.Trials.from_table(rows.drop(index=rows.index[rows["observer"] == "p1"][:7])), margins
@@ -151,10 +151,10 @@ def table_of(world: MarginWorld, seed: int) -> xr.Dataset:
         (MarginWorld(n_observers=5, n_repeats=4, stable_sd=1.0), "p_repeats"),
     ],
 )
-def test_what_data_contradict_is_told(world: MarginWorld, name: str) -> None:
+def test_contradicted_assumptions_are_noted(world: MarginWorld, name: str) -> None:
     table = table_of(world, 3)
     found = entry_draws(table, 8, n_alternatives=16, rng=1)
-    # A third of the level that notes of a row share.
+    # A third of the level for all notes of a row.
     assert found[name].values[0] < LEVEL / 3
 
 

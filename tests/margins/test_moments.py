@@ -1,4 +1,4 @@
-"""The moment interval against closed forms, symmetries, brute force and simulated coverage."""
+"""The moment interval: closed forms, symmetries, brute force and simulated coverage."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def experiment(seed: int, **options: Any) -> MarginData:
 
 
 @pytest.mark.parametrize("within", [False, True])
-def test_with_equal_numbers_it_is_the_closed_form(within: bool) -> None:
+def test_with_equal_numbers_the_result_has_a_closed_form(within: bool) -> None:
     data = experiment(1, n_repeats=2, n_items=96)
     x = data.right / data.shown
     n, n_observers = x.shape[1], len(x)
@@ -57,12 +57,12 @@ def test_with_equal_numbers_it_is_the_closed_form(within: bool) -> None:
     assert result.rho == pytest.approx(expected, abs=1e-12)
 
 
-def test_with_unequal_numbers_noise_is_told_by_products_of_two_people() -> None:
+def test_with_unequal_numbers_noise_comes_from_pairs_of_humans() -> None:
     data = experiment(2, n_repeats=3, n_items=60, missing=0.4, n_observers=4)
     strata = lists_of_items(data.shown)
     side = group_side(data.right, data.shown, strata)
     n = data.shown.astype(float)
-    # The same levels by brute force: a linear model with one effect for each person and item.
+    # Brute force: a linear model with one effect for each human and item.
     person, item = np.nonzero(n)
     design = np.zeros((len(person), 4 + 60))
     design[np.arange(len(person)), person] = design[np.arange(len(person)), 4 + item] = 1
@@ -85,7 +85,7 @@ def test_with_unequal_numbers_noise_is_told_by_products_of_two_people() -> None:
         np.testing.assert_allclose(side.square[i], expected, atol=1e-9)
 
 
-def test_limits_are_where_the_ratio_is_so_many_standard_errors_off() -> None:
+def test_limits_invert_the_test_of_the_ratio() -> None:
     data = experiment(3)
     result = found(data.right, data.shown, data.margins)
     lower, middle, upper = moment_limits(result, LEVELS)
@@ -100,7 +100,7 @@ def test_limits_are_where_the_ratio_is_so_many_standard_errors_off() -> None:
 
 
 @pytest.mark.parametrize("within", [False, True])
-def test_slopes_are_what_leaving_an_item_out_changes(within: bool) -> None:
+def test_slopes_agree_with_the_jackknife_over_items(within: bool) -> None:
     data = experiment(4, n_items=320, n_observers=12)
     classes = data.classes if within else None
     result = found(data.right, data.shown, data.margins, classes)
@@ -112,8 +112,8 @@ def test_slopes_are_what_leaving_an_item_out_changes(within: bool) -> None:
         changes.append(result.rho - less.rho)
     slopes = result.slopes[::8]
     assert result.slopes.sum() == pytest.approx(0, abs=1e-12)
-    # The infinitesimal change and that of a whole item differ by terms of a lower order, 1 / n of
-    # it for each mean that is taken: 1 of 320, or 16.
+    # Infinitesimal and complete removal of an item differ by lower-order terms: by 1 / n of it for
+    # each estimated mean, 1 of 320 or 16.
     tolerance = 4 * (16 if within else 1) / 320 * np.abs(slopes).max() + 2e-4
     np.testing.assert_allclose(changes, slopes, atol=tolerance)
 
@@ -151,13 +151,13 @@ def test_two_groups_of_the_same_strengths() -> None:
     assert 0 < se < 0.05
 
 
-def test_noise_is_taken_off_without_bias() -> None:
+def test_noise_is_subtracted_without_bias() -> None:
     rng = np.random.default_rng(7)
     p = np.array([0.2, 0.5, 0.9, 0.7, 0.4, 0.6])
     strata = np.zeros(6, int)
     shown = np.array([[1] * 6, [3] * 6, [2] * 6, [1] * 6])
     drawn = [group_side(rng.binomial(shown, p), shown, strata).square.mean() for _ in range(4000)]
-    # Chances of two people are independent, so that no mean that is taken off leaves a bias.
+    # Responses of two humans are independent, so subtracted means leave no bias.
     expected = ((p - p.mean()) ** 2).mean()
     error = np.std(drawn) / np.sqrt(len(drawn))
     assert np.mean(drawn) == pytest.approx(expected, abs=4 * error)
@@ -180,15 +180,15 @@ def test_lists_and_classes_are_strata() -> None:
         ([[1, 0, 0, 0] * 5, [0, 1, 0, 0] * 5], "items differ no more than by chance"),
     ],
 )
-def test_what_tells_nothing_is_undefined_and_says_why(right: Any, reason: str) -> None:
+def test_uninformative_data_are_undefined_with_a_reason(right: Any, reason: str) -> None:
     result = found(right, np.ones(np.shape(right)), np.arange(20.0) ** 2)
     assert result.reason.startswith(reason)
     assert np.isnan(result.rho)
     assert np.isnan(moment_limits(result, LEVELS)).all()
 
 
-def test_correlations_that_are_one_are_told_apart_in_the_share_of_the_level() -> None:
-    """Of normal variables in all and of their first half: a known world."""
+def test_equal_correlations_are_rejected_at_the_level() -> None:
+    """Compare normal variables in all items with those in the first half, which are equal."""
     rng = np.random.default_rng(1)
     p = []
     for _ in range(400):

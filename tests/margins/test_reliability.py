@@ -1,4 +1,4 @@
-"""Reliability: all splits by hand, identities of test theory, coverage for new people and items."""
+"""Reliability: all splits by hand, identities of test theory, coverage for new humans and items."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from alikely.metrics.consistency import error_consistency
 
 
 def group(rng: np.random.Generator, n: int = 6, n_items: int = 60) -> np.ndarray:
-    """Items that differ in how easy they are, Beta(2, 1), for observers that do not."""
+    """Items with different easiness, Beta(2, 1), for identical observers."""
     return (rng.random((n, n_items)) < rng.beta(2, 1, n_items)).astype(float)
 
 
 @pytest.mark.parametrize("n", [2, 5, 6])
-def test_every_split_is_taken_once(n: int) -> None:
+def test_every_split_is_used_once(n: int) -> None:
     x = group(np.random.default_rng(n), n)
     people, values = set(range(n)), []
     for chosen in itertools.combinations(range(n), n // 2):
@@ -51,7 +51,7 @@ def test_alpha_is_cronbachs() -> None:
     expected = len(x) / (len(x) - 1) * (1 - variances)
     assert alpha(x) == pytest.approx(expected)
     assert alpha(x, shown=2) == pytest.approx(expected)
-    # Weights are repetitions, of items; of people but for pairs with themselves.
+    # Weights repeat items, or humans except for pairs with themselves.
     twice = np.ones(x.shape[1])
     twice[:20] = 2
     longer = np.concatenate([x, x[:, :20]], axis=1)
@@ -70,7 +70,7 @@ def test_alpha_is_cronbachs() -> None:
 def lists(
     rng: np.random.Generator, n: int = 6, n_items: int = 60, ability: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Shares of right answers and numbers of answers: two lists, one to three answers each."""
+    """Proportions correct and numbers of responses: two lists, one to three responses each."""
     ease = rng.beta(2, 1, n_items)
     shown = rng.integers(1, 4, (n, n_items))
     shown[: n // 2, : n_items // 2] = 0
@@ -83,7 +83,7 @@ def lists(
 
 def test_pairs_of_observers_on_their_common_items_by_hand() -> None:
     x, shown = lists(np.random.default_rng(14))
-    # Levels are taken off before: here they are none.
+    # Means are subtracted first, which changes nothing here.
     side = group_side(np.nan_to_num(x) * shown, shown, lists_of_items(shown))
     y = np.where(shown > 0, side.cells / np.where(shown > 0, side.weights, 1), 0)
     common = []
@@ -98,7 +98,7 @@ def test_pairs_of_observers_on_their_common_items_by_hand() -> None:
     assert found.lower < found.reliability < found.upper
 
 
-def test_levels_of_lists_and_of_people_do_not_count() -> None:
+def test_means_of_lists_and_of_humans_do_not_matter() -> None:
     rng = np.random.default_rng(15)
     x, shown = lists(rng)
     plain = reliability.split_half_reliability(x, shown, n_splits=50, n_resamples=10, rng=1)
@@ -139,7 +139,7 @@ def test_self_consistency_of_trials() -> None:
     assert table["observer"].tolist() == trials.observers
     pd.testing.assert_frame_equal(table.drop(columns="observer"), plain.drop(columns="observer"))
     assert (table["note"] == "").all()
-    # Some items only came back, one of them thrice: pairs of repeats count as they have items.
+    # Only some items are repeated, one three times; pairs of repeats are weighted by items.
     frame = trials.to_table()
     keep = (frame["repeat"] == 0) | frame["item"].isin([f"item_{i}" for i in range(1, 13)])
     keep &= (frame["repeat"] < 2) | (frame["item"].isin([f"item_{i}" for i in range(1, 9)]))
@@ -180,6 +180,6 @@ def test_self_consistency_by_hand() -> None:
         assert row["noise_fraction_squared"] == pytest.approx(1 - r**2)
     three = np.concatenate([x[:1], x[:1, :, :1]], axis=2)
     again = reliability.self_consistency(three).iloc[0]
-    # First and third repeat are the same: one pair of three agrees wholly.
+    # The first and the third repeat are equal, so one of three pairs agrees fully.
     assert again["r"] == pytest.approx((1 + 2 * table["r"][0]) / 3)
     assert reliability.self_consistency(np.ones((1, 9, 2)))["r"].isna().all()

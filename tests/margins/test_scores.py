@@ -1,4 +1,4 @@
-"""Decision margins from tables and from option probabilities: by hand in each layout."""
+"""Decision margins from tables and from option probabilities, by hand in each layout."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEYS = ["observer", "dataset", "condition", "item"]
 
 
 def logits(n_observers: int = 3, n_items: int = 8, seed: int = 1) -> pd.DataFrame:
-    """Long table of two conditions; items are called alike in both, but have other truths."""
+    """Long table of two conditions; items have the same names but other truths."""
     rng = np.random.default_rng(seed)
     index = pd.MultiIndex.from_product(
         [[f"net_{i}" for i in range(n_observers)], ["clear", "noisy"], range(n_items), CLASSES],
@@ -36,7 +36,7 @@ def logits(n_observers: int = 3, n_items: int = 8, seed: int = 1) -> pd.DataFram
 
 
 def by_hand(table: pd.DataFrame) -> list[float]:
-    """Margin of each observer and item, one at a time."""
+    """Margins of observers and items, in a loop."""
     found = []
     for _, part in table.groupby(["observer", "condition", "item"], sort=False):
         right = part["class"] == part["truth"]
@@ -64,11 +64,11 @@ def test_margins_by_hand() -> None:
 def test_probabilities_give_the_margins_of_their_logits() -> None:
     table = logits()
     found = decision_margins(probabilities(table))
-    # The constant of the softmax cancels; a logarithm of 1e-8 is right to 1e-15 of 20.
+    # The softmax constant cancels; a logarithm of 1e-8 has an error of 1e-15 times 20.
     np.testing.assert_allclose(found["margin"], by_hand(table), rtol=0, atol=1e-12)
 
 
-def test_margins_pass_as_they_are() -> None:
+def test_margins_are_unchanged() -> None:
     table = pd.DataFrame({"observer": list("bba"), "item": [2, 1, 2], "margin": [0.5, -3.0, 0.0]})
     found = decision_margins(table)
     assert found.to_dict("list") == {
@@ -78,7 +78,7 @@ def test_margins_pass_as_they_are() -> None:
         "item": ["2", "1", "2"],
         "margin": [0.5, -3.0, 0.0],
     }
-    # They need no truth, nor trials; whole numbers do as well.
+    # They need neither truth nor trials; integers are valid.
     pd.testing.assert_frame_equal(
         decision_margins(table.assign(margin=[1, 2, 3])), found.assign(margin=[1.0, 2.0, 3.0])
     )
@@ -139,7 +139,7 @@ def test_probabilities_of_0_add_to_others_of_their_category() -> None:
         decision_margins(none, coarse=GROUPS, how="mean_probability")
 
 
-def test_classes_without_a_category_or_with_one_score_are_told() -> None:
+def test_incomplete_classes_are_noted() -> None:
     table = logits(2, 8).query("condition == 'clear'")
     table.loc[(table["observer"] == "net_1") & (table["class"] == "dog"), "logit"] = 0
     table["truth"] = "car"
@@ -157,13 +157,13 @@ def test_a_name_of_both_kinds_is_the_category() -> None:
     scores = table["logit"].to_numpy().reshape(-1, 4)
     expected = (scores[:, 0] - scores[:, 1:].mean(axis=1)) / np.sqrt(2)
     np.testing.assert_allclose(decision_margins(table, coarse=coarse)["margin"], expected)
-    # A true class without scores of its own still belongs to its category.
+    # A true class without scores still belongs to its category.
     tram = decision_margins(table.assign(truth="tram"), coarse=coarse)
     np.testing.assert_allclose(tram["margin"], expected)
 
 
 def answers(table: pd.DataFrame) -> Trials:
-    """Trials of a human, with the truths of the table and an item more."""
+    """Trials of a human, with the truths of the table and an additional item."""
     human = table.drop_duplicates(["condition", "item"]).assign(observer="human")
     human = pd.concat([human, human.iloc[:1].assign(item=99)])
     return Trials.from_table(human.assign(response=human["truth"])[::-1])
@@ -173,12 +173,12 @@ def test_truth_from_trials() -> None:
     table = logits()
     found = decision_margins(table.drop(columns="truth"), trials=answers(table))
     pd.testing.assert_frame_equal(found, decision_margins(table))
-    # A column of its own comes first.
+    # A truth column takes precedence.
     wrong = answers(table.assign(truth="bus"))
     pd.testing.assert_frame_equal(decision_margins(table, trials=wrong), found)
 
 
-def test_trials_that_do_not_tell_the_truth() -> None:
+def test_trials_without_the_truth() -> None:
     table = logits()
     bare = table.drop(columns="truth")
     few = table.query("item < 7 or condition == 'clear'")
@@ -215,7 +215,7 @@ def p() -> np.ndarray:
     return rng.dirichlet(np.ones(4), (3, 60)) + rng.dirichlet(np.ones(4), 60)
 
 
-def test_they_are_those_of_a_table(p: np.ndarray) -> None:
+def test_probabilities_in_trials_equal_a_table(p: np.ndarray) -> None:
     trials = _trials(p / 2)
     data = trials.data
     rows = data["probability"].to_series().rename("probability").reset_index()
@@ -237,9 +237,7 @@ def test_they_are_those_of_a_table(p: np.ndarray) -> None:
         assert row["estimate"] == pytest.approx(by_hand.loc[row["observer_a"], row["observer_b"]])
 
 
-def test_options_that_a_question_lacks_and_answers_without_any(
-    p: np.ndarray, tmp_path: Path
-) -> None:
+def test_missing_options_and_probabilities(p: np.ndarray, tmp_path: Path) -> None:
     p = p / 2
     n_options = np.where(np.arange(60) % 2, 4, 3)
     p[:, n_options == 3, 3] = 0

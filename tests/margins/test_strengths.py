@@ -1,4 +1,4 @@
-"""Posterior of the correlation of strengths: against brute force, chains and its own prior."""
+"""Posterior of the correlation of strengths: brute force, MCMC and the prior."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_tables_are_the_likelihood_of_counts() -> None:
     k, n = right.sum(axis=0)[:, None], shown.sum(axis=0)[:, None]
     expected = k * log_right + (n - k) * log_wrong
     value = log_likelihood(found, np.broadcast_to(at, (1, 3, 4)), np.zeros(1))[0]
-    # Lines between points 1/40 apart of curves that bend by n at most: n / 40**2 / 8.
+    # Linear interpolation with steps of 1/40 and curvature n: error at most n / 40**2 / 8.
     assert np.abs(value - expected).max() <= 6 / 40**2 / 8
 
 
@@ -59,12 +59,12 @@ def test_tables_of_repeats_integrate_stable_deviations_out() -> None:
     k, n = right[..., None, None], shown[..., None, None]
     expected = np.log((p**k * (1 - p) ** (n - k)) @ (w / w.sum())).sum(axis=0)
     value = log_likelihood(found, np.broadcast_to(at, (1, 3, 2)), np.array([tau]))[0]
-    # Lines in strength as above, of six answers and one of them between two tables of spreads.
+    # Interpolation in strength as above, with six responses, and between two tables of spreads.
     assert value == pytest.approx(expected, abs=5e-3)
     between = log_likelihood(found, np.broadcast_to(at, (1, 3, 2)), np.array([0.95]))[0]
     p = m_afc_probability(at[:, None] + 0.95 * e, 16)
     expected = np.log((p**k * (1 - p) ** (n - k)) @ (w / w.sum())).sum(axis=0)
-    # Squares of log spreads over a factor of 1.75: .014 at most where tables were compared.
+    # Quadratic terms of log spreads over a factor of 1.75 add at most 0.014.
     assert between == pytest.approx(expected, abs=0.014)
 
 
@@ -81,7 +81,7 @@ def test_quadrature_is_the_integral_over_strengths(eta: float, n_observers: int)
     log_p = log_likelihood(group.likelihoods, strength_of(law, u[None]), np.zeros(1))[0]
     brute = special.logsumexp(log_p + stats.norm.logpdf(z), axis=1) + np.log(z[1] - z[0])
     assert weight.sum(axis=-1) == pytest.approx(1)
-    # A tenth of what moves a likelihood ratio by anything that matters, over all items.
+    # A tenth of a relevant change of a likelihood ratio, over all items.
     gap = value[0] - brute
     assert abs(gap - gap.mean()).sum() < 0.25
 
@@ -92,14 +92,14 @@ def test_importance_draws_of_a_known_density() -> None:
     def density(x: np.ndarray) -> np.ndarray:
         return -(((x - center) / spread) ** 2).sum(axis=1) / 2
 
-    # Laid badly: refitted until it fits.
+    # A bad start is refitted until it fits.
     found = importance_draws(
         density, center + 2 * spread, np.diag(9 * spread**2), 1024, np.random.default_rng(1)
     )
     assert found.efficiency > 0.35
     mean = found.weights @ found.values
     square = found.weights @ (found.values - mean) ** 2
-    # Four errors of plain Monte Carlo with as many effective draws, which Sobol points beat.
+    # Four errors of plain Monte Carlo with this effective size; Sobol points are better.
     room = 4 / np.sqrt(1024 * found.efficiency)
     assert np.abs((mean - center) / spread).max() < room
     assert np.abs(square / spread**2 - 1).max() < room * np.sqrt(2)
@@ -115,9 +115,9 @@ def test_symmetries(seed: int) -> None:
         for margins in (data.margins, np.exp(data.margins), -data.margins)
     ]
     low, middle, high = strength_limits(fits[0], TAILS)
-    # Ranks are all that counts of margins.
+    # Only the ranks of margins matter.
     assert strength_limits(fits[1], TAILS).tolist() == [low, middle, high]
-    # The other way round, other points of the quadrature: some thousandths.
+    # Negated margins use other quadrature points, with differences of some thousandths.
     assert strength_limits(fits[2], TAILS) == pytest.approx([-high, -middle, -low], abs=0.03)
 
 
@@ -135,33 +135,33 @@ def test_a_perfect_model_is_covered_and_an_unrelated_one_is_not_perfect() -> Non
     assert strength_limits(opposite, 0.025) == -1.0
 
 
-def test_room_for_what_the_model_leaves_out_only_widens() -> None:
+def test_allowance_for_misfit_only_widens() -> None:
     data = experiment(3, rho=0.6)
     group = group_strengths(data.right, data.shown, 16)
-    # Items of a class that err together: neighbors by residual.
+    # Dependent items of a class: neighbors by residual.
     plain = fit_model(group, data.margins, plain=True, rng=1)
     together = plain.slopes.argsort().argsort() // 10
     whole = fit_model(group, data.margins, together, rng=1)
     assert whole.inflation > 1.0 == plain.inflation
     width = [np.diff(strength_limits(fit, [0.025, 0.975]))[0] for fit in (plain, whole)]
-    # New margins widen by half the squared correlation, tempering by the root of the inflation.
+    # New margins add half the squared correlation; tempering adds the root of the inflation.
     assert width[1] > width[0] * np.sqrt(whole.inflation) * 0.9
 
 
-def test_stable_deviations_do_not_count_as_answers_of_others() -> None:
+def test_repeats_do_not_count_as_other_humans() -> None:
     data = experiment(5, n_observers=5, n_repeats=2, stable_sd=2.0)
     with_repeats = group_strengths(data.right, data.shown, 16)
     assert len(with_repeats.law) == 5
-    # Spread 2, from 5 people: within a factor of 2.
+    # The spread of 2 is estimated from 5 humans within a factor of 2.
     assert 1.0 < np.exp(with_repeats.law[4]) < 4.0
-    # As if each answer were another person's: items seem better known than they are.
+    # If repeats count as other humans, item variances are underestimated.
     others = group_strengths(
         np.concatenate([data.right > 0, data.right > 1]), np.ones((10, 160), int), 16
     )
     assert others.variance.mean() < with_repeats.variance.mean()
 
 
-def test_ranks_hang_together_as_influences_do() -> None:
+def test_rank_correlations_agree_with_influences() -> None:
     generator = np.random.default_rng(1)
     base = generator.normal(size=(2, 200))
     rows = [base[0], 0.8 * base[0] + 0.6 * base[1], -base[0]]
@@ -169,11 +169,11 @@ def test_ranks_hang_together_as_influences_do() -> None:
     ranks = tied_ranks(200, parts, 4_000, rng=2)
     assert (np.sort(ranks, axis=0) == np.arange(4_000)[:, None]).all()
     expected = 6 / np.pi * np.arcsin(np.corrcoef(rows) / 2)
-    # Rank correlation of a normal copula; four errors of 4,000 draws.
+    # Rank correlation of a normal copula, up to four errors of 4,000 draws.
     assert np.corrcoef(ranks.T) == pytest.approx(expected, abs=4 / np.sqrt(4_000))
 
 
-def test_the_prior_is_that_of_the_card() -> None:
+def test_the_prior_is_that_of_the_model_page() -> None:
     law = np.array([[0.3, 0.2, -0.1, 0.4, -0.5], [1.0, -0.4, 0.3, -0.2, 0.1]])
     expected = [
         stats.norm.logpdf(mean, 1, 2)
@@ -189,7 +189,7 @@ def test_the_prior_is_that_of_the_card() -> None:
 @pytest.mark.parametrize(
     ("name", "check"), [("bimodal strengths", "p_modes"), ("skewed strengths", "p_linearity")]
 )
-def test_each_check_finds_what_it_should(name: str, check: str) -> None:
+def test_each_check_detects_its_problem(name: str, check: str) -> None:
     data = margin_data(MARGIN_WORLDS[name], 3)
     group = group_strengths(data.right, data.shown, 16)
     fit = fit_model(group, data.margins, plain=True, n_points=64, rng=1)
@@ -201,7 +201,7 @@ def test_each_check_finds_what_it_should(name: str, check: str) -> None:
     "features",
     [{"rho": 1.0}, {"rho": 0.3, "law": "skewed"}],
 )
-def test_equal_to_chains(features: dict[str, object]) -> None:
+def test_limits_agree_with_mcmc(features: dict[str, object]) -> None:
     data = experiment(10, n_items=80, **features)
     right, shown = data.right.sum(axis=0), data.shown.sum(axis=0)
     model = item_margins(right, shown, data.margins, n_alternatives=16, law="sinh_arcsinh")
@@ -211,7 +211,7 @@ def test_equal_to_chains(features: dict[str, object]) -> None:
 
 
 def assert_equal_to_chains(fit: StrengthFit, model: Any, n_draws: int) -> None:
-    """Both tails and the mean, within four Monte Carlo errors of the chains."""
+    """Check both tails and the mean within four Monte Carlo errors of MCMC."""
     import arviz_stats
 
     tree = al.inference.nuts(model, n_draws, rng=3, target_accept=0.9)

@@ -1,4 +1,4 @@
-"""The phi coefficient of two observers' correctness: all that a new metric takes.
+"""The phi coefficient of two observers' correctness, as an example of a new metric.
 
 References
 ----------

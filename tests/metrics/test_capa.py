@@ -1,4 +1,4 @@
-"""kappa_p: another package, brute force, numerical derivatives, closed forms, bad input."""
+"""kappa_p: compared with another package, brute force, numerical derivatives, closed forms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from alikely.metrics.options import capa_matrices
 def leaderboard(
     seed: int, n: int, n_questions: int, k: int, vary: bool, missing: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Probabilities, answers, truth and numbers of options of models that err alike."""
+    """Probabilities, responses, truth and numbers of options of models with similar errors."""
     rng = np.random.default_rng(seed)
     n_options = rng.integers(2, k + 1, n_questions) if vary else np.full(n_questions, k)
     logits = rng.normal(size=(n, n_questions, k)) + rng.normal(size=(1, n_questions, k))
@@ -34,7 +34,7 @@ def leaderboard(
 
 
 def by_hand(p: Any, q: Any, truth: Any, n_options: Any) -> tuple[list[float], list[float]]:
-    """One pair, question by question; errors by numerical derivatives of weights."""
+    """One pair in a loop over questions; standard errors by numerical derivatives of weights."""
     keep = [i for i in range(len(truth)) if not np.isnan([*p[i], *q[i]]).any()]
     each = np.array(
         [
@@ -71,9 +71,9 @@ def by_hand(p: Any, q: Any, truth: Any, n_options: Any) -> tuple[list[float], li
 
 
 def package() -> Any:
-    """kappa_p as its authors compute it, pair by pair and question by question."""
+    """kappa_p by its authors' package, in loops over pairs and questions."""
     with warnings.catch_warnings():
-        # Its docstrings have escapes that are none.
+        # Its docstrings contain invalid escapes.
         warnings.simplefilter("ignore")
         from lmsim.metrics import CAPA
     return CAPA
@@ -82,7 +82,7 @@ def package() -> Any:
 @pytest.mark.parametrize("vary", [False, True])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("soft", [False, True])
-def test_matrices_are_what_is_found_by_hand(soft: bool, missing: float, vary: bool) -> None:
+def test_matrices_agree_with_loops(soft: bool, missing: float, vary: bool) -> None:
     p, answers, truth, n_options = leaderboard(3, 4, 40, 4, vary, missing)
     hot = np.where((answers < 0)[..., None], np.nan, np.eye(4)[answers])
     found = capa_matrices(p if soft else answers, truth, n_options)
@@ -92,14 +92,14 @@ def test_matrices_are_what_is_found_by_hand(soft: bool, missing: float, vary: bo
             values, se = by_hand(array[a], array[b], truth, n_options)
             got = (found.estimate, found.r_p, found.same_wrong, found.same_wrong_chance)
             assert [m[a, b] for m in got] == pytest.approx(values, abs=1e-12)
-            # Central differences of step 1e-4 err by 1e-8 of a third derivative below 10.
+            # Central differences of step 1e-4: an error of 1e-8 times a third derivative below 10.
             got = (found.se, found.r_p_se, found.same_wrong_se)
             assert [m[a, b] for m in got] == pytest.approx(se, abs=1e-7)
             assert found.n_questions[a, b] == (~np.isnan(array[[a, b]]).any(axis=(0, 2))).sum()
 
 
-def test_the_package_of_its_authors_finds_the_same() -> None:
-    """1,035 pairs, of probabilities and of answers, with two to five options."""
+def test_matrices_agree_with_the_authors_package() -> None:
+    """Compare 1,035 pairs, with probabilities and responses, and two to five options."""
     capa_of = package()
     p, answers, truth, n_options = leaderboard(1, 46, 20, 5, True)
     soft, hard = (capa_matrices(values, truth, n_options) for values in (p, answers))
@@ -115,8 +115,8 @@ def test_the_package_of_its_authors_finds_the_same() -> None:
         np.testing.assert_allclose(own[lower], other[lower], rtol=0, atol=1e-6)
 
 
-def test_two_options_are_error_consistency() -> None:
-    """With one wrong option a joint error is the same answer."""
+def test_two_options_give_error_consistency() -> None:
+    """With one incorrect option, joint errors are equal responses."""
     from alikely.metrics import error_consistency
 
     _, answers, truth, _ = leaderboard(4, 2, 80, 2, False)
@@ -149,7 +149,7 @@ def test_chunked_probabilities_stay_chunked() -> None:
 
 
 def test_undefined_values() -> None:
-    """No common question; always right; always wrong, of two options."""
+    """No common question; always correct; always incorrect with two options."""
     answers = np.array([[0, -1, 0, -1], [-1, 0, -1, 0]])
     found = capa_matrices(answers, [0, 0, 0, 0], 2)
     assert found.n_questions[0, 1] == 0
@@ -159,9 +159,9 @@ def test_undefined_values() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
-def test_rounding_of_half_precision_is_admitted(dtype: Any) -> None:
+def test_half_precision_is_accepted(dtype: Any) -> None:
     p, _, truth, n_options = leaderboard(9, 3, 200, 5, False)
     exact = capa_matrices(p, truth, n_options)
     coarse = capa_matrices(p.astype(np.float16).astype(dtype), truth, n_options)
-    # Each probability is off by up to 2**-11 of itself: agreement by twice that.
+    # Probabilities have relative errors of up to 2**-11, and agreement of twice that.
     assert np.abs(coarse.observed - exact.observed).max() < 2 * 2**-11

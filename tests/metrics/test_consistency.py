@@ -1,4 +1,4 @@
-"""Error consistency: closed forms, published figures, symmetries, identities with libraries."""
+"""Error consistency: closed forms, published values, symmetries, identities with libraries."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_symmetries(cells: tuple[int, ...]) -> None:
     )
 
 
-def test_undefined_cases_say_why_and_raise_no_warning() -> None:
+def test_undefined_cases_have_a_reason_and_no_warning() -> None:
     cells = [[0, 0, 0, 0], [9, 0, 0, 0], [0, 0, 0, 9], [3, 1, 0, 0]]
     assert consistency.undefined_reason(cells).tolist() == [
         "no common trials",
@@ -64,7 +64,7 @@ def test_undefined_cases_say_why_and_raise_no_warning() -> None:
 
 
 @given(probability, probability)
-def test_agreement_bounds_are_reached_and_not_passed(p_a: float, p_b: float) -> None:
+def test_agreement_bounds_are_reached_and_not_exceeded(p_a: float, p_b: float) -> None:
     least, most = max(0.0, p_a + p_b - 1), min(p_a, p_b)
     agreements = [
         consistency.observed_agreement(np.maximum([x, p_a - x, p_b - x, 1 - p_a - p_b + x], 0))
@@ -79,9 +79,7 @@ def test_agreement_bounds_are_reached_and_not_passed(p_a: float, p_b: float) -> 
 
 
 @given(probability, probability)
-def test_bounds_from_expected_agreement_hold_for_every_pair_of_accuracies(
-    p_a: float, p_b: float
-) -> None:
+def test_expected_agreement_bounds_cover_all_pairs_of_accuracies(p_a: float, p_b: float) -> None:
     expected = consistency.expected_agreement(p_a, p_b)
     lower, upper = bounds.agreement_bounds(p_a, p_b)
     least, most = bounds.agreement_bounds_from_expected(expected)
@@ -103,7 +101,7 @@ def test_accuracy_bounds_are_where_kappa_max_equals_kappa(accuracy: float, kappa
 
 
 def signed_copy_cells(p_a: float, c: float, q: float) -> np.ndarray:
-    """Cells of the copy model from its story: with probability |c| copy (or invert), else own."""
+    """Cells of the copy model: copy (or invert) with probability |c|, else independent."""
     copied = np.array([p_a, 0, 0, 1 - p_a]) if c >= 0 else np.array([0, p_a, 1 - p_a, 0])
     own = np.array([p_a * q, p_a * (1 - q), (1 - p_a) * q, (1 - p_a) * (1 - q)])
     return abs(c) * copied + (1 - abs(c)) * own
@@ -133,15 +131,15 @@ def test_scaled_forms(cells: tuple[int, ...]) -> None:
     scaled = float(consistency.min_mid_max_agreement(cells))
     if np.isfinite(scaled):
         assert -1 - 1e-9 <= scaled <= 1 + 1e-9
-        # Where the scale is ill-defined its two ends are rounding errors apart.
+        # If the scale is ill-defined, its two ends differ by rounding errors.
         if value > 1e-12:
             assert scaled == pytest.approx(value / upper, abs=1e-9)
         elif value < -1e-12:
             assert scaled == pytest.approx(-value / lower, abs=1e-9)
 
 
-def test_the_less_biased_form_of_two_opposite_trials_is_undefined() -> None:
-    # N - 1 + k = 2 - 1 - 1; with k = 1 alongside it 2 / 2.
+def test_bias_corrected_form_of_two_opposite_trials_is_undefined() -> None:
+    # The denominator N - 1 + k is 2 - 1 - 1 = 0; with k = 1, the ratio is 2 / 2.
     found = consistency.less_biased_error_consistency([-1.0, 1.0], 2)
     np.testing.assert_array_equal(found, [np.nan, 1])
     found = consistency.ERROR_CONSISTENCY.derived["bias_corrected"]([0, 1, 1, 0])
@@ -168,7 +166,7 @@ def test_a_dirichlet_is_three_betas(cells: tuple[float, ...]) -> None:
 @pytest.mark.parametrize("cells", SYMMETRIC)
 @pytest.mark.parametrize("n_observers", [2, 3, 5])
 def test_patterns_give_every_pair_the_prior(cells: tuple[float, ...], n_observers: int) -> None:
-    """Sums over patterns of a Dirichlet are a Dirichlet again."""
+    """Sums over patterns of a Dirichlet have a Dirichlet distribution."""
     parameters = cell_prior(cells).patterns("this").parameters(n_observers)
     for first, second in [(0, 1), (1, n_observers - 1)]:
         if first != second:
@@ -177,7 +175,7 @@ def test_patterns_give_every_pair_the_prior(cells: tuple[float, ...], n_observer
 
 
 @pytest.mark.parametrize("cells", SYMMETRIC)
-def test_drawn_patterns_have_its_moments(cells: tuple[float, ...]) -> None:
+def test_drawn_patterns_have_dirichlet_moments(cells: tuple[float, ...]) -> None:
     base, n = cell_prior(cells).patterns("this"), 20_000
     first, second = base.correct(np.random.default_rng(1), (n, 2, 1))[..., 0].T
     share = np.array([np.mean(first & second), np.mean(first > second), np.mean(first < second)])

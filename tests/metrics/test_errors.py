@@ -1,4 +1,4 @@
-"""Error patterns: references, influence, and the published matrices."""
+"""Error patterns: reference implementations, influence, and published matrices."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ TABLES = arrays(np.int64, (4, 4), elements=st.integers(0, 30))
 
 
 def influence_of_labels(table: np.ndarray) -> np.ndarray:
-    """Influence of one joint error of each kind: the gradient by counts, times their number."""
+    """Influence of a joint error of each kind: the gradient by counts, times their number."""
     slope = errors.label_gradient(errors.label_statistics(table)) * np.sum(table)
     k = len(table)
     return np.eye(k) * slope[0] + slope[1 : 1 + k, None] + slope[1 + k :]
 
 
 def test_agreement_and_its_error_equal_cohens_kappa() -> None:
-    """100 random tables, value and standard error against an independent implementation."""
+    """Compare 100 random tables, values and standard errors, with another implementation."""
     rng = np.random.default_rng(1)
     for _ in range(100):
         k = int(rng.integers(2, 8))
@@ -44,7 +44,7 @@ def test_agreement_and_its_error_equal_cohens_kappa() -> None:
         )
         psi = influence_of_labels(table)
         se = np.sqrt((table * psi**2).sum()) / table.sum()
-        # The reference subtracts squares; where nothing is left it may fall below 0.
+        # The reference subtracts squares, which may give values slightly below 0.
         assert se**2 == pytest.approx(float(reference.var_kappa), abs=1e-10)
 
 
@@ -66,11 +66,11 @@ def test_class_level_divergence_bounds_and_symmetries(a: np.ndarray, b: np.ndarr
     bits = errors.error_divergence(a, b)
     np.testing.assert_allclose(errors.error_divergence(b, a), bits, atol=1e-12)
     if np.isfinite(bits):
-        # The mean is the distribution from which the divergence is least.
+        # The mean distribution minimizes the divergence.
         assert bits <= errors.error_divergence(a, b, mixture="pooled") + 1e-12
         nats = errors.error_divergence(a, b, base=np.e)
         assert nats == pytest.approx(float(bits) * np.log(2))
-    # What a system answers rightly is no error.
+    # Correct responses are no errors.
     np.testing.assert_array_equal(errors.error_divergence(a + 7 * np.eye(4), b), bits)
 
 
@@ -87,8 +87,8 @@ def test_divergence_by_hand() -> None:
 
 
 @pytest.mark.parametrize("mixture", ["mean", "pooled"])
-def test_errors_may_be_listed(mixture: Mixture) -> None:
-    """Only the errors that occur, with how many responses there could be: the same divergence."""
+def test_errors_can_be_a_list(mixture: Mixture) -> None:
+    """A list of errors with the number of possible responses gives the same divergence."""
     rng = np.random.default_rng(4)
     a, b = rng.poisson(0.3, (2, 9, 9))
     true, response = np.nonzero((a + b) * ~np.eye(9, dtype=bool))
@@ -117,7 +117,7 @@ def test_influence_of_an_error_is_the_derivative(mixture: Mixture) -> None:
             assert found[k] == pytest.approx(float(slope) / (2 * step), abs=1e-7)
 
 
-def test_expected_agreement_is_the_mean_over_deals() -> None:
+def test_expected_agreement_is_the_mean_over_permutations() -> None:
     rng = np.random.default_rng(7)
     true = np.repeat(np.arange(4), [12, 8, 1, 0])
     one, other = ((true + rng.integers(1, 4, len(true)) ** 2 % 3 + 1) % 4 for _ in range(2))
@@ -138,7 +138,7 @@ def test_expected_agreement_is_the_mean_over_deals() -> None:
 
 @pytest.mark.slow
 def test_published_matrices(shared_data: Path) -> None:
-    """All 4,657 pairs of [X25], conditions pooled, with their imputed responses."""
+    """Compare all 4,657 pairs of [X25], with pooled conditions and their imputed responses."""
     folder = shared_data / "model_vs_human"
     trials = pd.read_parquet(folder / "trials.parquet")
     imputed = pd.read_parquet(folder / "imputed_no_response.parquet")
@@ -210,8 +210,8 @@ def test_equals_a_loop_over_pairs_of_joint_errors() -> None:
             assert found == pytest.approx((observed - chance) / (1 - chance), abs=1e-10)
 
 
-def test_range_and_what_is_undefined() -> None:
-    # Two joint errors with the labels 0, 1 and 1, 0: each label of one is that of the other.
+def test_range_and_undefined_values() -> None:
+    # Two joint errors with labels 0, 1 and 1, 0: both systems use the same labels.
     assert errors.distinct_agreement([0, 1, 1, 1, 1], [0, 2]) == -1
     for statistics, own in (
         ([1, 1, 0, 1, 0], [1, 1]),
@@ -223,7 +223,7 @@ def test_range_and_what_is_undefined() -> None:
 
 
 def test_divergences_of_error_rows_need_no_gradient() -> None:
-    """Central differences of the value give the influence of each trial."""
+    """Compare with central differences of the value, which give the influence of each trial."""
     truth = np.repeat(np.arange(4), 30)
     rng = np.random.default_rng(3)
     response = np.where(rng.random((3, 120)) < 0.5, truth, rng.integers(0, 4, (3, 120)))
@@ -233,7 +233,7 @@ def test_divergences_of_error_rows_need_no_gradient() -> None:
     own = dataclasses.replace(known, gradient=None)
     slopes = evaluator(block, known).slopes()
     assert slopes.any()
-    # The error of central differences of a smooth function, relative to its largest derivative.
+    # Error of central differences of a smooth function, relative to its largest derivative.
     np.testing.assert_allclose(
         evaluator(block, own).slopes(), slopes, rtol=0, atol=1e-7 * np.abs(slopes).max()
     )

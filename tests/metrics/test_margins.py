@@ -1,4 +1,4 @@
-"""Decision margins: quadrature against integration, margins by hand, influence as a derivative."""
+"""Decision margins: quadrature, margins by hand, influence as a derivative."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ D_PRIMES = np.linspace(-5, 10, 31)
 
 
 def integral(d: float, n_alternatives: int) -> float:
-    """Probability of a right answer by adaptive integration."""
+    """Probability of a correct response by adaptive integration."""
 
     def density(x: float) -> float:
         return float(stats.norm.pdf(x - d) * special.ndtr(x) ** (n_alternatives - 1))
@@ -33,7 +33,7 @@ SLOW = [pytest.param(m, marks=pytest.mark.slow) for m in (2, 200)]
 def test_probability_equals_the_integral(n_alternatives: int) -> None:
     reference = np.array([integral(d, n_alternatives) for d in D_PRIMES])
     found = margins.m_afc_probability(D_PRIMES, n_alternatives)
-    # Far below the 1e-6 that is promised, or another rule would do as well.
+    # Far below the documented 1e-6; otherwise another rule would suffice.
     np.testing.assert_allclose(found, reference, atol=1e-12)
     few, weights = margins.distractor_nodes(n_alternatives, 12)
     np.testing.assert_allclose(
@@ -52,7 +52,7 @@ def test_two_alternatives_have_a_closed_form() -> None:
 
 
 def of_margins(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
-    """The correlation, and its change with the weight of each item."""
+    """The correlation, and its derivative by the weight of each item."""
     moments = margins.margin_moments(x, y)
     sums = moments.sum(axis=-1)
     slopes = margins.DECISION_MARGIN_CONSISTENCY.derivative(sums) @ moments
@@ -91,7 +91,7 @@ def test_constant_margins_have_no_consistency() -> None:
 
 
 def test_spearman_brown_equals_the_correlation_of_means_of_parallel_measures() -> None:
-    """Means of k measures that correlate by r: their covariance is r, their variance less."""
+    """Compare with means of k measures with correlation r, whose variance is smaller."""
     r, k = np.linspace(0, 1, 11), 5
     np.testing.assert_allclose(margins.spearman_brown(r, k), r / (r + (1 - r) / k), rtol=1e-14)
     np.testing.assert_allclose(

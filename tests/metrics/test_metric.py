@@ -1,4 +1,4 @@
-"""The registry of metrics, the scaled forms of error consistency, and what is true of every one."""
+"""The registry of metrics, scaled error consistency, and properties of all metrics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CELLS = st.lists(st.integers(1, 200), min_size=4, max_size=4)
 @pytest.mark.parametrize("metric", BY_CELLS, ids=repr)
 @given(cells=CELLS)
 def test_influence_is_the_derivative(metric: Metric, cells: list[int]) -> None:
-    """Against central differences, away from the kinks."""
+    """Compare with central differences, away from kinks."""
     counts = np.array(cells, dtype=float)
     p_a, p_b = consistency.accuracies(counts)
     kappa = consistency.error_consistency(counts)
@@ -35,7 +35,7 @@ def test_influence_is_the_derivative(metric: Metric, cells: list[int]) -> None:
     step = 1e-4
     moved = counts + step * np.array([1, -1])[:, None, None] * np.eye(4)
     slopes = (metric.value(moved[0]) - metric.value(moved[1])) / (2 * step)
-    # The error of central differences: step squared times a third derivative, a few 1/min(cells)^3.
+    # Error of central differences: squared step times a third derivative, a few 1/min(cells)^3.
     np.testing.assert_allclose(
         metric.influence(counts), slopes * counts.sum(), rtol=1e-4, atol=1e-5 * counts.sum()
     )
@@ -55,21 +55,21 @@ def test_influences_have_mean_zero_and_symmetry_is_as_stated(
 
 
 @pytest.mark.parametrize("metric", BY_CELLS, ids=repr)
-def test_independent_observers_have_the_stated_value(metric: Metric) -> None:
+def test_independent_observers_have_the_null_value(metric: Metric) -> None:
     accuracy = np.array([0.55, 0.7, 0.9])
     cells = al.simulate.cell_probabilities(accuracy[:, None], accuracy, 0.0)
     np.testing.assert_allclose(metric.value(cells), metric.independent, atol=1e-12)
 
 
-def test_influences_at_a_kink_are_the_mean_of_both_sides() -> None:
+def test_influences_at_a_kink_average_both_sides() -> None:
     cells, near = np.array([100.0, 20, 20, 30]), np.array([0.0, 1e-7, -1e-7, 0])
     for metric in (NORMALISED_ERROR_CONSISTENCY, MIN_MID_MAX_AGREEMENT):
         sides = metric.influence(np.stack([cells + near, cells - near]))
         np.testing.assert_allclose(metric.influence(cells), sides.mean(axis=0), atol=1e-5)
 
 
-def test_the_scaled_analytic_interval_holds_away_from_its_kink() -> None:
-    """Accuracies .9 and .6: the share of .3 is in the interval as often as promised."""
+def test_scaled_analytic_interval_covers_away_from_its_kink() -> None:
+    """With accuracies 0.9 and 0.6, coverage of the ratio 0.3 is nominal."""
     probabilities = al.simulate.cell_probabilities(0.9, 0.6, 0.12)
     truth = float(consistency.normalized_error_consistency(probabilities))
     drawn = np.random.default_rng(1).multinomial(600, probabilities, 4_000)
@@ -77,7 +77,7 @@ def test_the_scaled_analytic_interval_holds_away_from_its_kink() -> None:
     psi = metric.influence(drawn)
     se = np.sqrt((drawn * psi**2).sum(axis=1)) / 600
     covered = np.abs(metric.value(drawn) - truth) < 1.959964 * se
-    # Four Monte Carlo errors of 4,000 data sets are .014; as much for the finite sample.
+    # Four Monte Carlo errors of 4,000 data sets are 0.014; the same for the finite sample.
     assert covered.mean() == pytest.approx(0.95, abs=0.014 + 0.01)
 
 
@@ -97,10 +97,10 @@ def tables(n: int) -> np.ndarray:
         (0.95, 20, -0.1119, -0.1086),
     ],
 )
-def test_bias_of_the_less_biased_form(
+def test_bias_of_the_bias_corrected_form(
     accuracy: float, n: int, plain: float, corrected: float, figure: Callable[[str], None]
 ) -> None:
-    """Exactly, at an error consistency of .5: halved at .75, hardly touched near the ceiling."""
+    """Exact bias at an error consistency of 0.5: half at 0.75, nearly unchanged near 1."""
     probabilities = al.simulate.cell_probabilities(accuracy, accuracy, 0.5)
     every = tables(n)
     weight = stats.multinomial(n, probabilities).pmf(every)
@@ -132,7 +132,7 @@ def test_scales_of_the_analytic_interval() -> None:
     np.testing.assert_allclose(interval("logit", (0, 1)), by_logit)
 
 
-def test_metrics_are_found_by_name_short_name_and_place() -> None:
+def test_metrics_are_found_by_name_short_name_and_module() -> None:
     ma = MISCLASSIFICATION_AGREEMENT
     place = "alikely.metrics.errors:MISCLASSIFICATION_AGREEMENT"
     for text in ("misclassification_agreement", "MA", "ma", place):

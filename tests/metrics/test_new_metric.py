@@ -1,4 +1,4 @@
-"""A new metric is one file: everything else works for it without being touched."""
+"""A new metric needs one file; all functions support it without changes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from alikely.metrics import metric as registry
 mpl.use("Agg")
 
 FILE = Path(__file__).with_name("phi_metric.py")
-# In the third one some are always right: the phi coefficient is undefined there.
+# In the third condition, some are always correct, so phi is undefined.
 HARD = ["blur", "noise"]
 
 
 @pytest.fixture(scope="module")
 def module() -> Iterator[Any]:
-    """The metrics, as importing their file makes them."""
+    """The module of the new metrics, which registers them on import."""
     sys.path.insert(0, str(FILE.parent))
     with known():
         import phi_metric
@@ -43,10 +43,10 @@ def phi(module: Any) -> Any:
 
 @contextlib.contextmanager
 def known(*metrics: Any) -> Iterator[None]:
-    """For a while there are these metrics alongside those of the house."""
+    """Temporarily register these metrics in addition to those of the package."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        house = {k: m for k, m in registry.metrics().items() if m.module.startswith("alikely.")}
-        monkeypatch.setattr(registry, "_METRICS", house)
+        core = {k: m for k, m in registry.metrics().items() if m.module.startswith("alikely.")}
+        monkeypatch.setattr(registry, "_METRICS", core)
         for metric in metrics:
             al.metrics.register(metric)
         yield
@@ -74,17 +74,17 @@ def test_summary(result: al.Result) -> None:
         else:
             assert row.estimate == pytest.approx(stats.pearsonr(a, b).statistic)
     draws = {method: result.draws(method) for method in ("bootstrap", "posterior")}
-    # All three methods know the same spread, where errors are not rare.
+    # All three methods have the same spread, unless errors are rare.
     missing = r"[\d,]+ of [\d,]+ responses are missing[^;]*"
     enough = frame["note"].str.fullmatch(missing).to_numpy(dtype=bool)
     for values in draws.values():
         ratio = np.nanstd(values[:, enough], axis=0) / frame["se"].to_numpy()[enough]
         assert np.median(ratio) == pytest.approx(1, abs=0.05)
-    # n phi squared is the chi-square statistic of independence; draws give no p below 1e-4.
+    # n phi squared is the chi-square statistic of independence; simulated p is at least 1e-4.
     p_value = stats.chi2(1).sf(cells.sum(axis=1) * frame["estimate"] ** 2)
     some = enough & (p_value > 0.01)
     error = 4 * np.sqrt(p_value * (1 - p_value) / 10_000)
-    # The statistic takes few values: a normal tail is that of tables within a step.
+    # The statistic is discrete, so the normal tail is that of tables within a step.
     assert (np.abs(frame["p_null"] - p_value)[some] < error[some] + 0.06).all()
 
 
@@ -94,7 +94,7 @@ def test_difference_and_mean(result: al.Result) -> None:
     table = al.difference(result, *entries, intervals=methods)
     assert list(table.index) == methods
     assert list(al.difference(result, *entries).index) == ["analytic"]
-    # Near the ceiling, as in the clean condition, the bootstrap may collapse.
+    # Near the ceiling, as in the clean condition, the bootstrap may have no spread.
     assert (table["se"] > 0).all()
     mean = al.mean(result, {"observer_b": "model_1"})
     values = result.summary().query("observer_b == 'model_1'")["estimate"]
@@ -139,7 +139,7 @@ def test_planning(phi: Any) -> None:
 def test_command_line_in_the_folder_of_its_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`--metric measures:PHI` is of the user's own measures.py, behind what is installed."""
+    """`--metric` finds metrics in files of the working folder, after installed packages."""
     text = FILE.read_text()
     for name in ('"phi"', '"phi coeff', '"same_error"'):
         text = text.replace(name, f'"my_{name[1:]}')
@@ -157,8 +157,8 @@ def test_command_line_in_the_folder_of_its_file(
     del sys.modules["measures_of_mine"]
 
 
-def test_features_of_its_own(module: Any, tmp_path: Path) -> None:
-    """A share of joint errors: the house has the same one, of answers among options."""
+def test_optional_features_of_a_metric(module: Any, tmp_path: Path) -> None:
+    """Compare a proportion of joint errors with a metric of the package for options."""
     trials = al.load_example()
     few = {"n_resamples": 400, "n_draws": 400, "rng": 1, "no_response": "drop"}
     result = al.compare(trials, "same_error", "human-human", **few)
@@ -166,9 +166,9 @@ def test_features_of_its_own(module: Any, tmp_path: Path) -> None:
     known_one = al.compare(
         optional, "same_wrong_answer", "human-human", **few | {"n_resamples": 0, "n_draws": 0}
     )
-    frame, house = result.summary(intervals="all"), known_one.summary()
+    frame, core = result.summary(intervals="all"), known_one.summary()
     for name in ("estimate", "se"):
-        np.testing.assert_allclose(frame[name], house[name], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(frame[name], core[name], rtol=1e-9, atol=1e-12)
     many = (frame["se"].to_numpy() > 0) & (frame["se"].to_numpy() < 0.08)
     for method in ("bootstrap", "posterior"):
         spread = result.draws(method)[:, many].std(axis=0)

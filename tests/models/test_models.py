@@ -1,4 +1,4 @@
-"""The PyMC models: against exact posteriors, quadrature, their priors and their cards."""
+"""The PyMC models: exact posteriors, quadrature, their priors and their pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TABLES = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1], [158, 2, 0, 0], [
 
 @pytest.fixture(scope="module")
 def nuts_default() -> xr.DataTree:
-    # Warnings are errors here: a divergence or a bad r_hat would end the test.
+    # Warnings are errors here, so a divergence or a bad r_hat fails the test.
     return sampling.posterior(from_counts(TABLES), "nuts", n_draws=4_000, rng=1)
 
 
@@ -79,7 +79,7 @@ def cliff() -> pm.Model:
         (cliff, 4000, r"\d+ divergent transitions; take firmer priors; to see it:"),
     ],
 )
-def test_trouble_becomes_one_clear_warning(model: Any, n_draws: int, message: str) -> None:
+def test_sampling_problems_give_one_warning(model: Any, n_draws: int, message: str) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         al.inference.nuts(model(), n_draws=n_draws, tune=300, rng=1)
@@ -95,11 +95,11 @@ def test_log_likelihood_and_loo() -> None:
     loo = az.loo(copying, pointwise=True)
     exact = al.test_copy_model(result)
     assert loo.n_data_points == result.table["cells"].values.sum()
-    # az.loo sums over the entries; PSIS with 4,000 draws is good to a few hundredths here.
+    # az.loo sums over comparisons; PSIS with 4,000 draws has an error of a few hundredths.
     assert loo.elpd == pytest.approx(exact["elpd_copying"].sum(), abs=0.15)
 
 
-# Graphs that run a few times are not worth rewriting.
+# Do not rewrite graphs that run only a few times.
 PLAIN = Mode("py", None)
 SEEN, INFORMATION = np.array([0.5, 1.0, -2.0]), 3.0
 
@@ -122,7 +122,7 @@ def value_of(model: pm.Model, coordinates: np.ndarray, sd: float) -> np.ndarray:
 
 @pytest.mark.parametrize("sd", [0.01, 0.8, 30.0])
 @pytest.mark.parametrize("kind", ["sums to zero", "free"])
-def test_density_is_that_of_the_normal(kind: str, sd: float) -> None:
+def test_density_is_normal(kind: str, sd: float) -> None:
     model = made(kind)
     x, n = model["x"], 2 if kind == "sums to zero" else 3
     coordinates = np.array([0.3, -0.7, 1.1])[:n]
@@ -133,7 +133,7 @@ def test_density_is_that_of_the_normal(kind: str, sd: float) -> None:
         assert value.sum() == pytest.approx(0, abs=1e-12 * np.abs(value).max())
     found = pm.logp(x, value).sum().eval({model["sd"]: sd}, mode=PLAIN)
     assert found == pytest.approx(pm.logp(usual, value).sum().eval(mode=PLAIN))
-    # Linear in the coordinates: differences are derivatives.
+    # Values are linear in the coordinates, so differences are derivatives.
     moved = [value_of(model, coordinates + step, sd) - value for step in np.eye(n)]
     volume = np.linalg.slogdet(np.array(moved) @ np.array(moved).T)[1] / 2
     jacobian = model.rvs_to_transforms[x].log_jac_det(pt.as_tensor(coordinates), *x.owner.inputs)
@@ -143,12 +143,12 @@ def test_density_is_that_of_the_normal(kind: str, sd: float) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sums to zero", "free"])
-def test_coordinates_are_deviates_or_distances_from_what_is_seen(kind: str) -> None:
-    """At 0: at the mean where the spread is little, at what is seen where it is large."""
+def test_coordinates_are_centered_at_the_mean_or_the_data(kind: str) -> None:
+    """Coordinates 0 give the mean if the spread is small, and the data if it is large."""
     model = made(kind)
     zero = np.zeros(2 if kind == "sums to zero" else 3)
     mean, seen = (0.0, SEEN - SEEN.mean()) if kind == "sums to zero" else (0.3, SEEN)
-    # A weight of sd**2 times 3 against 1 of the prior, and the other way round.
+    # The observed values have weight 3 sd**2, and the prior has weight 1.
     np.testing.assert_allclose(value_of(model, zero, 1e-3), mean, atol=1e-5)
     np.testing.assert_allclose(value_of(model, zero, 1e3), seen, atol=1e-5)
 

@@ -1,4 +1,4 @@
-"""Observers who differ: likelihood against quadrature, recovery, shares, explained consistency."""
+"""Different observers: likelihood, recovery, variance fractions, explained consistency."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from generative.item_margins import Bent
 M = 16
 RIGHT = np.array([[2, 1, 0, 2, 1, 0], [2, 0, 1, 2, 1, 1]])
 SHOWN = np.full((2, 6), 2)
-# Graphs that run a few times are not worth compiling.
+# Do not compile graphs that run only a few times.
 PLAIN = Mode("py", "fast_compile")
 
 
 def counts(trials: al.Trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Answers (observer, item, repeat) of a simulated experiment, and their counts."""
+    """Responses (observer, item, repeat) of a simulated experiment, and their counts."""
     raw = trials.data["correct"].values
     n_repeats = len(np.unique(trials.data["repeat"].values))
     correct = raw.reshape(len(raw), n_repeats, -1).transpose(0, 2, 1)
@@ -47,7 +47,7 @@ def counts(trials: al.Trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     [(1, 0.7), (6, 3.0), (30, 3.0)],
 )
 def test_stable_deviations_are_integrated_out(n: int, deviation: float) -> None:
-    """Mean log likelihood of the model's own data, where the quadrature has to be good."""
+    """Compare mean log likelihoods of data of the model, where quadrature must be accurate."""
     d = np.linspace(-1, 5, 13)
     e = np.linspace(-9, 9, 4001)
     right, wrong = m_afc_log_probability(d[:, None] + deviation * e, M)
@@ -68,10 +68,10 @@ def test_stable_deviations_are_integrated_out(n: int, deviation: float) -> None:
     found = model.compile_logp(sum=False, mode=PLAIN)({})[0]
     error = np.exp(exact) * (found - exact)
     if n <= FEW_ANSWERS:
-        # Of a table: where an outcome is likely it is as sure as its interpolation.
+        # Likely outcomes from a table have the precision of its interpolation.
         assert np.abs(error).max() < 1e-5
     assert np.abs(error).sum(axis=0).max() < 5e-3
-    # What adds up over items and observers, and would move the spread of deviations.
+    # Errors that add over items and observers would change the spread of deviations.
     assert np.abs(error.sum(axis=0)).max() < (2e-3 if deviation <= 2 else 4e-3)
     assert abs(error.sum(axis=0).mean()) < 5e-4
 
@@ -81,7 +81,7 @@ def test_variance_of_the_noise_has_a_closed_form(n_alternatives: int, variance: 
     assert noise_variance(n_alternatives) == pytest.approx(variance, abs=1e-9)
 
 
-def test_one_repeat_cannot_tell_deviations_from_noise() -> None:
+def test_one_repeat_does_not_separate_deviations_from_noise() -> None:
     right, shown = RIGHT > 0, np.ones((2, 6))
     model = al.models.observer_margins(right, shown, n_alternatives=M)
     assert model.coords["source"] == ("item", "observer x item and trial noise")
@@ -90,7 +90,7 @@ def test_one_repeat_cannot_tell_deviations_from_noise() -> None:
     assert "stable_sd" in repeated.named_vars
 
 
-def test_simulated_observers_are_as_consistent_as_said() -> None:
+def test_simulated_observers_have_the_stated_consistency() -> None:
     trials, margins = al.simulate.detection_experiment(
         45, 800, rho={"a": 0.9, "b": 0.0}, rng=np.random.default_rng(1)
     )
@@ -102,7 +102,7 @@ def test_simulated_observers_are_as_consistent_as_said() -> None:
         a, b = correct[i, :, 0] == 1, correct[j, :, 0] == 1
         cells = [(a & b).sum(), (a & ~b).sum(), (~a & b).sum(), (~a & ~b).sum()]
         between.append(float(error_consistency(cells)))
-    # Standard errors over 800 items and 45 observers: .008 and .012.
+    # Standard errors over 800 items and 45 pairs: 0.008 and 0.012.
     assert kappa == pytest.approx(0.54, abs=0.03)
     assert np.mean(between) == pytest.approx(0.31, abs=0.05)
     x = margins.pivot(index="item", columns="observer", values="margin").loc[
@@ -111,7 +111,7 @@ def test_simulated_observers_are_as_consistent_as_said() -> None:
     share = right.mean(axis=0)
     assert np.corrcoef(x["a"], share)[0, 1] > 0.75
     assert abs(np.corrcoef(x["b"], share)[0, 1]) < 4 / np.sqrt(800)
-    # Answers follow the probability that signal detection gives.
+    # Responses have the probability of signal detection theory.
     alone, _ = al.simulate.detection_experiment(
         2, 4000, 1, strength_sd=0, ability_sd=0, stable_sd=0, strength_mean=1.0, rng=2
     )
@@ -122,7 +122,7 @@ def test_simulated_observers_are_as_consistent_as_said() -> None:
 
 
 def fitted(correct: np.ndarray, *, stable: bool, n_draws: int = 50) -> xr.DataTree:
-    """A tree as from fit_observers, of known parameters: all draws alike."""
+    """A tree as returned by fit_observers, with known and constant parameters."""
     n, n_items, _ = correct.shape
     strength = np.random.default_rng(1).normal(1.5, 1.5, n_items)
     shape = (2, n_draws)
@@ -155,14 +155,14 @@ def simulated(n_items: int, *, stable: bool, rng: np.random.Generator) -> np.nda
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stable", [True, False])
-def test_answers_of_the_model_lie_inside_its_own_intervals(stable: bool) -> None:
+def test_responses_of_the_model_are_inside_its_intervals(stable: bool) -> None:
     rng = np.random.default_rng(3)
     correct = simulated(160, stable=stable, rng=rng)
     frame = al.margins.explained_consistency(fitted(correct, stable=stable), 400, 0.9, rng=1)
-    # 45 pairs, and each with itself where its deviations are known.
+    # 45 pairs, and each observer with itself if its deviations are known.
     assert len(frame) == (55 if stable else 45)
     assert (frame["n_trials"][:45] == 320).all()
-    # Pairs that share an observer depend on each other: about 20 independent ones.
+    # Pairs with a common observer are dependent, like about 20 independent pairs.
     assert frame["inside"].mean() > 0.9 - 4 * np.sqrt(0.09 / 20)
     between = frame["observer_a"] != frame["observer_b"]
     if stable:
@@ -170,7 +170,7 @@ def test_answers_of_the_model_lie_inside_its_own_intervals(stable: bool) -> None
         assert (own["n_trials"] == 160).all()
         np.testing.assert_allclose(own["observed"], self_consistency(correct)["kappa"])
         assert own["predicted"].mean() > frame[between]["predicted"].mean()
-    # What they share beyond the strengths shows as too much consistency.
+    # Shared responses beyond the strengths give higher consistency than predicted.
     copied = correct.copy()
     copied[1] = copied[0]
     found = al.margins.explained_consistency(fitted(copied, stable=stable), 400, rng=1).iloc[0]
@@ -179,7 +179,7 @@ def test_answers_of_the_model_lie_inside_its_own_intervals(stable: bool) -> None
     assert found["p_above"] < 0.01
 
 
-def test_missing_answers_and_undefined_pairs() -> None:
+def test_missing_responses_and_undefined_pairs() -> None:
     correct = simulated(40, stable=True, rng=np.random.default_rng(4))
     correct[0, :10, 1] = -1
     correct[1] = 1
@@ -216,12 +216,12 @@ def test_fit_observers_from_trials(chains: bool) -> None:
         al.fit_observers(trials, kind="model")
 
 
-# What is evaluated a few times is not worth the time of compiling.
+# Do not compile functions that run only a few times.
 ONCE = Mode("py", "fast_compile")
 
 
 def function_of(part: Any, x: Any) -> Any:
-    """Value and gradient; not worth the time of compiling."""
+    """Value and gradient, without compiling."""
     return pytensor.function([x], [part, pt.grad(part.sum(), x)], mode=ONCE)
 
 
@@ -236,7 +236,7 @@ def test_log_odds_of_the_model(n_alternatives: int) -> None:
     x = pt.dvector("x")
     odds = function_of(log_odds(x, n_alternatives), x)
     np.testing.assert_allclose(odds(d)[0], log_right - log_wrong, atol=1e-5)
-    # Differences over 2e-5 of values of up to 450, known to 1e-13.
+    # Differences over 2e-5 of values up to 450 with errors of 1e-13.
     np.testing.assert_allclose(odds(d)[1], slopes(odds, d), rtol=1e-5, atol=1e-7)
     far = np.array([-200.0, GRID[0], GRID[-1], 200.0])
     assert (odds(far)[1] > 0).all()
@@ -244,15 +244,15 @@ def test_log_odds_of_the_model(n_alternatives: int) -> None:
 
 
 @pytest.mark.parametrize(("skewness", "log_tail"), [(0.0, 0.0), (0.5, -0.3), (-0.8, 0.4)])
-def test_bent_strengths_are_those_without_chains(skewness: float, log_tail: float) -> None:
+def test_nonlinear_strengths_agree_with_arrays(skewness: float, log_tail: float) -> None:
     law = Bent(1.2, 0.7, skewness, log_tail)
     u = np.linspace(-3, 3, 7)
     row = np.array([[1.2, np.log(0.7), skewness, log_tail]])
     strength = law.strength(pt.as_tensor(u)).eval(mode=ONCE)
     assert strength == pytest.approx(strength_of(row, u[None])[0])
-    # Half the distance of scores of -1 and 1 is the spread, whatever the shape.
+    # Half the distance between scores -1 and 1 is the spread, whatever the shape.
     assert strength[4] - strength[2] == pytest.approx(2 * 0.7)
     assert strength[3] == pytest.approx(1.2)
-    # Placed where counts see it, as long as that is not far out.
+    # The coordinate is centered at the data, unless these are extreme.
     seen, _ = law.placed(pt.as_tensor(law.strength(0.4)), 1.0)
     assert float(seen.eval(mode=ONCE)) == pytest.approx(0.4, abs=0.02)

@@ -1,4 +1,4 @@
-"""The model of paired error rows: against brute force, conjugate rows, and Gibbs sweeps."""
+"""The model of paired error rows: brute force, conjugate rows, and Gibbs sampling."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from alikely.errors.pairs import Chain, PairedErrors, divergence
 from generative import paired_errors as pairs
 from generative.paired_errors import insert_true, paired_errors
 
-# Graphs that run a few times are not worth rewriting.
+# Do not rewrite graphs that run only a few times.
 PLAIN = Mode("py", None)
 # (kind, true_class, wrong_class)
 COUNTS = np.array(
@@ -53,7 +53,7 @@ def density(z: Any, parameters: Any, seen: Any) -> Any:
 
 
 def by_brute_force(c: float, s: Any, p: Any, q: Any, counts: Any) -> float:
-    """Over all numbers of copies in each cell, which ones were copies being ordered or not."""
+    """Sum over all numbers of copies in each cell, whether copies are ordered or not."""
     agreed, apart_a, apart_b, *_ = counts
     total = 0.0
     for copies in itertools.product(*(range(n + 1) for n in agreed)):
@@ -65,7 +65,7 @@ def by_brute_force(c: float, s: Any, p: Any, q: Any, counts: Any) -> float:
     return float(np.log(total * (1 - c) ** apart * np.prod(p**apart_a) * np.prod(q**apart_b)))
 
 
-def test_likelihood_sums_over_what_was_copied() -> None:
+def test_likelihood_sums_over_copies() -> None:
     rng = np.random.default_rng(1)
     c, s, (p, q) = rng.random(3), rows(rng, 3, 2), rows(rng, 2, 3, 2)
     value = np.concatenate(COUNTS[:3], axis=-1)
@@ -92,7 +92,7 @@ def test_draws_of_labels_have_the_probabilities_of_the_model() -> None:
 
 
 def test_coordinates_are_those_of_the_conjugate_posterior() -> None:
-    # Without items on which both err: gamma variables of parameter and counts, one by one.
+    # Without joint errors, compare with gamma variables of parameter and counts.
     counts = COUNTS.copy()
     counts[:3] = 0
     rng = np.random.default_rng(3)
@@ -117,7 +117,7 @@ def test_rows_of_drawn_coordinates_are_dirichlet() -> None:
     mean = parameters / parameters.sum()
     variance = mean * (1 - mean) / (parameters.sum() + 1)
     assert (np.abs(drawn.mean(axis=0) - mean) < 4 * np.sqrt(variance / n)).all()
-    # A density of coordinates that is normalized gives its draws a mean slope of 0.
+    # Draws of a normalized density have a mean slope of 0.
     step = 1e-5
     for label in range(3):
         moves = step * np.eye(3)[label] * np.array([[1], [-1]])
@@ -126,7 +126,7 @@ def test_rows_of_drawn_coordinates_are_dirichlet() -> None:
         assert abs(slope.mean()) < 4 * slope.std() / np.sqrt(len(slope))
 
 
-def test_what_is_reported_follows_from_rows() -> None:
+def test_reported_quantities_follow_from_rows() -> None:
     model = built()
     names = ["own_rows", "copied_rows", "copy_probability", "error_rows", "error_divergence",
              "base", "concentration", "spread", "class_deviate"]  # fmt: skip
@@ -165,13 +165,13 @@ def labeled(table: np.ndarray, responses: str) -> xr.DataArray:
         (lambda c: [labeled(x, "acb") for x in c], "in the same order.* reindex"),
     ],
 )
-def test_bad_counts_are_refused(change: Any, message: str) -> None:
+def test_bad_counts_raise_an_error(change: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         paired_errors(*change(square(COUNTS)))
 
 
 def simulated(copying: float, both: int, alone: int, seed: int, apart: float = 0.5) -> Any:
-    """Counts (kind, true_class, wrong_class) of 4 classes, and rows of all errors of both."""
+    """Counts (kind, true_class, wrong_class) of 4 classes, and error rows of both systems."""
     rng = np.random.default_rng(seed)
     counts = np.zeros((5, 4, 3), dtype=int)
     every = np.zeros((2, 4, 3))
@@ -193,7 +193,7 @@ TABLES = {"half copied": (0.5, 20, 10), "few": (0.8, 3, 2)}
 
 
 def swept(counts: np.ndarray) -> dict[str, np.ndarray]:
-    """Draws (chain, draw) by Gibbs sweeps, with the observed share of common items."""
+    """Draws (chain, draw) by Gibbs sampling, with the observed proportion of common items."""
     dense = [part[None] for part in counts]
     seen = sum(dense) > 0
     data = PairedErrors(*dense, (~seen).sum(axis=-1), np.arange(counts.shape[1]))
@@ -216,7 +216,7 @@ def swept(counts: np.ndarray) -> dict[str, np.ndarray]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
-def test_chains_equal_gibbs_sweeps(name: str) -> None:
+def test_nuts_agrees_with_gibbs_sampling(name: str) -> None:
     counts, _ = simulated(*TABLES[name], seed=3)
     tree = al.inference.nuts(built(counts), 4_000, rng=1)
     assert not tree["sample_stats"]["diverging"].any()

@@ -1,4 +1,4 @@
-"""Priors by argument: what changes is the density of the prior, what is refused is told why."""
+"""Priors as arguments: only the prior density changes, and errors explain the reason."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from alikely.models._priors import building, prior_texts
 from generative.item_margins import item_margins
 
 COUNTS = [100, 20, 20, 20]
-# Graphs that run once are not worth rewriting.
+# Do not rewrite graphs that run once.
 PYTHON = Mode("py", None)
-# Of the family of the default, in PyMC's order, within its support.
+# Other parameters of the default family, in PyMC's order, within its support.
 OTHERS: dict[str, Any] = {
     "Beta": (2, 3.5),
     "Dirichlet": ([2.5],),
@@ -37,7 +37,7 @@ OTHERS: dict[str, Any] = {
 
 
 def effects(priors: Any = None) -> pm.Model:
-    """Effects of one dim in units of their spread, with a mean."""
+    """Effects of one dim, standardized by their spread, with a mean."""
     with building(priors, {"other": ["x", "y", "z"]}) as model:
         mean, spread = pm.Normal("delta_mean", 0, 2), pm.HalfNormal("delta_sd", 0.5)
         deviate = pm.ZeroSumNormal("other_deviate", 1, dims="other")
@@ -81,7 +81,7 @@ def other_prior(variable: Any, text: str) -> Any:
 
 
 def log_densities(model: pm.Model, point: dict[str, Any], names: list[str]) -> dict[str, float]:
-    """Of some variables, each at its value; in one function for all."""
+    """Log densities of variables at given values, evaluated by one function."""
     found = pytensor.function(
         [], [pm.logp(model[name], point[name]).sum() for name in names], mode=PYTHON
     )()
@@ -89,13 +89,13 @@ def log_densities(model: pm.Model, point: dict[str, Any], names: list[str]) -> d
 
 
 def somewhere(model: pm.Model) -> dict[str, Any]:
-    """A point of the space of values: a draw of all free variables, the same every time."""
+    """A point in the space of values: a reproducible draw of all free variables."""
     values = pm.draw(model.free_RVs, random_seed=3, mode=PYTHON)
     return {variable.name: value for variable, value in zip(model.free_RVs, values, strict=True)}
 
 
 def terms(model: pm.Model, point: dict[str, Any]) -> dict[str, float]:
-    """Log density of each variable and potential at values, without the coordinates of chains."""
+    """Log density of each variable and potential at values, without Jacobians of coordinates."""
     values = {v: pm.math.constant(point[v.name]) for v in model.free_RVs}
     inputs = {}
     for variable, constant in values.items():
@@ -113,8 +113,8 @@ def terms(model: pm.Model, point: dict[str, Any]) -> dict[str, float]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
-def test_the_log_density_changes_by_that_of_the_priors(name: str) -> None:
-    """Of every variable that can be set, at a random point; all else stays."""
+def test_only_the_prior_density_changes(name: str) -> None:
+    """Compare changes for every prior that can be set, at a random point."""
     model = built(name)
     texts = prior_texts(model)
     settable = list(texts)
@@ -130,7 +130,7 @@ def test_the_log_density_changes_by_that_of_the_priors(name: str) -> None:
             difference = new - old
         else:
             difference = 0.0
-        # Sums of up to some thousand terms, in double precision.
+        # Sums of up to some thousand terms in double precision.
         room = 1e-9 * max(1, abs(density))
         assert np.isfinite(density)
         assert after[variable] - density == pytest.approx(difference, abs=room), variable
@@ -166,7 +166,7 @@ def test_the_log_density_changes_by_that_of_the_priors(name: str) -> None:
     ],
 )
 def test_draws_are_of_the_given_prior(variable: str, given: Any, text: str, reference: Any) -> None:
-    """Prior predictive draws against SciPy's distribution function; texts against what was said."""
+    """Compare prior draws with SciPy's distribution function, and texts with the arguments."""
     name = "copying, independent" if variable.startswith("p_") else "effects"
     model = MODELS[name](priors={variable: given})
     assert prior_texts(model)[variable] == text
@@ -174,12 +174,12 @@ def test_draws_are_of_the_given_prior(variable: str, given: Any, text: str, refe
     assert stats.kstest(drawn, reference.cdf).pvalue > 1e-4
 
 
-def test_each_element_its_own_and_one_for_all() -> None:
+def test_priors_per_element_and_for_all() -> None:
     counts = [COUNTS, COUNTS, COUNTS]
     own = al.models.copying(counts, priors={"p_a": ([1, 20, 400], 20), "u": pm.Beta.dist(9, 1)})
     assert prior_texts(own)["p_a"] == "Beta([1.0, 20.0, 400.0], 20)"
     assert prior_texts(own)["u"] == "Beta(9, 1)"
-    # Means of a beta distribution, at most 0.11 in spread: 4 Monte Carlo errors of 400 draws.
+    # Means of beta distributions with SD of at most 0.11: 4 Monte Carlo errors of 400 draws.
     means = pm.draw(own["p_a"], 400, random_seed=1, mode=PYTHON).mean(axis=0)
     np.testing.assert_allclose(means, [1 / 21, 0.5, 400 / 420], atol=4 * 0.11 / 20)
     same = pm.draw(own["u"], random_seed=1, mode=PYTHON)
@@ -187,7 +187,7 @@ def test_each_element_its_own_and_one_for_all() -> None:
 
 
 @pytest.mark.slow
-def test_our_coordinates_stay_where_they_fit() -> None:
+def test_custom_coordinates_remain_if_the_support_fits() -> None:
     def placed(variable: str, given: Any) -> bool:
         transform = spectrum({variable: given}).rvs_to_transforms
         (found,) = [t for v, t in transform.items() if v.name == variable]
@@ -201,7 +201,7 @@ def test_our_coordinates_stay_where_they_fit() -> None:
     assert not placed("regime_sd", pm.Uniform.dist(0.1, 1))
 
 
-def test_interventions_and_copies_go_on_to_work() -> None:
+def test_interventions_and_copies_have_the_priors() -> None:
     model = al.models.copying(COUNTS, priors={"u": pm.Beta.dist(8, 2)})
     done = pm.do(model, {"v": [0.25]})
     assert prior_texts(done) == {"p_a": "Beta(1, 1)", "u": "Beta(8, 2)"}
@@ -211,7 +211,7 @@ def test_interventions_and_copies_go_on_to_work() -> None:
     assert (drawn["prior_predictive"]["observed_cells"].sum("cell") == 160).all()
 
 
-def test_texts_of_our_models() -> None:
+def test_prior_texts_of_models() -> None:
     found = prior_texts(built("spectrum"))
     assert found["gap"] == "Gamma(4, 1.6)"
     assert found["regime_weight"] == "Dirichlet([4.0, 4.0])"
@@ -227,7 +227,7 @@ def test_texts_of_our_models() -> None:
         ("effects", {"other_deviate": pm.Normal.dist(0, 1)}, "default, ZeroSumNormal(1); No"),
     ],
 )  # fmt: skip
-def test_each_default_says_what_it_takes(name: str, priors: Any, message: str) -> None:
+def test_messages_describe_the_default_prior(name: str, priors: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
         MODELS[name](priors=priors)
     assert "\n" not in str(caught.value)

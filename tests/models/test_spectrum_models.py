@@ -1,4 +1,4 @@
-"""The Bayesian spectrum: density, quadrature, recovery, perfect scores, numbers of regimes."""
+"""The Bayesian spectrum: density, quadrature, recovery, perfect scores, number of regimes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import alikely as al
 from alikely.simulate import simulators
 
 REFERENCE = [f"distortion_{d}:reference" for d in range(5)]
-# Graphs that run a few times are not worth compiling.
+# Do not compile graphs that run only a few times.
 PLAIN = Mode("py", "fast_compile")
 MEANS, SDS = (-1.5, 2.5), (0.4, 0.4)
 
 
 @pytest.fixture(scope="module")
 def spectrum() -> xr.Dataset:
-    """Two clear regimes; in one condition every human is always right."""
+    """Two distinct regimes; in one condition every human is always correct."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulators, "MEANS", np.array(MEANS))
         patch.setattr(simulators, "SDS", np.array(SDS))
@@ -32,25 +32,25 @@ def spectrum() -> xr.Dataset:
     data = trials.data.copy(deep=True)
     here = (data["dataset"] == "distortion_1") & (data["condition"] == "level_2")
     data["correct"].values[:, here.values] = 1
-    # Some people make no error in the reference either.
+    # Some humans make no errors in the reference, either.
     return al.difficulty_spectrum(al.Trials(data), REFERENCE, chance=1 / 16, correction=0.5)
 
 
 @pytest.fixture(scope="module")
 def trees(spectrum: xr.Dataset) -> dict[int, xr.DataTree]:
-    # Warnings are errors here: a divergence or a bad r_hat would end the test. As many draws as the
-    # comparison takes of a fit.
+    # Warnings are errors here, so a divergence or a bad r_hat fails the test. The number of draws
+    # suffices for the comparison.
     return {k: al.fit_spectrum(spectrum, k, n_draws=1_000, rng=k) for k in (1, 2)}
 
 
-def test_density_is_the_stated_one() -> None:
+def test_density_agrees_with_the_page() -> None:
     right, shown = np.array([90, 80, 95, 40, 50, 30]), np.array([100, 90, 100, 100, 100, 40])
     condition, person = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 2, 1, 2])
     reference = [True, True, False]
     model = al.models.spectrum(right, shown, condition, person, reference, k=3)
     rng = np.random.default_rng(1)
     point = {
-        # -1 + .5 * .7 + .3 * (.7 + 1.9), for the hardest regime to be at -1.
+        # -1 + 0.5 * 0.7 + 0.3 * (0.7 + 1.9), so that the hardest regime is at -1.
         "ease_mean": 0.13,
         "gap": np.array([0.7, 1.9]),
         "regime_sd": np.array([0.2, 0.5, 0.9]),
@@ -95,7 +95,7 @@ def test_density_is_the_stated_one() -> None:
             ]
         )()  # fmt: skip
         unconstrained[value.name] = forward
-    # To the rounding of the way into unconstrained space and back.
+    # Up to rounding in the transformation to unconstrained space and back.
     assert model.compile_logp(jacobian=False, mode=PLAIN)(unconstrained) == pytest.approx(
         expected, abs=1e-6
     )
@@ -120,8 +120,8 @@ def test_regimes_are_recovered(spectrum: xr.Dataset, trees: dict[int, xr.DataTre
     assert int(trees[2]["sample_stats"]["diverging"].sum()) == 0
     assert float(azs.rhat(posterior[["regime_mean"]])["regime_mean"].max()) < 1.01
     low, high = np.quantile(posterior["regime_mean"].values.reshape(-1, 2), [0.005, 0.995], axis=0)
-    # The condition made perfect pulls the easier regime upwards: its own mean is in no interval's
-    # promise, the harder one is.
+    # The perfect condition increases the mean of the easier regime, so only the harder one is
+    # tested for coverage.
     assert low[0] < MEANS[0] < high[0]
     table = al.regimes(trees[2])
     moderate = np.abs(spectrum["accuracy"].values - 0.5) < 0.45

@@ -1,4 +1,4 @@
-"""Cue bias and items easy for one group: by hand, by shuffling, coverage, bad input."""
+"""Cue bias, and items that are easy for one group: by hand, shuffling, coverage, bad input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLASSES = ["bird", "car", "cat", "dog"]
 
 
 def some(n: int = 60, seed: int = 0) -> al.Trials:
-    """Two people who go by shape and three models that go by texture."""
+    """Two humans with shape bias and three models with texture bias."""
     rng = np.random.default_rng(seed)
     shape, texture = rng.integers(0, 4, (2, n))
     rate = np.array([0.1, 0.2, 0.7, 0.8, 0.9])[:, None]
@@ -35,7 +35,7 @@ def some(n: int = 60, seed: int = 0) -> al.Trials:
     )
 
 
-def test_shares_by_hand() -> None:
+def test_proportions_by_hand() -> None:
     trials = some()
     table = trials.to_table()
     named = table["item"].str.extract(r"^([a-z]+)\d+-([a-z]+)\d+$")
@@ -60,7 +60,7 @@ def test_intervals_have_closed_forms() -> None:
         expected = beta.ppf(tail)
         error = np.sqrt(0.025 * 0.975 / 20_000) / beta.pdf(expected)
         assert row[f"posterior_eti95_{bound}"] == pytest.approx(expected, abs=4 * error)
-    # Resampled items: a ratio of sums, about the binomial spread given the decisions.
+    # Resampled items: a ratio of sums, with approximately binomial spread given the decisions.
     se = np.sqrt(row["estimate"] * (1 - row["estimate"]) / n)
     width = row["bootstrap_eti95_ub"] - row["bootstrap_eti95_lb"]
     assert width == pytest.approx(2 * 1.96 * se, rel=0.15)
@@ -68,7 +68,7 @@ def test_intervals_have_closed_forms() -> None:
 
 @pytest.mark.slow
 def test_intervals_cover(sets: Callable[..., int]) -> None:
-    """One of the observers drawn from people of different bias, items of different pull."""
+    """Coverage for observers with different bias, and items with different cue strength."""
     n_sets, n_items = sets(400, 200), 80
     rng = np.random.default_rng(1)
     one: dict[str, int] = dict.fromkeys(("analytic_ci95", "bootstrap_eti95", "posterior_eti95"), 0)
@@ -91,7 +91,7 @@ def test_intervals_cover(sets: Callable[..., int]) -> None:
     least = stats.binom.ppf(1e-4, n_sets, 0.95) / n_sets
     assert alone["analytic"] >= least
     assert alone["posterior"] >= least
-    # Percentiles of 80 items are known to be somewhat narrow.
+    # Percentile intervals of 80 items are slightly too narrow.
     assert alone["bootstrap"] >= stats.binom.ppf(1e-4, n_sets, 0.92) / n_sets
 
 
@@ -108,14 +108,14 @@ def test_items_by_hand() -> None:
     ]  # fmt: skip
     assert table.loc["p", "p_value"] == pytest.approx(stats.fisher_exact([[2, 0], [0, 3]]).pvalue)
     human, model = counts.to_dict("records")
-    # Two items are easy for people, one is hard for models, of four.
+    # Two of four items are easy for humans, one is hard for models.
     assert (human["observed"], human["expected"]) == (1, 2 * 1 / 4)
     assert human["p_more"] == pytest.approx(0.5)
     assert (model["observed"], model["expected"]) == (1, 2 * 1 / 4)
     assert human["p_fewer"] == 1
 
 
-def test_chance_is_that_of_shuffled_items() -> None:
+def test_chance_agrees_with_shuffled_items() -> None:
     trials = al.load_example().select(condition=["blur", "noise"])
     _, counts = item_contrast(trials, easy=0.75, hard=0.5)
     correct = trials.data["correct"].values == 1

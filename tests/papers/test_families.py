@@ -1,4 +1,4 @@
-"""Families and groups: closed forms, enumeration, level and power of the tests."""
+"""Families and groups: closed forms, enumeration, level and power of tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from alikely.papers.families import (
     profile_tests,
 )
 
-# 22 systems: 8 families of 1 to 4 in 3 super-families, of which one is a single family.
+# 22 systems: 8 families of 1 to 4 in 3 super-families, one of which is a single family.
 SIZES = {"a1": 4, "a2": 4, "a3": 4, "b1": 4, "b2": 2, "b3": 1, "b4": 1, "c1": 2}
 SYSTEMS = [f"s{i}" for i in range(22)]
 FAMILY = dict(zip(SYSTEMS, np.repeat(list(SIZES), list(SIZES.values())).tolist(), strict=True))
@@ -33,7 +33,7 @@ HYPOTHESES = ["H1", "H1 within super-families", "H2"]
 
 
 def profiles(rng: np.random.Generator, family: float = 0, over: float = 0) -> pd.DataFrame:
-    """Twenty entries of 22 systems, with spread of families and of super-families."""
+    """Twenty comparisons of 22 systems, with variance of families and super-families."""
     values = rng.normal(size=(22, 20))
     for labels, spread in ((FAMILY, family), (SUPER, over)):
         effect = {label: rng.normal(size=20) * spread for label in dict.fromkeys(labels.values())}
@@ -69,12 +69,12 @@ SMALL = {f"model_{i}": "abcdef"[i // 2] for i in range(1, 7)}
 KIND = {f"model_{i}": "early" if i < 4 else "late" for i in range(1, 7)}
 
 
-def test_each_regime_is_tested_where_all_is_defined(alignment: xr.Dataset) -> None:
+def test_each_regime_is_tested_on_defined_values(alignment: xr.Dataset) -> None:
     options: dict[str, Any] = {"n_permutations": 199}
     found = family_tests(alignment, SMALL, KIND, REGIME, rng=3, **options)
     assert found["regime"].tolist() == ["near"] * 5 + ["far"] * 5
     assert found["hypothesis"].tolist()[3:5] == ["H1 in early", "H1 in late"]
-    # Nobody errs in clean images as another does: one of the models has no agreement there.
+    # No errors are shared in clean images, so one of the models has no agreement there.
     assert found["n_conditions"].tolist() == [1] * 10
     assert found["n_undefined"].tolist() == [1] * 5 + [0] * 5
     estimate = alignment["estimate"].sel(system=list(SMALL)).transpose("system", ...)
@@ -105,7 +105,7 @@ def test_ranks_by_hand() -> None:
     assert table["median_rank"].tolist() == [3, 3, 3]
     assert table["median_rank_other"].tolist() == [3, 7, 7]
     assert table["superiority"].tolist() == [0.5, 1, 1]
-    # No of 6 comparisons won is as rare as either end: 1 of 10 and of 20 ways to divide the values.
+    # Winning none of 6 comparisons is as rare as either extreme: 1 of 10 and 1 of 20 partitions.
     p = [1, 2 / 10, 2 / 20]
     np.testing.assert_allclose(table["p_value"], p)
     np.testing.assert_allclose(table["p_value_bh"], adjusted_p_values(p))
@@ -148,7 +148,7 @@ def cohen(values: np.ndarray, labels: list[str]) -> float:
     both = [(values[i, j], labels[i] == labels[j]) for i in range(n) for j in range(i)]
     within, between = (np.array([d for d, same in both if same == kind]) for kind in (True, False))
     free = len(within) - 1, len(between) - 1
-    # The variance of a single pair is 0 / 0 and takes no part.
+    # The variance of a single pair is 0 / 0 and excluded.
     variances = [part.var(ddof=1) if len(part) > 1 else 0.0 for part in (within, between)]
     pooled = (free[0] * variances[0] + free[1] * variances[1]) / sum(free)
     return float((between.mean() - within.mean()) / np.sqrt(pooled))
@@ -163,8 +163,8 @@ def all_labellings(labels: list[str], strata: list[str]) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("strata", ["ssssss", "ssttst"])
-def test_null_equals_all_permutations(strata: str) -> None:
-    """Mean, spread and p of the exact permutation distribution, to four Monte Carlo errors."""
+def test_null_distribution_agrees_with_all_permutations(strata: str) -> None:
+    """Compare mean, SD and p with the exact permutation distribution, up to four errors."""
     distances, labels, n = pairwise_matrix(), list(GROUPS.values()), 20_000
     exact = np.array(
         [mean_within(distances.values, each) for each in all_labellings(labels, list(strata))]
@@ -184,7 +184,7 @@ def test_null_equals_all_permutations(strata: str) -> None:
 
 
 def test_rounding_does_not_break_ties() -> None:
-    """Labellings that swap names of groups are as near as the data, in whatever order summed."""
+    """Labelings with exchanged group names have equal distances, whatever the order of sums."""
     at = np.random.default_rng(5).normal(size=4) * 1e3
     names = list("abcd")
     distances = pd.DataFrame(np.abs(at[:, None] - at) / 3, names, names)
@@ -248,7 +248,7 @@ def table_of(result: al.Result, name: str = "other") -> pd.DataFrame:
     return result.pairs.assign(**{name: result.estimates["estimate"].values})
 
 
-def test_a_table_is_as_good_as_a_result(ec: al.Result) -> None:
+def test_tables_and_results_give_equal_tests(ec: al.Result) -> None:
     ma = al.misclassification_agreement(al.load_example(), **BARE)
     name = "misclassification_agreement"
     expected = al.metric_correlations([ec, ma], n_resamples=20, rng=1)
@@ -259,7 +259,7 @@ def test_a_table_is_as_good_as_a_result(ec: al.Result) -> None:
         pd.testing.assert_frame_equal(found, expected)
 
 
-def test_a_table_without_domains_holds_for_all(ec: al.Result) -> None:
+def test_a_table_without_domains_applies_to_all(ec: al.Result) -> None:
     pairs = ec.pairs[["observer_a", "observer_b"]].drop_duplicates()
     values = np.random.default_rng(1).random(len(pairs))
     found = al.metric_correlations([pairs.assign(cka=values), ec], n_resamples=20, rng=1)

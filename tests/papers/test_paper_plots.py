@@ -1,4 +1,4 @@
-"""Plots of the papers: leaderboards, radars, maps of conditions."""
+"""Plots for papers: leaderboards, radar plots, maps of conditions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def legend(ax: plt.Axes) -> list[str]:
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
-def test_radar_is_of_means_over_families(alignment: xr.Dataset) -> None:
+def test_radar_shows_means_over_families(alignment: xr.Dataset) -> None:
     table = al.spectrum.alignment_table(alignment)
     table["dataset"] = table["condition_name"]
     models = [name for name in table["system"].unique() if name != HUMANS]
@@ -42,7 +42,7 @@ def test_radar_is_of_means_over_families(alignment: xr.Dataset) -> None:
     assert legend(ax) == ["humans among each other", "one (3 models)", "other (3 models)"]
 
 
-def test_ranks_and_their_sets_are_where_the_table_says(alignment: xr.Dataset) -> None:
+def test_ranks_and_rank_sets_are_drawn_as_in_the_table(alignment: xr.Dataset) -> None:
     table = al.spectrum.regime_alignment(alignment, REGIME, rng=1)
     ax = al.plot_regimes(table)
     own = table[table["metric"] == "error_consistency"]
@@ -59,12 +59,12 @@ def test_ranks_and_their_sets_are_where_the_table_says(alignment: xr.Dataset) ->
     for row in own[own["regime"] == "hard"].itertuples():
         assert (round(row.rank_lb - 0.2, 6), round(row.rank_ub + 0.2, 6)) in bars
     last = own[own["regime"] == "hard"].sort_values("rank")["system"].tolist()
-    # Best on top.
+    # The best is on top.
     assert [text.get_text() for text in ax.texts] == last
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
 
 
-def test_map_has_a_point_for_each_condition_in_the_colour_of_its_group() -> None:
+def test_map_has_a_point_for_each_condition_in_its_group_color() -> None:
     names = ["a:1", "a:2", "b:1"]
     distances = pd.DataFrame([[0, 1, 9], [1, 0, 9], [9, 9, 0]], names, names, dtype=float)
     groups = {"a:1": "a", "a:2": "a", "b:1": "b"}

@@ -1,4 +1,4 @@
-"""Leaderboards without trials: one model at a time, against trials, and bad input."""
+"""Leaderboards without trials: single models, comparison with trials, and bad input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def trials() -> al.Trials:
 
 
 def printed_scores(trials: al.Trials) -> pd.DataFrame:
-    """What a leaderboard would print of these trials."""
+    """Scores that a leaderboard would print for these trials."""
     mixed = al.error_consistency(trials, "human-model", **BARE).summary()
     alike = al.error_consistency(trials, "human-human", **BARE).summary()
     keys = ["dataset", "condition"]
@@ -33,7 +33,7 @@ def printed_scores(trials: al.Trials) -> pd.DataFrame:
     return table[["system", *keys, "score"]]
 
 
-def test_estimates_are_those_of_the_benchmark(trials: al.Trials) -> None:
+def test_estimates_agree_with_the_benchmark(trials: al.Trials) -> None:
     scores = al.benchmark_scores(trials, **BARE).summary().set_index("system")["estimate"]
     found = reconstruct_leaderboard(printed_scores(trials), trials, n_samples=100, rng=1)
     for _, own in found.groupby("scheme"):
@@ -56,13 +56,13 @@ def test_the_width_is_that_of_a_single_reconstruction(trials: al.Trials) -> None
     accuracy = right.groupby(level=0).mean().loc[own["condition"]].to_numpy()
     one = al.papers.reconstruct_score(own["score"], top, accuracy, 160, rng=2)
     width = found.loc["shared trials", "ci95_ub"] - found.loc["shared trials", "ci95_lb"]
-    # Quantiles of 2,000 draws against a normal width of as many: 4 % and 1.6 %.
+    # Quantiles of 2,000 draws have an error of 4%, the normal width of as many 1.6%.
     assert width == pytest.approx(one.upper - one.lower, rel=4 * np.hypot(0.04, 0.016))
 
 
 @pytest.mark.slow
 def test_22_models_against_their_trials(shared_data: Path) -> None:
-    """How often intervals of either scheme hold a score, were all images resampled."""
+    """Coverage of intervals of both schemes if all images are resampled."""
     data = al.datasets.model_vs_human(shared_data / "model_vs_human")
     data = data.select(
         dataset=["contrast", "high-pass", "low-pass", "rotation", "sketch", "stylized"]

@@ -1,4 +1,4 @@
-"""Similarity of representations: closed forms, brute force, limits, coverage, bad input."""
+"""Representational similarity: closed forms, brute force, limits, coverage, bad input."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def measured(metric: str, x: np.ndarray, y: np.ndarray, truth: object = None) ->
 cka, debiased_cka = (functools.partial(measured, name) for name in ("cka", "debiased_cka"))
 
 
-def test_errors_of_one_another_agree() -> None:
-    """Standard errors by influence, against the spread of the bootstrap's mean of ratios."""
+def test_standard_errors_agree_with_the_bootstrap() -> None:
+    """Compare standard errors by influence with the bootstrap of the mean of ratios."""
     p = np.random.default_rng(2).dirichlet(np.ones(4), (2, 400))
     truth = np.random.default_rng(3).integers(0, 4, 400)
     for metric in ("soc", "soce"):
@@ -39,7 +39,7 @@ def test_errors_of_one_another_agree() -> None:
             {"a": p[0], "b": p[1]}, metric, truth=truth, n_resamples=2_000, rng=1
         ).iloc[0]
         width = row["bootstrap_eti95_ub"] - row["bootstrap_eti95_lb"]
-        # The quantiles of 2,000 replicates are off by 4 %; 400 items by 5 % in the error itself.
+        # Quantiles of 2,000 replicates have an error of 4%, and standard errors of 400 items of 5%.
         assert width / (2 * 1.96 * row["se"]) == pytest.approx(1, abs=4 * np.hypot(0.04, 0.02))
 
 
@@ -48,7 +48,7 @@ def test_debiased_intervals_cover(sets: Callable[..., int]) -> None:
     n_sets, n, p = sets(400, 100), 100, 50
     rng = np.random.default_rng(5)
     mixing = rng.normal(size=(p, p)) * 0.6 / np.sqrt(p)
-    # In the population: covariances I, mixing, and mixing' mixing + .64 I.
+    # Population covariances are I, mixing, and mixing' mixing + 0.64 I.
     other = mixing.T @ mixing + 0.64 * np.eye(p)
     truth = (mixing**2).sum() / np.sqrt(p * (other**2).sum())
     inside = {"analytic_ci95": 0, "bootstrap_eti95": 0}
@@ -58,9 +58,9 @@ def test_debiased_intervals_cover(sets: Callable[..., int]) -> None:
         row = representation_similarity({"x": x, "y": y}, n_resamples=200, rng=seed).iloc[0]
         for name in inside:
             inside[name] += int(row[f"{name}_lb"] <= truth <= row[f"{name}_ub"])
-    # At least nominal but for chance, one in 10,000.
+    # At least nominal, except by chance of one in 10,000.
     assert inside["bootstrap_eti95"] >= stats.binom.ppf(1e-4, n_sets, 0.95)
-    # By influence functions of the plain form: too narrow, as the docstring says.
+    # Influence functions of the plain form are too narrow, as stated in the docstring.
     assert inside["analytic_ci95"] >= stats.binom.ppf(1e-4, n_sets, 0.86)
 
 
@@ -71,7 +71,7 @@ def two(n: int = 12, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def kernel_cka(x: np.ndarray, y: np.ndarray) -> float:
-    """By centring matrices and traces, as the definition has it."""
+    """CKA by centering matrices and traces, as defined."""
     h = np.eye(len(x)) - 1 / len(x)
     k, m = x @ x.T, y @ y.T
     hsic = [np.trace(a @ h @ b @ h) for a, b in ((k, m), (k, k), (m, m))]
@@ -79,7 +79,7 @@ def kernel_cka(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def song_cka(x: np.ndarray, y: np.ndarray) -> float:
-    """By the unbiased estimator in closed form (Song et al. 2012, equation 5)."""
+    """CKA by the unbiased estimator in closed form (Song et al. 2012, equation 5)."""
     n, one = len(x), np.ones(len(x))
     k, m = (a @ a.T * (1 - np.eye(n)) for a in (x, y))
 
@@ -107,7 +107,7 @@ def test_rotation_and_scale_do_not_matter() -> None:
         assert math.isnan(measure(x, np.ones((12, 2))))
 
 
-def test_weights_are_copies_for_the_plain_form() -> None:
+def test_the_plain_form_treats_weights_as_copies() -> None:
     x, y = two()
     times = np.random.default_rng(2).multinomial(12, np.full(12, 1 / 12))
     drawn = np.repeat(np.arange(12), times)
@@ -115,8 +115,8 @@ def test_weights_are_copies_for_the_plain_form() -> None:
     assert found == pytest.approx(kernel_cka(x[drawn], y[drawn]), abs=1e-10)
 
 
-def test_copies_are_no_pair_for_the_debiased_form() -> None:
-    """Against sums over all four different items."""
+def test_the_debiased_form_excludes_pairs_of_copies() -> None:
+    """Compare with sums over all four different items."""
     x, y = two(11)
     w = np.array([2, 0, 1, 3, 1, 0, 1, 1, 1, 1, 2], float)
     k, m = x @ x.T, y @ y.T
@@ -140,7 +140,7 @@ def test_influence_is_the_derivative() -> None:
         up = np.full(n, 1 - step)
         up[item] += step * n
         changed = weighted_cka(x, y, np.stack([up, 2 - up]))
-        # Of the central difference: rounding over the step.
+        # Error of the central difference: rounding divided by the step.
         assert psi == pytest.approx((changed[0] - changed[1]) / (2 * step), abs=1e-8)
 
 
@@ -156,14 +156,14 @@ def test_limits_of_the_similarity_of_confidences() -> None:
     assert measured("soc", sure, other) == 0.5
     half = measured("soc", np.eye(2)[[0, 1, 0, 1]], np.full((4, 2), 0.5))
     assert half == pytest.approx(1 / (1 + 1 - 0.75 * math.log2(3) + 0.5), abs=1e-12)
-    # Both wrong on the last two items only, and alike there.
+    # Both are incorrect on the last two items only, with equal confidences.
     mixed = np.vstack([other[:2], sure[2:]])
     assert measured("soce", sure, mixed, [0, 1, 3, 2]) == 1
     assert math.isnan(measured("soce", sure, other, [0, 1, 2, 3]))
 
 
-def test_units_alike_for_all_items_are_no_spread() -> None:
-    """Whatever rounding leaves of them."""
+def test_constant_units_have_no_variance() -> None:
+    """Also if rounding leaves small differences."""
     rng, whole = np.random.default_rng(0), np.ones((1, 20))
     for _ in range(300):
         row = rng.normal(size=rng.integers(1, 6)) * 10 ** rng.uniform(-3, 3)
@@ -173,7 +173,7 @@ def test_units_alike_for_all_items_are_no_spread() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-90, 1e90, 1e200])
-def test_no_scale_is_too_small_or_too_large(scale: float) -> None:
+def test_extreme_scales(scale: float) -> None:
     x, y = two()
     assert cka(x * scale, y) == pytest.approx(cka(x, y), abs=1e-12)
     assert debiased_cka(x * scale, y) == pytest.approx(debiased_cka(x, y), abs=1e-12)

@@ -1,4 +1,4 @@
-"""Choosing images by what models answered, and conditions that separate models."""
+"""Selecting images by models' responses, and conditions that separate models."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def with_classes() -> al.Trials:
 
 
 def test_effects_are_the_influence_of_error_consistency() -> None:
-    """Against the registered metric, at cells of these shares."""
+    """Compare with the registered metric, at cells with these proportions."""
     p, h, k = 0.7, 0.6, 0.3
     chance = p * h + (1 - p) * (1 - h)
     both = (k * (p + h - 2 * p * h) + 2 * p * h) / 2
@@ -57,13 +57,13 @@ def test_effects_are_the_influence_of_error_consistency() -> None:
     assert al.metrics.ERROR_CONSISTENCY.value(cells) == pytest.approx(k)
     psi = al.metrics.ERROR_CONSISTENCY.influence(1000 * cells)
     constant, slope = effects(np.array([p]), h, k)
-    # n11, n10, n01, n00: the person is the first.
+    # n11, n10, n01, n00, with the human first.
     ours = [constant[r, 0] + slope[r, 0] * x for r, x in ((1, 1), (1, 0), (0, 1), (0, 0))]
     np.testing.assert_allclose(ours, psi, atol=1e-9)
     assert 0 < chance < 1
 
 
-def test_weights_of_all_images_give_the_pool_itself() -> None:
+def test_weights_of_all_images_give_the_pool() -> None:
     x, people = pool()
     contrast = np.array([[1.0, -1, 0, 0, 0, 0]])
     found = by_weights(x, people, np.ones(240), contrast, "pool")
@@ -71,7 +71,7 @@ def test_weights_of_all_images_give_the_pool_itself() -> None:
     assert found[1, 0] == found[2, 0]
 
 
-def test_allocation_keeps_to_its_bounds() -> None:
+def test_allocation_respects_its_bounds() -> None:
     number = np.repeat([0, 1, 2], [3, 50, 100])
     shown = allocation(number, np.repeat([9.0, 1.0, 0.0], [3, 50, 100]), 40)
     assert shown.tolist() == [3, 33, 4]
@@ -85,7 +85,7 @@ def of_size(pi: Any) -> Design:
     return Design(Pool("", "", [], x, x, x, 0), Target("", None), pi, pi)
 
 
-def test_systematic_samples_keep_their_probabilities() -> None:
+def test_systematic_samples_have_their_probabilities() -> None:
     pi = probabilities(np.array([0.0, 1, 2, 3, 40, 1, 1, 1]), 4)
     assert pi.sum() == pytest.approx(4)
     assert pi.max() == 1
@@ -99,8 +99,8 @@ def test_systematic_samples_keep_their_probabilities() -> None:
     assert (abs(drawn / 4_000 - pi) <= 4 * error + 1e-12).all()
 
 
-def test_few_images_that_tell_leave_room_for_others() -> None:
-    """Models of one accuracy: where they agree an answer moves nothing."""
+def test_few_informative_images_leave_slots_for_others() -> None:
+    """For equally accurate models, responses to images on which they agree have no effect."""
     size = np.repeat([2.0, 0.0], [5, 95])
     pi = probabilities(size, 24, uniform_fraction=0.15)
     assert pi.sum() == pytest.approx(24)
@@ -116,7 +116,7 @@ def test_plan_of_a_pair(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(plan.table, again.table)
     table = plan.table
     assert len(table) == table["item"].nunique() == plan.n_images == 60
-    # Weights of a stratum sum to the images it holds.
+    # Weights of a stratum sum to its number of images.
     held = table.groupby("stratum").agg(w=("inclusion", lambda p: (1 / p).sum()),
                                         n=("stratum_images", "first"))  # fmt: skip
     np.testing.assert_allclose(held["w"], held["n"])
@@ -133,7 +133,7 @@ def test_plan_of_a_pair(tmp_path: Path) -> None:
         assert column in pd.read_csv(path)
     with pytest.raises(ValueError, match="layout must be one of 'plan', 'psychopy', 'jspsych'"):
         plan.to_csv(tmp_path / "x.csv", "opensesame")
-    # From the file as from the plan.
+    # The file gives the same result as the plan.
     both = trials(x, people).to_table()
     asked = al.Trials.from_table(both[(both["kind"] == "model") | both["item"].isin(table["item"])])
     from_file = asked.with_inclusion(pd.read_csv(tmp_path / "plan.csv"), generalize_to="pool")
@@ -145,7 +145,7 @@ def test_plan_of_a_pair(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(ours, theirs)
 
 
-def test_lists_classes_and_images_shown_before() -> None:
+def test_lists_classes_and_earlier_images() -> None:
     x, _ = pool()
     plan = al.planning.choose_images(trials(x), 40, "all pairs", n_humans=3, rng=1)
     assert plan.table.groupby("list").size().tolist() == [40, 40, 40]
@@ -158,7 +158,7 @@ def test_lists_classes_and_images_shown_before() -> None:
     np.testing.assert_allclose(even.table["inclusion"], 40 / 240)
 
 
-def test_plans_are_tried_on_simulated_people() -> None:
+def test_plans_are_simulated_with_new_humans() -> None:
     x, _ = pool()
     plan = al.planning.choose_images(trials(x), 60, ("m0", "m1"), rng=1)
     simulated = plan.simulate(accuracy=[0.7], difficulty_correlation=[0.8], n_designs=30, rng=1)
@@ -169,7 +169,7 @@ def test_plans_are_tried_on_simulated_people() -> None:
             plan.simulate(**{name: value})
 
 
-def test_hard_images_are_noted_and_classes_heeded_within_strata() -> None:
+def test_hard_images_are_noted_and_classes_balanced_within_strata() -> None:
     models = al.load_example().select(condition="blur", kind="model")
     for n, noted in ((40, True), (150, False)):
         hard = al.planning.choose_images(models, n, ("model_1", "model_4"), rng=1)
@@ -181,14 +181,14 @@ def test_hard_images_are_noted_and_classes_heeded_within_strata() -> None:
     held = part.pool
     number = pd.Series(part.stratum, index=held.items)
     truths = pd.Series(held.truth, index=held.items)
-    # Of each stratum as many of each class as it allows, give or take one.
+    # Numbers per class in each stratum are proportional, up to one.
     for g, own in plan.table.groupby(plan.table["item"].map(number)):
         rest = truths[number == g].value_counts()
         counts = own["truth"].value_counts().reindex(rest.index, fill_value=0)
         assert (abs(counts - rest * len(own) / rest.sum()) < 1 + 1e-9).all()
 
 
-def test_wrong_answers_to_chosen_images_are_weighted() -> None:
+def test_errors_on_selected_images_are_weighted() -> None:
     x, people = pool()
     rng = np.random.default_rng(1)
     truth = rng.integers(0, 5, 240)
@@ -207,8 +207,8 @@ def test_wrong_answers_to_chosen_images_are_weighted() -> None:
         al.error_similarity(weighted, "human-model", n_resamples=0, n_draws=0)
 
 
-def world(telling: int = 2, n_conditions: int = 6, n: int = 120, seed: int = 0) -> al.Trials:
-    """Models copy people to different degrees in the first conditions, and not in the others."""
+def study(telling: int = 2, n_conditions: int = 6, n: int = 120, seed: int = 0) -> al.Trials:
+    """Models copy humans to different degrees in the first conditions, and not in others."""
     rng = np.random.default_rng(seed)
     rows, place = [], []
     for c in range(n_conditions):
@@ -224,7 +224,7 @@ def world(telling: int = 2, n_conditions: int = 6, n: int = 120, seed: int = 0) 
 
 
 def test_separation_by_pairs() -> None:
-    """The spread over the mean variance of differences, model by model."""
+    """Compare with the variance of scores divided by the mean variance of differences."""
     rng = np.random.default_rng(1)
     score, v = _part(rng.random((3, 90)) < 0.7, rng.random((4, 90)) < 0.7)
     halves = [(v[i, i] + v[j, j] - 2 * v[i, j]) / 2 for i, j in itertools.combinations(range(4), 2)]
@@ -232,7 +232,7 @@ def test_separation_by_pairs() -> None:
     assert _separation([(score, v)]) == pytest.approx(expected)
 
 
-def test_error_is_that_of_the_mean_over_people() -> None:
+def test_standard_error_is_that_of_the_mean_over_humans() -> None:
     trials = al.load_example().select(condition="noise")
     correct = trials.data["correct"].values == 1
     people = trials.data["kind"].values == "human"
@@ -243,16 +243,16 @@ def test_error_is_that_of_the_mean_over_people() -> None:
 
 
 @pytest.mark.slow
-def test_telling_conditions_come_first() -> None:
-    chosen = choose_conditions(world(), n_splits=10, rng=1)
+def test_informative_conditions_come_first() -> None:
+    chosen = choose_conditions(study(), n_splits=10, rng=1)
     assert set(chosen["condition"].iloc[:2]) == {"all:c0", "all:c1"}
     two = chosen.set_index("n").loc[2]
     assert two["gain"] > 0
     assert two["gain_lb"] > 0
 
 
-def test_splits_in_which_nobody_errs_say_nothing() -> None:
-    """No warning, and NaN where nothing is defined."""
+def test_splits_without_errors_are_undefined() -> None:
+    """Undefined values are NaN, without a warning."""
     rng = np.random.default_rng(1)
     correct = (rng.random((6, 60)) < 0.7).astype(int)
     correct[:2, :30] = 1

@@ -1,4 +1,4 @@
-"""Variance components, planned errors, budgets and repeats, against simulated experiments."""
+"""Variance components, planned errors, budgets and repeats, and simulated experiments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Answers = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 
 def experiment(n_humans: int, n_images: int, n_repeats: int, rng: np.random.Generator) -> Answers:
-    """People who differ in ability and taste, and a model that finds the same images hard."""
+    """Humans who differ in ability and item effects, and a model with the same item difficulty."""
     ease = rng.normal(0, 1, n_images)
     own = 0.7 + rng.normal(0, 0.5, (n_humans, 1)) + ease
     own = own + rng.normal(0, 0.8, (n_humans, n_images))
@@ -30,7 +30,7 @@ def experiment(n_humans: int, n_images: int, n_repeats: int, rng: np.random.Gene
 
 
 def means(people: NDArray[np.bool_], model: NDArray[np.bool_]) -> list[float]:
-    """Mean error consistency of the model with people, and of people with each other."""
+    """Mean error consistency of the model with humans, and of humans with each other."""
     n = people.shape[1]
     everyone = np.concatenate([model[None], people]).astype(float)
     both, right = everyone @ everyone.T, everyone.sum(axis=1)
@@ -60,13 +60,13 @@ def known() -> pd.DataFrame:
 
 
 @pytest.mark.slow
-def test_planned_errors_are_those_of_experiments(known: pd.DataFrame) -> None:
+def test_planned_errors_agree_with_experiments(known: pd.DataFrame) -> None:
     rng, times = np.random.default_rng(2), 1_000
     for design in ((5, 100, 1), (10, 200, 1), (10, 200, 3), (20, 100, 1)):
         found = np.array([means(*experiment(*design, rng)) for _ in range(times)]).std(axis=0)
         planned = al.planning.expected_errors(known, *design)["se"].to_numpy()
-        # The standard deviation of 1,000 has an error of 1 in sqrt(2,000); the pilots' components
-        # add about 2 %, and the linear approximation less than that at 100 images.
+        # A standard deviation of 1,000 has a relative error of 1 / sqrt(2,000); components of the
+        # pilot add about 2%, and the linear approximation less than that at 100 images.
         np.testing.assert_allclose(planned, found, rtol=4 / np.sqrt(2 * times) + 0.02)
 
 
@@ -81,7 +81,7 @@ def test_without_repeats_noise_is_part_of_the_interaction(known: pd.DataFrame) -
         al.planning.expected_errors(once, 10, 100, 2)
 
 
-def test_the_best_design_is_the_best_of_all(known: pd.DataFrame) -> None:
+def test_the_best_design_is_the_best_of_a_grid(known: pd.DataFrame) -> None:
     table = al.planning.best_design(known.tail(1), 400, 0.05, 8, max_repeats=3, max_images=300)
     people, repeats = (x.ravel() for x in np.meshgrid(np.arange(3, 40), [1, 2, 3]))
     images = np.minimum(300, ((400 / people - 8) / (0.05 * repeats) + 1e-9).astype(int))
@@ -93,11 +93,11 @@ def test_the_best_design_is_the_best_of_all(known: pd.DataFrame) -> None:
     assert table["width"].dropna().is_monotonic_increasing
     assert (table.loc[table["width"].isna(), "n_observers"] == 2).all()
     assert (table["n_images"] <= 300).all()
-    # Fewer repeats and more images, unless images run out.
+    # Fewer repeats and more images are better, unless images run out.
     assert table["n_repeats"][0] == 1
 
 
-def test_what_cannot_be_estimated_says_why() -> None:
+def test_undefined_components_have_a_note() -> None:
     trials = al.simulate.observers(4, 1, 60, {"one": 2.0, "two": 0.5}, rng=1)
     correct = trials.data["correct"].values.copy()
     correct[:, :60] = 1
@@ -113,7 +113,7 @@ def test_what_cannot_be_estimated_says_why() -> None:
 
 
 def test_components_of_a_directed_metric_are_those_of_the_mean_of_both_orders() -> None:
-    """Means are those of the benchmark; who is named first does not matter."""
+    """Compare means with the benchmark; the order of observers does not matter."""
     trials = al.load_example().select(condition=["blur", "noise"])
     table = al.planning.variance_components(trials, metric="copy_probability").set_index("system")
     scores = al.benchmark_scores(
@@ -142,7 +142,7 @@ def pilot(n_repeats: tuple[int, int], n_items: int = 20_000, seed: int = 1) -> a
     return al.error_consistency(trials, **POINT)
 
 
-def test_the_present_design_has_the_present_standard_error() -> None:
+def test_current_design_has_the_current_standard_error() -> None:
     result = pilot((2, 3), 400)
     found = plan_repeats(result, 2, 3).iloc[0]
     assert found["se"] == pytest.approx(result.estimates["se"].item(), rel=1e-9)
@@ -151,21 +151,21 @@ def test_the_present_design_has_the_present_standard_error() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("design", [(1, 6), (5, 2)])
-def test_a_pilot_foretells_what_other_designs_show(design: tuple[int, int]) -> None:
-    """A large pilot against large studies of that design, by their own standard errors."""
+def test_a_pilot_predicts_errors_of_other_designs(design: tuple[int, int]) -> None:
+    """Compare predictions of a large pilot with standard errors of large studies."""
     foretold = plan_repeats(pilot((2, 3)), *design).iloc[0]["se"]
     shown = pilot(design, seed=2).estimates["se"].item()
-    # Variances of 20,000 items, of influences with a kurtosis below 10, twice.
+    # Variances of 20,000 influences with a kurtosis below 10, twice.
     assert foretold == pytest.approx(shown, rel=4 * np.sqrt(2) * np.sqrt(10 / 20_000) / 2)
 
 
-def test_more_items_halve_the_error_and_noise_alone_shrinks_with_answers() -> None:
+def test_more_items_halve_the_error_and_repeats_reduce_noise() -> None:
     result = pilot((4, 4), 400)
     table = plan_repeats(result, [1, 1000], n_items=1600)
     here = plan_repeats(result, [1, 1000])
     np.testing.assert_allclose(table["se"] * 2, here["se"])
     assert table["items"].iloc[1] > 0.98
-    # Observers who say the same whenever asked have no noise.
+    # Observers with equal responses in all repeats have no noise.
     right = np.random.default_rng(1).random((2, 50)) < 0.7
     same = al.Trials.from_correct(
         np.tile(right, 3), item=[*range(50)] * 3, repeat=np.repeat([0, 1, 2], 50).tolist()
@@ -175,7 +175,7 @@ def test_more_items_halve_the_error_and_noise_alone_shrinks_with_answers() -> No
     assert (flat["items"] == 1).all()
 
 
-def test_who_answered_once_may_stay_so() -> None:
+def test_observers_without_repeats_need_single_responses() -> None:
     result = pilot((1, 4), 300)
     table = plan_repeats(result, [1, 2], [8, 8])
     assert np.isfinite(table["se"].iloc[0])

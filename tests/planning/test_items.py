@@ -1,4 +1,4 @@
-"""Items for agreement and for margins: closed forms, published figures, simulated studies."""
+"""Items for agreement and for margins: closed forms, published values, simulated studies."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ COEFFICIENTS = ["cohen_kappa", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha",
          "raw_agreement"]  # fmt: skip
 
 
-def test_of_two_readers_errors_are_those_of_books() -> None:
-    """Raw agreement is a binomial share; kappa has the variance of Fleiss, Cohen and Everitt."""
+def test_errors_of_two_raters_agree_with_textbooks() -> None:
+    """Raw agreement is binomial; kappa has the variance of Fleiss, Cohen and Everitt."""
     raw = items_for_agreement(0.8, n_items=100, coefficient="raw_agreement").iloc[0]
     assert raw["se"] == pytest.approx(0.04)
     pabak = items_for_agreement(0.6, n_items=100, coefficient="brennan_prediger").iloc[0]
@@ -34,7 +34,7 @@ def test_of_two_readers_errors_are_those_of_books() -> None:
     assert plan["se"] == pytest.approx(known.std_kappa, rel=1e-9)
 
 
-def test_a_number_is_the_least_that_has_the_width() -> None:
+def test_the_planned_number_is_the_smallest_with_the_width() -> None:
     asked: dict[str, Any] = {
         "coefficient": "gwet_ac1", "n_readers": 4, "class_frequencies": (0.8, 0.15, 0.05)
     }  # fmt: skip
@@ -42,7 +42,7 @@ def test_a_number_is_the_least_that_has_the_width() -> None:
     for row in plan.itertuples():
         here = items_for_agreement(row.value, n_items=[row.n_items - 1, row.n_items], **asked)
         assert here["width"][0] > 0.15 >= here["width"][1]
-    # More readers need fewer items, and missing readings more.
+    # More raters need fewer items, and missing ratings need more.
     two = items_for_agreement(0.6, 0.15, **(asked | {"n_readers": 2}))["n_items"][0]
     some = items_for_agreement(0.6, 0.15, missing=0.2, **asked)["n_items"][0]
     assert plan["n_items"][0] < some < two
@@ -53,7 +53,7 @@ def test_few_rare_items_are_named() -> None:
     np.testing.assert_allclose(plan["n_minority_ratings"], [4, 40])
     assert "outside the most frequent class" in plan["note"][0]
     assert plan["note"][1] == ""
-    # AC1 does not suffer.
+    # AC1 is not affected.
     assert items_for_agreement(0.9, n_items=40, coefficient="gwet_ac1")["note"][0] == ""
 
 
@@ -61,8 +61,8 @@ def test_few_rare_items_are_named() -> None:
     ("value", "n", "against", "share"),
     [(0.8, 100, 0.6, 0.5), (0.6, 120, 0.4, 0.8), (0.3, 200, 0.1, 0.8), (0.9, 80, 0.7, 0.5)],
 )
-def test_power_of_two_readers(value: float, n: int, against: float, share: float) -> None:
-    """Tables of two readers drawn; kappa, its influence and its interval by hand."""
+def test_power_of_two_raters(value: float, n: int, against: float, share: float) -> None:
+    """Simulate tables of two raters, with kappa, influence and interval by hand."""
     n_sets, pi = 20_000, np.array([share, 1 - share])
     table = value * np.diag(pi) + (1 - value) * np.outer(pi, pi)
     cells = np.random.default_rng(1).multinomial(n, table.ravel(), n_sets) / n
@@ -74,7 +74,7 @@ def test_power_of_two_readers(value: float, n: int, against: float, share: float
     moved = (same - equal - (1 - kappa) * (by_chance - 2 * chance)) / (1 - chance)
     se = np.sqrt((cells.T * np.square(moved)).sum(axis=0) / n)
     ends = analytic_interval(COHEN_KAPPA, kappa, se, 1.959964)
-    # Where all items are read alike there is no interval, and kappa is 1.
+    # If all ratings are equal, kappa is 1 without an interval.
     found = ((ends[:, 0] > against) | (ends[:, 1] < against) | (kappa == 1)).mean()
     asked: dict[str, Any] = {"n_items": n, "against": against, "class_frequencies": pi.tolist()}
     plan = items_for_agreement(value, **asked).iloc[0]
@@ -84,7 +84,7 @@ def test_power_of_two_readers(value: float, n: int, against: float, share: float
 
 
 @pytest.mark.parametrize("coefficient", COEFFICIENTS)
-def test_readers_with_nothing_in_common_can_be_planned(coefficient: str) -> None:
+def test_independent_raters_can_be_planned(coefficient: str) -> None:
     shares = np.array([0.7, 0.3])
     equal = float((shares**2).sum())
     chance = {"gwet_ac1": 1 - equal, "brennan_prediger": 0.5, "raw_agreement": 0.0}
@@ -115,7 +115,7 @@ def test_reliability_by_simulation(n: int, mean: float, sd: float) -> None:
     reliability = designs.items_for_margins(0.3, n, mean, sd)["reliability"].item()
     pairs = {reliability**0.5: (once, truth), reliability: (once, again)}
     for expected, (x, y) in pairs.items():
-        # Four standard errors of the simulated correlation, from its influence function.
+        # Four standard errors of the simulated correlation, by its influence function.
         moments = margin_moments(x, y)
         sums = moments.sum(axis=-1)
         slopes = DECISION_MARGIN_CONSISTENCY.derivative(sums) @ moments
@@ -150,10 +150,10 @@ def test_power_by_simulated_experiments(
     z = (np.arctanh(r) - np.arctanh(null)) * np.sqrt(n_items - 3)
     power = (np.abs(z) > stats.norm.ppf(0.975)).mean()
     covered = ((row["lower"] < r) & (r < row["upper"])).mean()
-    # Two points for margins that are not normal, and four Monte Carlo errors.
+    # 0.02 for non-normal margins, and four Monte Carlo errors.
     assert abs(power - row["power"]) < 0.02 + 4 * np.sqrt(power * (1 - power) / N_SETS)
     assert abs(covered - 0.95) < 0.02 + 4 * np.sqrt(0.95 * 0.05 / N_SETS)
-    # Seen from the other end.
+    # The same from the other limit.
     mirrored = power_at(-dmc, n_items, n, mean, sd, against=-against).iloc[0]
     assert mirrored["power"] == pytest.approx(row["power"])
     assert mirrored["lower"] == pytest.approx(-row["upper"])
@@ -170,7 +170,7 @@ def test_power_by_hand_and_without_noise() -> None:
     many = power_at(0.3, 100, [1, 10, 10**6], 0.75, 0.15)["power"]
     assert many.is_monotonic_increasing
     assert many.iloc[-1] == pytest.approx(row["power"], abs=1e-4)
-    # At the null hypothesis a test finds what its level says, noise or not.
+    # Under the null hypothesis, power equals the level, with or without noise.
     null = power_at(0.4, [10, 300], 8, 0.75, 0.15, against=0.4, alpha=0.1)
     assert null["power"].to_numpy() == pytest.approx(0.1)
     assert list(null)[:5] == ["dmc", "against", "n_items", "n_observers", "reliability"]

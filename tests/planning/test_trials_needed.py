@@ -1,4 +1,4 @@
-"""Numbers of trials: simulation, closed forms, published figures, brute force, public functions."""
+"""Numbers of trials: simulation, closed forms, published values, brute force, functions."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from alikely.simulate.simulators import pattern_cells, pattern_probabilities
 
 NAN = np.nan
 N_SETS = 20_000
-# Stated and found may differ by this much; four Monte Carlo errors of a share of .8 among 20,000
-# data sets are .0113.
+# Tolerance of stated and simulated power; four Monte Carlo errors of a proportion of 0.8 among
+# 20,000 data sets are 0.0113.
 POINTS = 0.02
 
 
 def fisher_power(
     row: Any, rng: np.random.Generator, alpha: float = 0.05, alternative: str = "two-sided"
 ) -> float:
-    """Share of simulated data sets in which Fisher's test rejects."""
+    """Proportion of simulated data sets in which Fisher's test rejects."""
     n = row.n_trials
     counts = rng.multinomial(n, cells_of(row), size=N_SETS)
     tables, times = np.unique(counts, axis=0, return_counts=True)
     n11, k_a, k_b = tables[:, 0], tables[:, :2].sum(axis=1), tables[:, [0, 2]].sum(axis=1)
-    # That the first is SciPy's is tested with it.
+    # Another test compares the first with SciPy.
     if alternative == "two-sided":
         p = fisher_exact(tables)
     elif alternative == "greater":
@@ -95,7 +95,7 @@ PAIRS = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "powers"), [(0.01, [0.8, 0.95])])
 def test_stated_power_is_that_of_fishers_test(alpha: float, powers: list[float]) -> None:
-    """The test whose p-value a summary shows."""
+    """Compare with the test whose p-value a summary shows."""
     a, b, ec = np.array(PAIRS)[:, None].T
     plan = trials_for_power(a.T, b.T, ec.T, power=powers, alpha=alpha, rng=1)
     assert len(plan) == 10 * len(powers)
@@ -106,12 +106,12 @@ def test_stated_power_is_that_of_fishers_test(alpha: float, powers: list[float])
     assert set(plan["method"]) == {"analytic", "simulated"}
     assert off.abs().max() <= POINTS
     assert (plan["power"] >= plan["target"] - 0.01).all()
-    # Nor many more trials than needed.
+    # Not many more trials than needed.
     assert (plan["power"] <= plan["target"] + POINTS).all()
 
 
 @pytest.mark.slow
-def test_the_table_of_the_page_is_what_plans_find() -> None:
+def test_the_table_of_the_page_agrees_with_plans() -> None:
     rows = re.findall(
         r"^\| (0\.\d+) \| (0\.\d) \| (\d+) \| (0\.\d\d) \| (\d+) \|$",
         (ROOT / "docs" / "planning.md").read_text(),
@@ -124,7 +124,7 @@ def test_the_table_of_the_page_is_what_plans_find() -> None:
         n = ceil(((stats.norm.ppf(0.975) * null**0.5 + stats.norm.ppf(0.8) * truth**0.5) / ec) ** 2)
         assert n == pearsons
         row = pd.Series({"accuracy_a": accuracy, "accuracy_b": accuracy, "ec": ec, "n_trials": n})
-        # Four errors of 20,000 data sets at a share of one half, and what two digits leave.
+        # Four errors of 20,000 data sets at a proportion of one half, and rounding to two digits.
         assert abs(fisher_power(row, np.random.default_rng(5)) - power) < 0.015 + 0.005
         plan = trials_for_power(accuracy, accuracy, ec, rng=2)
         assert plan["n_trials"].item() == pytest.approx(fishers, rel=0.03)
@@ -141,7 +141,7 @@ def test_the_table_of_the_page_is_what_plans_find() -> None:
 def test_stated_power_against_other_values(
     pair: tuple[float, float, float], against: float, alternative: Any
 ) -> None:
-    """The score test, with the variance of the hypothesis as it was printed in 1969."""
+    """Compare with the score test and the variance of the hypothesis as printed in 1969."""
     plan = trials_for_power(*pair, against=against, alternative=alternative, power=0.9, rng=1)
     row = next(plan.itertuples())
     counts = np.random.default_rng(3).multinomial(row.n_trials, cells_of(row), size=N_SETS)
@@ -157,15 +157,15 @@ def test_stated_power_against_other_values(
 
 
 @pytest.mark.parametrize("pair", [PAIRS[5]])
-def test_asked_for_one_trial_fewer_misses_the_target(pair: tuple[float, float, float]) -> None:
-    """Power by the formula with Yates' correction; other numbers are known only within noise."""
+def test_one_trial_fewer_misses_the_target(pair: tuple[float, float, float]) -> None:
+    """Compare power with Yates' correction, because simulated numbers have noise."""
     z = stats.norm.ppf(0.975)
     row = next(trials_for_power(*pair, method="analytic").itertuples())
     a, b = np.array([pair[0]]), np.array([pair[1]])
     null, truth = (fleiss_variance(a, b, ec)[0] for ec in (0.0, pair[2]))
 
     def power(n: int) -> float:
-        # Half a trial off the overlap is so much off kappa.
+        # Change of kappa if the overlap changes by half a trial.
         half = 1 / (n * (a + b - 2 * a * b)[0])
         ends = [sign * pair[2] - half - z * np.sqrt(null / n) for sign in (1, -1)]
         return float(stats.norm.cdf(np.array(ends) / np.sqrt(truth / n)).sum())
@@ -175,17 +175,17 @@ def test_asked_for_one_trial_fewer_misses_the_target(pair: tuple[float, float, f
 
 
 def test_published_example() -> None:
-    """R package irr, N.cohen.kappa(0.5, 0.5, 0.7, 0.85).
+    """Compare with N.cohen.kappa(0.5, 0.5, 0.7, 0.85) of the R package irr.
 
-    It prints 96: its arguments are a true kappa of .7, tested against .85. Its text has them the
-    other way round, for which Cantor's formula gives 117.
+    It prints 96, because its arguments are a true kappa of 0.7, tested against 0.85. Its text
+    exchanges them, for which Cantor's formula gives 117.
     """
     options: dict[str, Any] = {"method": "analytic"}
     forth = trials_for_power(0.5, 0.5, 0.85, against=0.7, alternative="greater", **options)
     back = trials_for_power(0.5, 0.5, 0.7, against=0.85, alternative="less", **options)
     assert forth["n_trials"].tolist() == [117]
     assert back["n_trials"].tolist() == [96]
-    # By hand: at accuracies of one half the variance is 1 - kappa**2.
+    # By hand: the variance is 1 - kappa**2 for accuracies of one half.
     level, goal = np.sqrt(1 - 0.7**2), np.sqrt(1 - 0.85**2)
     assert ceil(((1.6449 * level + 0.8416 * goal) / 0.15) ** 2) == 117
     assert ceil(((1.6449 * goal + 0.8416 * level) / 0.15) ** 2) == 96
@@ -194,7 +194,7 @@ def test_published_example() -> None:
 def difference_rejects(counts: np.ndarray) -> np.ndarray:
     """Whether the difference of kappas exceeds 1.96 standard errors, by the delta method.
 
-    Derivatives by an imaginary step: exact, and of nothing but the formula of kappa.
+    Derivatives by an imaginary step are exact and need only the formula of kappa.
     """
     slopes, value, steps = np.zeros(counts.shape), np.zeros(len(counts)), 1e-20j * np.eye(4)
     for model, sign in ((1, 1), (2, -1)):
@@ -234,11 +234,11 @@ def test_stated_power_of_a_difference(stated: tuple[float, ...]) -> None:
     assert 0.79 <= row.power <= 0.82
 
 
-def test_models_of_which_nothing_is_said_share_only_the_human() -> None:
+def test_models_are_independent_given_the_human_by_default() -> None:
     stated = (0.75, 0.85, 0.65, 0.4, 0.25)
     h, a, b = stated[:3]
     right = [h * x + ec * (h + x - 2 * h * x) / 2 for x, ec in ((a, 0.4), (b, 0.25))]
-    # Independent among the trials that the human gets right, and among the others.
+    # Independent among trials with a correct human, and among the others.
     both = right[0] * right[1] / h + (a - right[0]) * (b - right[1]) / (1 - h)
     implied = 2 * (both - a * b) / (a + b - 2 * a * b)
     silent, said, other = (
@@ -248,11 +248,11 @@ def test_models_of_which_nothing_is_said_share_only_the_human() -> None:
     assert silent["se"].item() == pytest.approx(said["se"].item(), rel=1e-6)
 
 
-def test_perfect_copies_are_found_at_once() -> None:
-    """No spread at all: whatever the number of trials, no division by it."""
+def test_perfect_copies_need_few_trials() -> None:
+    """With no spread, nothing is divided by it, whatever the number of trials."""
     plan = trials_for_power(0.75, 0.75, 1.0, rng=1)
     row = next(plan.itertuples())
-    # Identical answers have a p-value of one over the number of ways to choose who is right.
+    # Identical responses have p = 1 / (number of ways to select the correct trials).
     right = np.arange(row.n_trials + 1)
     rare = special.comb(row.n_trials, right) >= 20
     assert row.power == pytest.approx(
@@ -300,21 +300,21 @@ def test_widths_of_equally_accurate_observers(
         if digits is not None:
             assert row.width == pytest.approx(digits, abs=5.1e-5)
     else:
-        # Four Monte Carlo errors of 20,000 sets, and one of the last digit.
+        # Four Monte Carlo errors of 20,000 data sets, and one unit of the last digit.
         assert digits is None
         assert row.width == pytest.approx(expected, rel=0.028, abs=0.005)
 
 
 @functools.cache
 def all_tables(n: int) -> np.ndarray:
-    """Every table of four cells with so many trials."""
+    """All tables of four cells with this number of trials."""
     bars = np.array(list(itertools.combinations(range(n + 3), 3)))
     edges = np.pad(bars, ((0, 0), (1, 1)), constant_values=((0, 0), (-1, n + 3)))
     return np.diff(edges, axis=1) - 1
 
 
 def exact_bias(p: np.ndarray, n: int) -> float:
-    """Bias of the defined estimates, over every possible table."""
+    """Bias of defined estimates, over all possible tables."""
     counts = all_tables(n)
     log = special.gammaln(n + 1) - special.gammaln(counts + 1).sum(axis=1) + counts @ np.log(p)
     value = consistency.error_consistency(counts)
@@ -332,7 +332,7 @@ def test_bias_from_every_possible_table(pair: tuple[float, float, float]) -> Non
     p = simulate.cell_probabilities(*pair)
     stated = float(plans.second_order_bias(plans.one_pair(p)))
     few, some, many = (n * exact_bias(p, n) for n in (30, 60, 120))
-    # Of n times the bias the terms in 1 / n and 1 / n**2 fall out of such sums; what is left is
+    # These sums cancel the terms in 1 / n and 1 / n**2 of n times the bias; the remainder is
     # smaller than the last of them.
     once = 2 * many - some
     limit = (4 * once - (2 * some - few)) / 3
@@ -351,7 +351,7 @@ THREE = plans.Setting(
 
 
 @pytest.mark.parametrize("n", [2, 8, 40])
-def test_undefined_shares_are_exact(n: int) -> None:
+def test_undefined_fractions_are_exact(n: int) -> None:
     a, b, ec = np.array([*FOUR, (0.95, 0.9, 0.3), (0.98, 0.98, 0.8)]).T
     p = simulate.cell_probabilities(a, b, ec)
     p11, p10, p01, p00 = p.T
@@ -361,13 +361,13 @@ def test_undefined_shares_are_exact(n: int) -> None:
     assert found == pytest.approx((p11 + p10) ** n + (p01 + p00) ** n, rel=1e-9, abs=1e-12)
 
 
-def test_undefined_share_of_a_difference() -> None:
+def test_undefined_fraction_of_a_difference() -> None:
     n, n_sets = 8, 50_000
     counts = np.random.default_rng(7).multinomial(n, THREE.probabilities, n_sets)
     right = np.array(list(itertools.product((1, 0), repeat=3)))
     undefined = np.zeros(n_sets, dtype=bool)
     for model, answer in itertools.product((1, 2), (0, 1)):
-        # Human and model give this answer in all trials.
+        # Human and model give this response in all trials.
         both = (right[:, 0] == answer) & (right[:, model] == answer)
         undefined |= counts[:, both].sum(axis=1) == n
     share, found = float(plans.frac_undefined(THREE, n)), undefined.mean()
@@ -377,7 +377,7 @@ def test_undefined_share_of_a_difference() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.floats(0.05, 0.95), st.floats(0.05, 0.95), st.floats(0.02, 0.98))
-def test_the_variance_is_the_printed_one(a: float, b: float, at: float) -> None:
+def test_the_variance_agrees_with_the_published_formula(a: float, b: float, at: float) -> None:
     lower, upper = bounds.error_consistency_bounds(a, b)
     ec = float(lower + at * (upper - lower))
     p = simulate.cell_probabilities(a, b, ec)
@@ -385,7 +385,7 @@ def test_the_variance_is_the_printed_one(a: float, b: float, at: float) -> None:
     assert variance == pytest.approx(
         fleiss_variance(*np.array([[a], [b]]), ec)[0], rel=1e-8, abs=1e-12
     )
-    # Neither the order of observers nor the name of what is right plays a role.
+    # Neither the order of observers nor exchanging correct and incorrect matters.
     plan = trials_for_width([a, b, 1 - a], [b, a, 1 - b], ec, n_trials=10**9)
     assert plan["width"].to_numpy() == pytest.approx(2 * Z * np.sqrt(variance / 1e9), rel=1e-6)
     assert plan["se"].to_numpy() == pytest.approx(np.sqrt(variance / 1e9), rel=1e-6)
@@ -393,7 +393,7 @@ def test_the_variance_is_the_printed_one(a: float, b: float, at: float) -> None:
 
 
 @pytest.mark.slow
-def test_intervals_are_those_of_the_public_function() -> None:
+def test_intervals_agree_with_the_public_function() -> None:
     n_tables = 150
     p = simulate.cell_probabilities(0.9, 0.85, 0.3)
     counts = np.random.default_rng(9).multinomial(160, p, n_tables)
@@ -403,14 +403,14 @@ def test_intervals_are_those_of_the_public_function() -> None:
     rng = np.random.default_rng(11)
     pair = plans.one_pair(p)
     for method, kind in (("analytic", "ci"), ("bootstrap", "eti"), ("posterior", "eti")):
-        door = result[[f"{method}_{kind}95_{end}" for end in ("lb", "ub")]].to_numpy()
+        wanted = result[[f"{method}_{kind}95_{end}" for end in ("lb", "ub")]].to_numpy()
         one, two = (plans.intervals(counts, pair, method, 1_000, 0.95, rng) for _ in range(2))
         if method == "analytic":
-            np.testing.assert_allclose(one, door, rtol=1e-9)
+            np.testing.assert_allclose(one, wanted, rtol=1e-9)
             continue
-        # Each table has its own draws, once more for every call: the public function is as far from
-        # here as here is from here with other draws.
-        away, own = one - door, one - two
+        # Every call has separate draws: the public function differs from this result as this result
+        # differs with other draws.
+        away, own = one - wanted, one - two
         error = 4 / np.sqrt(n_tables)
         for end in range(2):
             assert abs(away[:, end].mean()) < error * away[:, end].std()
@@ -433,7 +433,7 @@ def test_trials_by_brute_force(pair: tuple[float, float, float], width: float) -
     assert every[row.n_trials - 3] > width >= row.width
 
 
-def test_a_width_that_is_just_reached_counts() -> None:
+def test_a_width_that_is_exactly_reached_counts() -> None:
     n = np.array([101, 160, 370, 1024, 4096])
     width = trials_for_width(0.5, 0.5, [[0.0], [0.6]], n_trials=n)["width"]
     found = trials_for_width(0.5, 0.5, [[0.0], [0.6]], width.to_numpy().reshape(2, -1))
@@ -468,7 +468,7 @@ def test_widths_are_assured(
     interval: Any,
     sets: Callable[..., int],
 ) -> None:
-    """Intervals of new data sets, of which a share is no wider."""
+    """Check the proportion of intervals of new data sets that are no wider."""
     plan = trials_for_width(*pair, width, assurance=assurance, interval=interval, rng=1)
     row = next(_rows(plan))
     assert (row.criterion, row.assurance) == (interval, assurance)
@@ -477,15 +477,15 @@ def test_widths_are_assured(
     counts = rng.multinomial(row.n_trials, setting.probabilities, size=n_sets)
     bounds = plans.intervals(counts, setting, interval, 4_000, 0.95, rng)
     widths = bounds[:, 1] - bounds[:, 0]
-    # Four errors of the share here, and the share at numbers of trials 1.5 % off: the search
-    # knows log widths within .01 by 11 numbers of 200 data sets, less its slack.
+    # Four errors of the proportion, and its change at numbers of trials with an error of 1.5%: the
+    # search knows log widths within 0.01 by 11 numbers of 200 data sets, minus its slack.
     error = 4 * np.sqrt(assurance * (1 - assurance) / n_sets)
     near = [float(np.mean(widths <= width * (1 + off))) for off in (-0.015, 0.015)]
     assert near[0] - error <= assurance <= near[1] + error
 
 
 def test_identical_observers_need_no_search() -> None:
-    """Every estimate is 1: there is no width to draw a line through."""
+    """All estimates are 1, so no line can be fitted to widths."""
     plan = trials_for_width(0.75, 0.75, 1.0, 0.2, rng=1)
     assert 2 <= plan["n_trials"].item() <= 10
     assert plan["width"].item() == 0
@@ -497,7 +497,7 @@ Floats = NDArray[np.float64]
 def brute_force(
     truths: Floats, n_trials: int, pilot: NDArray[np.int64] | int = 0
 ) -> tuple[Floats, Floats]:
-    """Posterior intervals of one study for each row of (accuracy_a, accuracy_b, ec), one by one."""
+    """Posterior intervals of one study for each row of (accuracy_a, accuracy_b, ec), in a loop."""
     rng = np.random.default_rng(5)
     p = simulate.cell_probabilities(*truths.T)
     counts = pilot + np.array([rng.multinomial(n_trials, row) for row in p])
@@ -507,7 +507,7 @@ def brute_force(
 
 
 def prior_draws(n: int) -> Floats:
-    """What the priors below say, truncated to what can exist."""
+    """Draws of the priors below, truncated to possible values."""
     rng = np.random.default_rng(7)
     a, b = rng.beta(30, 10, (2, 4 * n))
     ec = rng.normal(0.4, 0.15, 4 * n)
@@ -517,7 +517,7 @@ def prior_draws(n: int) -> Floats:
 
 
 @pytest.mark.slow
-def test_assurance_is_what_brute_force_finds() -> None:
+def test_assurance_agrees_with_brute_force() -> None:
     accuracy, n_studies = stats.beta(30, 10), 2_000
     plan = al.planning.plan_from(
         {"accuracy_a": accuracy, "accuracy_b": accuracy, "ec": stats.norm(0.4, 0.15)}, [80, 320],
@@ -535,23 +535,23 @@ def test_assurance_is_what_brute_force_finds() -> None:
             "coverage": (lower <= truths[:, 2]) & (truths[:, 2] <= upper),
         }
         for name, shown in found.items():
-            # Both are shares of 2,000 studies.
+            # Both are proportions of 2,000 studies.
             error = np.sqrt(2 * max(shown.mean() * (1 - shown.mean()), 1e-3) / n_studies)
             assert abs(row[name] - shown.mean()) <= 4 * error, name
         error = np.sqrt(2 / n_studies) * width.std()
-        # Both take intervals from finite draws, which only adds noise.
+        # Both use intervals from finite draws, which only adds noise.
         assert abs(row["expected_width"] - width.mean()) <= 4 * error
         quantile = np.quantile(width, 0.8)
         near = np.quantile(width, [0.75, 0.85])
-        # Error of a quantile: that of the share below it over the density there.
+        # Error of a quantile: that of the proportion below, divided by the density.
         error = np.sqrt(2 * 0.8 * 0.2 / n_studies) * (near[1] - near[0]) / 0.1
         assert abs(row["assured_width"] - quantile) <= 4 * error
 
 
-def test_impossible_draws_are_drawn_again_and_reported() -> None:
+def test_impossible_draws_are_repeated_and_reported() -> None:
     beliefs = {"accuracy_a": stats.uniform(0.6, 0.39), "accuracy_b": 0.7, "ec": 0.6}
     plan = al.planning.plan_from(beliefs, [100], n_datasets=1_000, rng=1)
-    # With 0.7, an EC of .6 needs an accuracy whose upper bound is .6 or more.
+    # With 0.7, an EC of 0.6 needs an accuracy whose upper bound is at least 0.6.
     a = np.linspace(0.6, 0.99, 100_001)
     possible = (al.metrics.bounds.error_consistency_bounds(a, 0.7)[1] >= 0.6).mean()
     share = plan["impossible_share"][0]
@@ -559,7 +559,7 @@ def test_impossible_draws_are_drawn_again_and_reported() -> None:
 
 
 @pytest.mark.slow
-def test_a_plan_from_a_pilot_is_what_brute_force_finds() -> None:
+def test_a_plan_from_a_pilot_agrees_with_brute_force() -> None:
     counts, n_studies = np.array([80, 12, 14, 14]), 2_000
     pilot = al.error_consistency(al.data.from_counts(counts), n_resamples=0, n_draws=1_000, rng=1)
     for keep in (False, True):
@@ -572,14 +572,14 @@ def test_a_plan_from_a_pilot_is_what_brute_force_finds() -> None:
         excludes = ((lower > 0) | (upper < 0)).mean()
         error = np.sqrt(2 * excludes * (1 - excludes) / n_studies)
         assert abs(plan["p_excludes"][0] - excludes) <= 4 * error + 1e-3
-    # A posterior that is given all the data covers what it believes, to the digit: 1.9 errors of
-    # 2,000 studies on either side.
+    # A posterior given all data covers its predictions at the nominal rate: 1.9 errors of 2,000
+    # studies on either side.
     assert plan["coverage"][0] == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / n_studies))
 
 
 @pytest.mark.slow
 def test_other_metrics_are_planned_by_the_normal_approximation() -> None:
-    """Against whole studies of counts; items that are clusters have a normal approximation."""
+    """Compare with simulated studies; clusters use a normal approximation."""
     cells = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], [300, 60, 50, 90], axis=0).T
     trials = al.Trials.from_correct(cells, item_columns={"own": np.arange(500)})
     exact, normal = (
@@ -592,7 +592,7 @@ def test_other_metrics_are_planned_by_the_normal_approximation() -> None:
         for cluster in (None, "own")
     )  # fmt: skip
     assert normal["method"].tolist() == ["normal"]
-    # The width varies with the truth, which the approximation ignores: by 1 %.
+    # The width depends on the true value, which the approximation ignores: by 1%.
     assert normal["expected_width"][0] == pytest.approx(exact["expected_width"][0], rel=0.02)
     assert normal["coverage"][0] == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 4_000))
     trials = al.load_example()
@@ -608,7 +608,7 @@ def test_other_metrics_are_planned_by_the_normal_approximation() -> None:
 
 @pytest.mark.slow
 def test_a_pilot_with_clusters_gives_its_design_effect() -> None:
-    """Widths of new studies with clusters of the same size, and of independent items, by hand."""
+    """Compare widths of new studies with clusters of the same size, and with independent items."""
     rng = np.random.default_rng(11)
 
     def study(n_clusters: int, size: int = 20) -> al.Trials:
@@ -629,5 +629,5 @@ def test_a_pilot_with_clusters_gives_its_design_effect() -> None:
     assert plan["design_effect"] == float(pilot.estimates["design_effect"][0]) > 2
     planned = plan["expected_width"] / (2 * stats.norm.ppf(0.975))
     found = [float(consistency(study(200)).estimates["se"][0]) for _ in range(4)]
-    # The pilot's standard error of 100 clusters is known within 1/sqrt(200) or so: five errors.
+    # The standard error of 100 clusters in the pilot has an error of 1/sqrt(200): five errors.
     assert planned == pytest.approx(np.mean(found), rel=5 / np.sqrt(200))

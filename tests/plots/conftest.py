@@ -1,4 +1,4 @@
-"""Figures of tests: without a screen, closed after each test."""
+"""Figures of tests, without a display and closed after each test."""
 
 from __future__ import annotations
 

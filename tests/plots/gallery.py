@@ -1,4 +1,4 @@
-"""Every public plot with a given number of rows, on numbers made up, and what is to be checked."""
+"""Every public plot with a given number of rows of artificial data, and layout checks."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from alikely.benchmark.ranking import rank_correlations
 from alikely.plots._style import in_column
 from alikely.plots.margins import CONSISTENCY
 
-# As long as names of models are.
+# Names as long as those of models.
 NAMES = ("alexnet", "resnet101", "simclr_resnet50x4", "ResNeXt101_32x16d_swsl", "vit_large_patch16",
          "resnet50_l2_eps3_0", "BiTM_resnetv2_152x4", "densenet201", "clip")  # fmt: skip
 REGIMES = ("reference", "near", "far", "extreme")
 BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
-# Humans and models of about so many pairs.
+# Numbers of humans and models for about this number of pairs.
 SIZES = {2: (1, 2), 30: (5, 6), 300: (10, 30)}
 
 
@@ -31,14 +31,14 @@ def names(n: int) -> list[str]:
 
 @functools.cache
 def trials(n_humans: int, n_models: int) -> al.Trials:
-    """Answers of 6 classes to 120 images, the first human and model never wrong at all."""
+    """Responses of 6 classes to 120 images; the first human and model make no errors."""
     rng = np.random.default_rng(1)
     truth = np.arange(120) % 6
     ease = rng.normal(1.5, 1.5, 120)
     n = n_humans + n_models
     skill = np.linspace(1.5, -1.5, n)
     right = rng.random((n, 120)) < 1 / (1 + np.exp(-ease - skill[:, None]))
-    # Not in pairs of one entry, which would be defined nowhere.
+    # Not with a single pair, which would be undefined.
     right[[0, n_humans]] |= n > 3
     wrong = (truth + rng.integers(1, 6, (n, 120))) % 6
     classes = ["airplane", "bear", "bicycle", "bird", "boat", "bottle"]
@@ -79,14 +79,14 @@ def scores(n: int) -> al.Result:
 
 @functools.cache
 def spectrum(n: int) -> xr.Dataset:
-    """Of 4, 32 or 300 conditions."""
+    """Difficulty spectrum of 4, 32 or 300 conditions."""
     found, _ = al.simulate.difficulty(*{2: (2, 2), 30: (4, 8), 300: (15, 14)}[n], rng=1)
     datasets = dict.fromkeys(found.data["dataset"].values.tolist())
     return al.difficulty_spectrum(found, [f"{name}:reference" for name in datasets], chance=1 / 16)
 
 
 def alignment(n: int, n_levels: int = 8, n_datasets: int = 1) -> pd.DataFrame:
-    """As of `alikely.spectrum.alignment_table`."""
+    """A table as returned by `alikely.spectrum.alignment_table`."""
     rng = np.random.default_rng(2)
     rows = []
     for d in range(n_datasets):
@@ -105,7 +105,7 @@ def alignment(n: int, n_levels: int = 8, n_datasets: int = 1) -> pd.DataFrame:
 
 
 def ranks(n: int) -> pd.DataFrame:
-    """As of `alikely.spectrum.regime_alignment`."""
+    """Ranks as returned by `alikely.spectrum.regime_alignment`."""
     rng = np.random.default_rng(3)
     parts = []
     for regime in REGIMES:
@@ -118,7 +118,7 @@ def ranks(n: int) -> pd.DataFrame:
 
 
 def rank_table(n: int) -> pd.DataFrame:
-    """As of `alikely.benchmark.rank_by_metric`."""
+    """A table as returned by `alikely.benchmark.rank_by_metric`."""
     rng = np.random.default_rng(4)
     metrics = ["error_consistency", "misclassification_agreement", "copy_probability"]
     rows = [
@@ -132,7 +132,7 @@ def rank_table(n: int) -> pd.DataFrame:
 
 
 def choices(n: int) -> pd.DataFrame:
-    """As of `alikely.benchmark.multiverse_analysis`."""
+    """A table as returned by `alikely.benchmark.multiverse_analysis`."""
     rng = np.random.default_rng(5)
     rows = [
         {"metric": "error_consistency", "system": name, "score": rng.uniform(0.1, 0.5),
@@ -145,7 +145,7 @@ def choices(n: int) -> pd.DataFrame:
 
 
 def simulated_ranks(n: int) -> pd.DataFrame:
-    """As of `alikely.calibration.sbc`."""
+    """Ranks as returned by `alikely.calibration.sbc`."""
     rng = np.random.default_rng(6)
     quantities = ["log_likelihood", *(f"copy_probability[{k}]" for k in range(min(n, 8) - 1))]
     parts = []
@@ -187,7 +187,7 @@ def margins_table(n: int) -> pd.DataFrame:
 
 @functools.cache
 def classified(n: int) -> al.Result:
-    """A model and people; items of some classes."""
+    """Margins of a model, and humans, with items of several classes."""
     rng = np.random.default_rng(5)
     n_items, n_classes = max(48, n), min(max(n, 2), 16)
     z = rng.normal(size=n_items)
@@ -205,7 +205,7 @@ def classified(n: int) -> al.Result:
 
 
 def correlations(n: int) -> pd.DataFrame:
-    """Of 3, 8 or 25 data sets."""
+    """Rank correlations of 3, 8 or 25 data sets."""
 
     n_sets = {2: 3, 30: 8, 300: 25}[n]
     x = np.random.default_rng(1).random((n_sets, 6))
@@ -269,7 +269,7 @@ def family(n: int) -> dict[str, str]:
 
 @functools.cache
 def tree(n: int) -> tuple[al.Result, al.Result]:
-    """A tree of n observers, and the matrix behind it."""
+    """A tree of n observers, and its matrix."""
     board = al.simulate.leaderboard(n, {2: 1, 30: 4, 300: 12}[n], 300, shared=0.6, rng=1)
     found = al.pairwise_matrix(board)
     return al.benchmark.families(found, n_resamples=20 if n < 300 else 2, rng=1), found
@@ -288,7 +288,7 @@ def pair(result: al.Result) -> str:
 
 
 Drawing = Callable[..., Any]
-# Name, with a sign for another way of drawing: what draws it with so many rows.
+# Functions that draw a plot with n rows, by name and variant.
 DRAWINGS: dict[str, Drawing] = {
     "plot_agreement accuracy": lambda n: al.plot_agreement(
         consistency(n), "accuracy", observer_kinds=trials(*SIZES[n])
@@ -351,13 +351,13 @@ DRAWINGS: dict[str, Drawing] = {
 
 
 def figure_of(drawn: Any) -> Any:
-    """The figure of whatever a plot returns."""
+    """The figure of the object that a plot returns."""
     first = drawn[0] if isinstance(drawn, tuple | list | np.ndarray) else drawn
     return first.get_figure(root=True) if hasattr(first, "get_figure") else first
 
 
 def colors_of(figure: Any) -> set[str]:
-    """Colors of lines, areas and keys."""
+    """Colors of lines, areas and legends."""
     found = set()
     for artist in figure.findobj():
         for name in ("get_color", "get_facecolor", "get_edgecolor"):
@@ -368,7 +368,7 @@ def colors_of(figure: Any) -> set[str]:
 
 
 def texts_of(figure: Any) -> list[tuple[str, Any]]:
-    """Every text that is seen, with its box in pixels (as turned as it is)."""
+    """Every visible text, with its (possibly rotated) box in pixels."""
     from matplotlib.text import Text
 
     figure.draw_without_rendering()
@@ -383,7 +383,7 @@ def texts_of(figure: Any) -> list[tuple[str, Any]]:
 
 
 def _seen(artist: Any) -> Any:
-    """Artists that are drawn; of an axis only what lies within its view."""
+    """Visible artists; of an axis only those within its view."""
     from matplotlib.axis import Axis
 
     if not artist.get_visible():
@@ -400,20 +400,20 @@ def _seen(artist: Any) -> Any:
 
 
 def faults(figure: Any) -> list[str]:
-    """Texts outside the figure, texts over each other, legends over titles."""
+    """Texts outside the figure, overlapping texts, and legends over titles."""
     texts = texts_of(figure)
     width, height = figure.bbox.width, figure.bbox.height
     found = []
     for text, box in texts:
         if box.x0 < -1 or box.y0 < -1 or box.x1 > width + 1 or box.y1 > height + 1:
             found.append(f"outside the figure: {text!r}")
-    # From left to right, so that few are compared.
+    # Sorted from left to right, so that few are compared.
     texts.sort(key=lambda entry: entry[1].x0)
     for i, (text, box) in enumerate(texts):
         for other, alongside in texts[i + 1 :]:
             if alongside.x0 >= box.x1 - 1:
                 break
-            # A pixel of each box is empty.
+            # One pixel of each box is empty.
             if min(box.y1, alongside.y1) - max(box.y0, alongside.y0) > 1:
                 found.append(f"over each other: {text!r}, {other!r}")
     return found

@@ -1,4 +1,4 @@
-"""Plots: what they draw is what results and tables say."""
+"""Plots show the values of results and tables."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def clean() -> al.Result:
     return al.error_consistency(al.load_example().select(condition="clean"), "model-model", rng=1)
 
 
-def test_intervals_stand_where_the_summary_puts_them(clean: al.Result) -> None:
+def test_intervals_are_drawn_as_in_the_summary(clean: al.Result) -> None:
     ax = al.plot_intervals(clean)
     summary = clean.summary(intervals="all")
     lines = [c for c in ax.collections if isinstance(c, LineCollection)]
     for method, drawn in zip(("bootstrap", "posterior"), lines, strict=True):
-        # The line of an undefined interval has no points left.
+        # The line of an undefined interval has no points.
         ends = np.array([part[:, 0] for part in drawn.get_segments() if len(part) == 2])
         bounds = summary[[f"{method}_eti95_lb", f"{method}_eti95_ub"]].dropna().to_numpy()
         np.testing.assert_allclose(ends, bounds)
@@ -61,7 +61,7 @@ def scores() -> al.Result:
     return al.benchmark_scores(al.load_example().select(condition=["blur", "noise"]), rng=1)
 
 
-def test_benchmark_stands_where_the_summary_puts_it(scores: al.Result) -> None:
+def test_benchmark_is_drawn_as_in_the_summary(scores: al.Result) -> None:
     ax = al.plot_benchmark(scores, generalize_to="images")
     frame = scores.summary("images").set_index("system")
     names = [tick.get_text() for tick in ax.get_yticklabels()]
@@ -75,7 +75,7 @@ def test_benchmark_stands_where_the_summary_puts_it(scores: al.Result) -> None:
     )
 
 
-def test_ranks_are_those_of_the_table(scores: al.Result) -> None:
+def test_ranks_agree_with_the_table(scores: al.Result) -> None:
     ax = al.plot_benchmark(scores, "ranks", generalize_to="images", rng=1)
     table = al.benchmark.ranks(scores, "images", rng=1).set_index("system")
     names = [tick.get_text() for tick in ax.get_yticklabels()]
@@ -95,7 +95,7 @@ def test_probability_map_is_ordered_by_score(scores: al.Result) -> None:
     assert upper.mean() > 0.5
     assert np.isnan(np.diag(values)).all()
     off = ~np.eye(6, dtype=bool)
-    # The scores are continuous: no draw ties two models.
+    # The scores are continuous, so no draw has ties.
     np.testing.assert_allclose((values + values.T)[off], 1)
 
 
@@ -114,7 +114,7 @@ def similarity(trials: al.Trials) -> al.Result:
     return al.error_similarity(trials, by="dataset", **BARE)
 
 
-def test_matrix_is_symmetric_and_holds_the_estimates(
+def test_matrix_is_symmetric_and_shows_the_estimates(
     trials: al.Trials, similarity: al.Result
 ) -> None:
     ax = al.plot_matrix(similarity, observer_kinds=trials)
@@ -131,7 +131,7 @@ def test_matrix_is_symmetric_and_holds_the_estimates(
     assert [tick.get_text() for tick in top[0].get_xticklabels()] == ["human", "model"]
 
 
-def test_matrix_averages_groups_and_hatches_what_is_undefined(
+def test_matrix_averages_groups_and_hatches_undefined_pairs(
     trials: al.Trials, agreement: al.Result
 ) -> None:
     ax = al.plot_matrix(agreement, observer_kinds=trials)
@@ -175,7 +175,7 @@ def test_metrics_are_matched_pair_by_pair(
     assert f"{135 - len(both)} undefined, not drawn" in ax.get_title()
 
 
-def test_classes_have_their_divergence_and_verdict(similarity: al.Result) -> None:
+def test_classes_have_their_divergence_and_test(similarity: al.Result) -> None:
     pair = "human_1 x model_1"
     ax = al.plot_errors(similarity, "classes", pair=pair)
     entry = similarity.estimates.sel(pair=pair)
@@ -192,7 +192,7 @@ def test_classes_have_their_divergence_and_verdict(similarity: al.Result) -> Non
         assert blue == (factor > 0) or factor == pytest.approx(0, abs=1e-9)
 
 
-def test_shares_of_answers_are_drawn() -> None:
+def test_response_proportions_are_drawn() -> None:
     counts = al.estimates.confusion_matrices(al.load_example(), "kind")
     axes = al.plot_errors(counts, "confusions")
     shown = axes[0].images[0].get_array()
@@ -206,7 +206,7 @@ def test_shares_of_answers_are_drawn() -> None:
 
 @pytest.fixture(scope="module")
 def result() -> al.Result:
-    """A result with draws made up, of models and humans."""
+    """A result of models and humans with artificial draws."""
     trials, margins = al.simulate.detection_experiment(6, 30, 1, rho={"a": 0.8, "b": 0.1}, rng=1)
     found = al.decision_margin_consistency(trials, margins, n_draws=0, n_resamples=0, rng=1)
     rng = np.random.default_rng(2)
@@ -238,7 +238,7 @@ def test_both_consistencies_against_accuracy(result: al.Result) -> None:
         points, column = drawn(ax), f"{name}_consistency"
         for x, y in table[["accuracy_model", column]].to_numpy():
             assert np.isclose(points, [x, y]).all(axis=1).any()
-        # People with each other, models with people on the average: lines with bands.
+        # Human-human values, and mean model-human values: lines with bands.
         for level in (f"group_{column}", f"mean_{column}"):
             assert np.isclose(points[:, 1], table[level][0]).any()
             low, high = table.loc[0, [f"{level}_lb", f"{level}_ub"]]
@@ -249,7 +249,7 @@ def test_both_consistencies_against_accuracy(result: al.Result) -> None:
         assert f"models with human, mean: {table[f'mean_{column}'][0]:.2f} [" in " | ".join(
             legend(ax)
         )
-    # A ceiling of models is the root of what people reach.
+    # The model ceiling is the square root of human reliability.
     assert np.isclose(drawn(lower)[:, 1], np.sqrt(table["group_margin_consistency"][0])).any()
     with pytest.raises(TypeError, match="ax must be 2 axes"):
         al.plot_margins(table, "consistency", ax=upper)
@@ -264,13 +264,13 @@ def widths() -> pd.DataFrame:
 
 
 def points(ax: object, hollow: bool) -> set[tuple[float, float]]:
-    """Marked points, by how they are filled."""
+    """Markers by fill."""
     lines = [line for line in ax.lines if line.get_marker() not in ("None", "")]
     chosen = [line for line in lines if (line.get_markerfacecolor() == "white") == hollow]
     return {(float(x), float(y)) for line in chosen for x, y in zip(*line.get_data(), strict=True)}
 
 
-def test_widths_are_drawn_as_they_came(widths: pd.DataFrame) -> None:
+def test_widths_are_drawn_as_in_the_table(widths: pd.DataFrame) -> None:
     ax = al.plot_plan(widths, "width", references={"one condition": 160})
     for method, hollow in (("analytic", False), ("simulated", True)):
         part = widths[widths["method"] == method]
@@ -283,7 +283,7 @@ def test_widths_are_drawn_as_they_came(widths: pd.DataFrame) -> None:
     assert ax.get_xscale() == "log"
 
 
-def test_power_of_items_is_drawn_too() -> None:
+def test_power_of_items_is_drawn() -> None:
     table = al.planning.items_for_margins([[0.2], [0.4]], n_items=[20, 50, 100, 200])
     ax = al.plot_plan(table, "power", x="n_items", hue="dmc")
     drawn = points(ax, hollow=False)
@@ -323,18 +323,18 @@ def alignment() -> xr.Dataset:
 
 
 def dots(ax: plt.Axes) -> tuple[np.ndarray, np.ndarray]:
-    """Places and fillings of all scattered points."""
+    """Positions and fills of all scatter points."""
     scattered = [c for c in ax.collections if type(c).__name__ == "PathCollection"]
     places = np.concatenate([np.asarray(c.get_offsets()) for c in scattered])
     return places, np.concatenate([c.get_facecolors()[:, :3] for c in scattered])
 
 
-def test_every_condition_stands_at_its_delta(spectrum: xr.Dataset, found: xr.Dataset) -> None:
+def test_each_condition_is_drawn_at_its_delta(spectrum: xr.Dataset, found: xr.Dataset) -> None:
     ax = al.plot_spectrum(spectrum, found)
     places, colors = dots(ax)
     assert sorted(places[:, 0]) == pytest.approx(sorted(spectrum["delta"].values))
     assert [t.get_text() for t in ax.get_yticklabels()] == [f"distortion_{d}" for d in range(4)]
-    # Harder to the right.
+    # Difficulty increases to the right.
     left, right = ax.get_xlim()
     assert left > right
     color = regime_colors(found["regime"].values.tolist())
@@ -353,7 +353,7 @@ def test_distortions_have_a_dot_for_each_condition(alignment: xr.Dataset) -> Non
     places, colors = dots(ax)
     known = chosen.dropna(subset="estimate")
     assert places[:, 0] == pytest.approx(known["estimate"].tolist())
-    # From top to bottom as in the table, in colors of their regimes.
+    # Rows have the order of the table and the colors of their regimes.
     assert (np.diff(places[:, 1]) > 0).all()
     color = regime_colors(["easy", "hard"])
     np.testing.assert_allclose(colors, [to_rgb(color[name]) for name in known["regime"]], atol=1e-6)

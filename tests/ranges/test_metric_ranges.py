@@ -1,4 +1,4 @@
-"""Metrics of pairs stay within their bounds however numbers are rounded."""
+"""Metrics of pairs are within their bounds despite rounding."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_metrics_of_cells(metric: Any, rng: np.random.Generator) -> None:
 
 
 @given(rng=SEEDS)
-def test_what_stands_beside_error_consistency(rng: np.random.Generator) -> None:
+def test_quantities_reported_with_error_consistency(rng: np.random.Generator) -> None:
     cells = tables(rng)
     accuracy_a, accuracy_b = consistency.accuracies(cells)
     assert_within([accuracy_a, accuracy_b])
@@ -67,7 +67,7 @@ def test_bounds_from_accuracies_and_agreement(rng: np.random.Generator) -> None:
 
 
 @given(rng=SEEDS)
-def test_the_copy_model_and_back(rng: np.random.Generator) -> None:
+def test_the_copy_model_and_its_inverse(rng: np.random.Generator) -> None:
     p_a = np.clip(edges(rng), 1e-6, 1 - 1e-6)
     p_b = edges(rng)
     lower, upper = bounds.error_consistency_bounds(p_a, p_b)
@@ -77,7 +77,7 @@ def test_the_copy_model_and_back(rng: np.random.Generator) -> None:
     assert_within(q)
     cells = al.simulate.cell_probabilities(p_a, p_b, kappa)
     assert_within(cells)
-    # The draw refuses negative cells, and sums that are not 1.
+    # The draw raises an error for negative cells, and for sums other than 1.
     rng.multinomial(20, cells)
 
 
@@ -86,7 +86,7 @@ def test_agreement_of_labels(rng: np.random.Generator) -> None:
     joint = tables(rng, 9).reshape(N, 3, 3)
     joint[::4] *= np.eye(3)
     statistics = errors.label_statistics(joint)
-    # Margins as matrix products sum them, in another order.
+    # Margins from matrix products, which sum in another order.
     statistics[:, 1:] = nearly(rng, statistics[:, 1:])
     assert_within(errors.label_agreement(statistics), -1)
     number = rng.integers(0, 9, (N, 3))
@@ -103,7 +103,7 @@ def test_agreement_of_labels_of_all_pairs(rng: np.random.Generator) -> None:
     answers = {"response": response, "truth": rng.integers(0, 3, 30)}
     found = errors.MISCLASSIFICATION_AGREEMENT.all_pairs(answers)  # type: ignore[misc]
     assert_within(found["estimate"], -1)
-    # A variance is a difference of large sums, and no less than 0.
+    # A variance is a difference of large sums, but at least 0.
     assert np.isfinite(found["se"][np.isfinite(found["estimate"])]).all()
 
 
@@ -127,8 +127,8 @@ def test_class_level_error_similarity(rng: np.random.Generator) -> None:
 
 @settings(max_examples=40)
 @given(rng=SEEDS)
-def test_agreement_of_readings(rng: np.random.Generator) -> None:
-    """Weighted, as in the bootstrap and the posterior: sums are sparse matrix products."""
+def test_agreement_of_ratings(rng: np.random.Generator) -> None:
+    """With weights, as in the bootstrap and the posterior: sums are sparse matrix products."""
     codes = rng.integers(0, 3, (2, 25))
     codes[1] = np.where(rng.random(25) < rng.choice([0, 0.1, 0.5]), codes[1], codes[0])
     letters = np.array(["x", "y", "z"])
@@ -144,7 +144,7 @@ def test_agreement_of_readings(rng: np.random.Generator) -> None:
 
 @given(rng=SEEDS)
 def test_agreement_on_options(rng: np.random.Generator) -> None:
-    """Probabilities in single precision sum to 1 but for seven digits."""
+    """Probabilities in single precision sum to 1 within seven digits."""
     p = shares(rng, 6, 25, 4).astype(np.float32)
     p[1] = p[0]
     truth = rng.integers(0, 4, 25)

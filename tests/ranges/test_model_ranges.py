@@ -1,4 +1,4 @@
-"""Likelihoods and what models report never see a value beyond its range."""
+"""Likelihoods and reported quantities of models never have values out of range."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from alikely.models.cohorts import SURE, _joint_probability
 from generative import paired_errors as pairs
 
 INFINITE = float("inf")
-# Graphs that are not rewritten: they round as they are written.
+# Do not rewrite graphs, so that rounding is as in the code.
 AS_WRITTEN = Mode(linker="py", optimizer=None)
 
 
@@ -34,7 +34,7 @@ def compiled(make: Callable[..., Any], n: int) -> Callable[..., list[Any]]:
 
 
 @given(rng=SEEDS)
-def test_tensors_are_brought_back_as_arrays_are(rng: np.random.Generator) -> None:
+def test_tensors_are_clipped_like_arrays(rng: np.random.Generator) -> None:
     values = np.concatenate([nearly(rng, np.ones(N)), rng.uniform(-2, 2, N), [np.nan]])
     (found,) = compiled(lambda x: [tensor_within(x, -1)], 1)(values)
     np.testing.assert_array_equal(found, within(values, -1))
@@ -56,7 +56,7 @@ def _strata(mu: Any, accuracy: Any, log_odds_ratio: Any, share: Any) -> Any:
 
 @given(rng=SEEDS)
 def test_models_of_a_cohort(rng: np.random.Generator) -> None:
-    """Up to the ends that the model leaves free, `alikely.models.cohorts.SURE`."""
+    """Up to the limits `alikely.models.cohorts.SURE` of the model."""
     mu, accuracy = np.clip(edges(rng), 1e-9, 1 - 1e-9), np.clip(edges(rng), 1e-9, 1 - 1e-9)
     ratio = rng.normal(0, rng.choice([0.3, 3, 12]), N)
     for found in compiled(_strata, 4)(mu, accuracy, ratio, edges(rng)):
@@ -64,7 +64,7 @@ def test_models_of_a_cohort(rng: np.random.Generator) -> None:
 
 
 def test_rows_of_a_cohort_are_probabilities() -> None:
-    """At levels and odds ratios beyond what data show."""
+    """Levels and odds ratios beyond those of real data."""
     model = al.models.cohort(al.data.cohort_counts(al.load_example()))
     (probability,) = model.replace_rvs_by_values([model["row_probability"]])
     row = model.compile_fn(

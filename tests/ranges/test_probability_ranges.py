@@ -1,4 +1,4 @@
-"""Probabilities, correlations of scores and p-values stay in range however they are rounded."""
+"""Probabilities, correlations of scores and p-values are in range despite rounding."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STRENGTHS = np.concatenate([np.linspace(-15, 25, 4001), [-1e6, -40, 40, 1e6]])
 
 
 @given(rng=SEEDS)
-def test_only_rounding_is_brought_back(rng: np.random.Generator) -> None:
+def test_only_rounding_errors_are_clipped(rng: np.random.Generator) -> None:
     inside = rng.uniform(-1, 1, N)
     np.testing.assert_array_equal(within(inside, -1), inside)
     for number in (np.float32, np.float64):
@@ -35,7 +35,7 @@ def test_only_rounding_is_brought_back(rng: np.random.Generator) -> None:
         rounded = np.array([1 + 3 * eps, -1 - 3 * eps], dtype=number)
         np.testing.assert_array_equal(within(rounded, -1), [1, -1])
         assert within(rounded, -1).dtype == number
-        # A fault stays as it is.
+        # Larger errors are unchanged.
         faults = np.array([1 + 1e4 * eps, -1.1, np.inf, np.nan], dtype=number)
         np.testing.assert_array_equal(within(faults, -1), faults)
     slack = np.array([1e-3, 1e-5])
@@ -44,12 +44,12 @@ def test_only_rounding_is_brought_back(rng: np.random.Generator) -> None:
 
 @settings(max_examples=25)
 @given(n_alternatives=st.integers(2, 2_000), rng=SEEDS)
-def test_probability_to_be_right_among_alternatives(
+def test_probability_of_a_correct_response_among_alternatives(
     n_alternatives: int, rng: np.random.Generator
 ) -> None:
     p = margins.m_afc_probability(STRENGTHS, n_alternatives)
     assert_within(p)
-    # A draw refuses what is none.
+    # The draw raises an error for invalid probabilities.
     rng.binomial(1, p)
     assert (np.diff(p[:4001]) >= -4 * EPS).all()
     for log_p in margins.m_afc_log_probability(STRENGTHS, n_alternatives):
@@ -112,7 +112,7 @@ def test_correlations_of_scores(rng: np.random.Generator) -> None:
 
 
 @given(rng=SEEDS)
-def test_means_lie_between_what_they_are_taken_over(rng: np.random.Generator) -> None:
+def test_means_are_between_their_values(rng: np.random.Generator) -> None:
     n = int(rng.integers(2, 60))
     value, weights = float(rng.choice([-1.0, 1.0, 0.1])), rng.uniform(0, 1, n)
     for weight in (weights, np.ones(n)):

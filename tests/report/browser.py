@@ -1,4 +1,4 @@
-"""A page opened in headless Chromium: what it makes of it, says and asks for."""
+"""Open a page in headless Chromium: document, console and requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUIET = (
 
 
 class Opened(NamedTuple):
-    """The document after its scripts ran, lines of the console, addresses asked for."""
+    """The document after its scripts, console lines, and requested addresses."""
 
     document: str
     console: list[str]
@@ -25,7 +25,7 @@ class Opened(NamedTuple):
 
 
 def opened(page: str, folder: Path, width: int = 800) -> Opened:
-    """Open a page from a file in a window of this width in pixels."""
+    """Open a page from a file, in a window of this width in pixels."""
     assert CHROMIUM is not None
     file, log = folder / "page.html", folder / "net.json"
     file.write_text(page, "utf-8")
@@ -37,8 +37,8 @@ def opened(page: str, folder: Path, width: int = 800) -> Opened:
         capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
     console = re.findall(r"CONSOLE[^\]]*\] (.*)", done.stderr)
-    # As text, a line an event: a browser that is stopped may leave the end of its log out. What it
-    # asks for of itself (the time, its user's accounts) has no origin.
+    # The log has one event per line, because a stopped browser may truncate it. The browser's own
+    # requests (the time, user accounts) have no origin.
     asked = re.findall(
         r'"initiator":"(?!not an origin).*?"url":"((?:http|ws)[^"]*)"', log.read_text()
     )

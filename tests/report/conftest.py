@@ -1,4 +1,4 @@
-"""Pages that several tests look at."""
+"""Pages for several tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import alikely as al
 
 FEW = {"n_resamples": 40, "n_draws": 40}
-# What names may hold that a page, a drawing, a template or a script could take for its own.
+# Names with text that pages, figures, templates or scripts could interpret.
 NAMES = (
     "<b>bold</b>", "$x_1^2$ & $", "\"quoted\" 'q'", "</script><script>alert(1)</script>",
     "two\nlines", "bell\x07", "{{7*7}}{% raw %}", "--><img src=x onerror=alert(2)>",
@@ -18,7 +18,7 @@ NAMES = (
 
 @pytest.fixture(scope="session")
 def hostile() -> al.report.pages.Report:
-    """Ten observers, conditions and a data set whose names are markup."""
+    """A report on ten observers, conditions and a data set whose names are markup."""
     right = np.random.default_rng(1).integers(0, 2, (10, 80))
     trials = al.Trials.from_correct(
         right,

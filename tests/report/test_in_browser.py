@@ -1,4 +1,4 @@
-"""Pages in a browser, where one is installed: no error, no request, tables that sort."""
+"""Pages in a browser, if installed: no errors, no requests, and tables that sort."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, to open pages in"),
 ]
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
-# Opens the folded rows of the first long table and sorts them; says in the title what it saw.
+# Opens the folded rows of the first long table, sorts them, and writes the outcome in the title.
 PROBE = """<script>
 const all = document.querySelector("details.all"), said = [];
 all.open = true;
@@ -31,7 +31,7 @@ said.push(numbers().every((x, k, all) => !k || all[k - 1] >= x), heads[at].ariaS
 document.title = said.join("|");
 </script></body>"""
 
-# Says how much wider than the page its widest table is, and how high the page is.
+# Writes how much wider than the page its widest table is, and the height of the page.
 MEASURE = """<script>
 const boxes = [...document.querySelectorAll(".wide")];
 const wide = boxes.map((one) => one.scrollWidth - one.clientWidth);
@@ -61,7 +61,7 @@ def test_tables_are_no_wider_than_a_page_of_1200_pixels(tmp_path: Path) -> None:
         assert over <= 0
 
 
-def test_no_error_no_request_and_no_script_but_its_own(
+def test_pages_have_no_errors_requests_or_other_scripts(
     hostile: al.report.pages.Report, tmp_path: Path
 ) -> None:
     found = opened(hostile.html, tmp_path)
@@ -70,8 +70,8 @@ def test_no_error_no_request_and_no_script_but_its_own(
     assert "<title>&lt;/title&gt;&lt;script&gt;alert(0)&lt;/script&gt;</title>" in found.document
 
 
-def test_the_check_sees_what_it_is_for(hostile: al.report.pages.Report, tmp_path: Path) -> None:
-    """What is put into the page is stopped by its policy; without one, it runs and asks."""
+def test_the_check_detects_inserted_code(hostile: al.report.pages.Report, tmp_path: Path) -> None:
+    """The policy of the page blocks inserted code; without the policy, the code runs."""
     put = '<script>document.title = "ran"</script><img src="http://127.0.0.1:9/x.png"></body>'
     stopped = opened(hostile.html.replace("</body>", put), tmp_path)
     assert "<title>ran</title>" not in stopped.document

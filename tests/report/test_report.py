@@ -1,4 +1,4 @@
-"""Reports: what stands on a page, what is escaped, what happens where something is missing."""
+"""Reports: content of pages, escaping, and missing parts."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ import alikely as al
 from alikely.report import blocks, pages
 from alikely.report.methods import references
 
-# Without an end of their own.
+# Tags without an end tag.
 VOID = {"meta", "link", "br", "img"}
 RUNS = re.compile(r"\bon\w+$")
 
 
 class Page(HTMLParser):
-    """Tags, texts and tables of a page; refuses tags that are not closed in their order."""
+    """Tags, texts and tables of a page; tags must be closed in order."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -72,17 +72,17 @@ def result(trials: al.Trials) -> al.Result:
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures take a third of a second each, and have tests of their own."""
+    """Skip figures, which take a third of a second each and have separate tests."""
     monkeypatch.setattr(blocks, "svg_of", lambda draw, label: "<svg></svg>")
 
 
 @pytest.mark.slow
-def test_nothing_of_a_name_is_taken_for_markup(hostile: al.report.pages.Report) -> None:
+def test_names_are_never_markup(hostile: al.report.pages.Report) -> None:
     page = Page(hostile.html)
     assert hostile.failures == ()
     tags = [tag for tag, _ in page.tags]
     assert {"b", "i", "s", "iframe", "object", "form", "base"}.isdisjoint(tags)
-    # Images are the maps of the page's own figures.
+    # Images belong to the figures of the page.
     sources = [_address(attrs) for tag, attrs in page.tags if tag in ("img", "image")]
     assert all(source.startswith("data:image/png") for source in sources)
     assert not any(RUNS.match(name) for _, attrs in page.tags for name in attrs)
@@ -102,7 +102,7 @@ def _address(attrs: dict[str, str | None]) -> str:
 
 
 @pytest.mark.slow
-def test_a_page_has_no_address_to_load_from(hostile: al.report.pages.Report) -> None:
+def test_a_page_loads_no_addresses(hostile: al.report.pages.Report) -> None:
     page = Page(hostile.html)
     policy = next(attrs["content"] for _, attrs in page.tags if "http-equiv" in attrs)
     assert policy is not None
@@ -118,18 +118,18 @@ def test_a_page_has_no_address_to_load_from(hostile: al.report.pages.Report) -> 
 
 
 @pytest.mark.slow
-def test_drawings_keep_names_as_they_are(hostile: al.report.pages.Report) -> None:
+def test_figures_show_names_unchanged(hostile: al.report.pages.Report) -> None:
     drawn = re.findall(r"<svg.*?</svg>", hostile.html, flags=re.DOTALL)
     assert len(drawn) == 7
     assert any("$x_1^2$ &amp; $" in svg for svg in drawn)
     assert any("&lt;b&gt;bold&lt;/b&gt;" in svg for svg in drawn)
-    # Names of parts, which others would be taken for, differ between figures.
+    # Ids of parts differ between figures, because equal ids would be confused.
     named = [set(re.findall(r'id="([^"]+)"', svg)) for svg in drawn]
     assert sum(map(len, named)) == len(set().union(*named))
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_result_without_draws_and_with_undefined_estimates() -> None:
+def test_results_without_draws_and_with_undefined_estimates() -> None:
     right = np.ones((4, 30))
     right[3], right[2, :5] = 0, 0
     trials = al.Trials.from_correct(right, observers=list("abcd"))
@@ -146,7 +146,7 @@ def test_a_result_without_draws_and_with_undefined_estimates() -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_what_is_missing_and_came_back_is_counted() -> None:
+def test_missing_and_repeated_responses_are_counted() -> None:
     table = pd.DataFrame(
         {
             "observer": list("aabbccaab"),
@@ -166,7 +166,7 @@ def test_what_is_missing_and_came_back_is_counted() -> None:
 
 @pytest.fixture(scope="module")
 def with_gaps() -> al.Trials:
-    """Five observers of two kinds: responses are missing, and 60 trials were not shown to one."""
+    """Five observers of two kinds with missing responses, and 60 trials not shown to one."""
     names = ["human_1", "human_2", "human_3", "model_1", "model_2"]
     table = al.load_example().select(condition="noise", observer=names).to_table()
     table = table.drop(table.index[table["observer"] == "human_1"][-60:])
@@ -183,7 +183,7 @@ def with_gaps() -> al.Trials:
         pytest.param("matrix", "drop", marks=pytest.mark.slow),
     ],
 )
-def test_a_page_is_the_same_from_a_file(
+def test_a_page_from_a_file_is_equal(
     kind: str, no_response: Any, with_gaps: al.Trials, tmp_path: Path
 ) -> None:
     few: Any = {"no_response": no_response, "rng": 1, "n_resamples": 20, "n_draws": 20}
@@ -208,7 +208,7 @@ def test_a_page_is_the_same_from_a_file(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
-def test_results_of_other_data_are_described_one_by_one(with_gaps: al.Trials) -> None:
+def test_results_of_other_data_are_described_separately(with_gaps: al.Trials) -> None:
     few: Any = {"rng": 1, "n_resamples": 0, "n_draws": 0}
     gaps = al.error_consistency(with_gaps, **few)
     right = np.random.default_rng(1).integers(0, 2, (3, 40))
@@ -220,9 +220,7 @@ def test_results_of_other_data_are_described_one_by_one(with_gaps: al.Trials) ->
 
 
 @pytest.mark.slow
-def test_a_figure_that_fails_leaves_a_line(
-    result: al.Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_figure_leaves_a_line(result: al.Result, monkeypatch: pytest.MonkeyPatch) -> None:
     def svg(draw: object, label: str) -> str:
         if "of all pairs" in label:
             raise RuntimeError("no <ink>")
@@ -238,7 +236,7 @@ def test_a_figure_that_fails_leaves_a_line(
     assert "1 not there" in repr(report)
 
 
-def test_more_rows_than_a_page_has_room_for() -> None:
+def test_rows_beyond_the_limit_are_omitted() -> None:
     frame = pd.DataFrame({"name": [f"<observer {k}>" for k in range(60_000)], "estimate": 0.5})
     table = blocks.table_of(frame, "All.")
     page = pages._page("t", [], [blocks.Section("s", [table])])
@@ -247,7 +245,7 @@ def test_more_rows_than_a_page_has_room_for() -> None:
     assert page.count("&lt;observer 999&gt;") == 1
 
 
-def test_written_whole_or_not(result: al.Result, tmp_path: Path) -> None:
+def test_a_report_is_written_completely_or_not(result: al.Result, tmp_path: Path) -> None:
     report = pages.Report("<p>é</p>", "t")
     report.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text("utf-8") == "<p>é</p>"
@@ -262,8 +260,8 @@ def test_sources_of_every_metric_are_in_the_bibliography() -> None:
             assert set(metric.sources) <= set(references()), metric.name
 
 
-def test_the_bibliography_says_what_docstrings_say() -> None:
-    """Same DOI, same year, same first author: one of both was copied wrong otherwise."""
+def test_bibliography_agrees_with_docstrings() -> None:
+    """Check that DOI, year and first author are equal, because either may be copied wrongly."""
     text = " ".join(" ".join(file.read_text().split()) for file in sorted(PACKAGE.rglob("*.py")))
     found = re.findall(r"\.\. \[\w+\] ([^.\[]+?),? [^()]*?\((\d{4})\)\. [^\[]*?doi:(\S+)", text)
     said = {doi: (author.split(",")[0], year) for author, year, doi in found}
@@ -274,11 +272,11 @@ def test_the_bibliography_says_what_docstrings_say() -> None:
             assert entry.text.startswith(f"{author}"), entry.key
             assert f"({year})" in entry.text, entry.key
             checked += 1
-    assert checked > 40  # each is there by key and by DOI
+    assert checked > 40  # each is listed by key and by DOI
 
 
 @pytest.mark.slow
-def test_a_reader_study_says_how_modalities_differ(result: al.Result) -> None:
+def test_a_reader_study_reports_differences_of_modalities(result: al.Result) -> None:
     trials, _ = al.simulate.reader_study(6, 150, rng=1)
     study = al.benchmark.reader_study(trials, "AI")
     row = al.benchmark.differences(study).iloc[0]
@@ -293,7 +291,7 @@ def test_a_reader_study_says_how_modalities_differ(result: al.Result) -> None:
     )
     assert "new readers and new cases" in text
     assert "Differences between conditions (reader study)" in text
-    # One modality has no difference to any other, and the page says nothing of any.
+    # A single modality has no differences, and the page mentions none.
     one = al.benchmark.reader_study(trials.select(condition="A"), "AI")
     assert "Difference between" not in Page(pages.make_report(one).html).text
     assert "treat readers and cases as random" in text

@@ -1,4 +1,4 @@
-"""Patterns of right and wrong answers: what is asked for, nothing beyond, and what can exist."""
+"""Patterns of correct responses: requested values, no further interaction, feasible values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from alikely.simulate.simulators import INTERACTION, pattern_cells, pattern_prob
 
 Numbers = tuple[float, float, float]
 
-# Cells of any size relative to each other, but none next to empty.
+# Cells of any relative size, but none nearly empty.
 masses = st.lists(st.floats(0.05, 1), min_size=8, max_size=8)
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 RIGHT = np.array(list(itertools.product((1, 0), repeat=3)))
@@ -30,7 +30,7 @@ TRIPLES = [
 
 
 def stated_of(p: np.ndarray) -> list[float]:
-    """Accuracies and error consistencies, straight from what each pattern says."""
+    """Accuracies and error consistencies, directly from the patterns."""
     ec = []
     for i, j in PAIRS:
         a, b = RIGHT[:, i], RIGHT[:, j]
@@ -40,16 +40,16 @@ def stated_of(p: np.ndarray) -> list[float]:
 
 
 def pair_shares(p_h: float, p_m: float, ec: float) -> tuple[float, float]:
-    """Probabilities that both are right, and that the first is wrong and the second right."""
+    """Probabilities that both are correct, and that only the second is."""
     both = p_h * p_m + ec * (p_h + p_m - 2 * p_h * p_m) / 2
     return both, p_m - both
 
 
 def feasible(accuracy: Numbers, first: float, second: float) -> tuple[float, float]:
-    """Range of the last two's error consistency, given what either shares with the first.
+    """Range of the models' error consistency, given theirs with the human.
 
-    Among the trials on which the first observer is right the other two are right with known
-    probabilities, and overlap as little or as much as these allow; likewise where it is wrong.
+    Among trials with a correct first observer, the others are correct with known probabilities,
+    which bound their overlap from below and above; likewise for its errors.
     """
     h, a, b = accuracy
     low = high = 0.0
@@ -73,8 +73,8 @@ def test_patterns_and_the_cells_they_fall_into(n: int) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(masses)
-def test_pairs_are_kept_and_nothing_is_added(weights: list[float]) -> None:
-    """Of any joint distribution the pairs come back, and nothing beyond pairs."""
+def test_patterns_have_the_pairs_and_maximum_entropy(weights: list[float]) -> None:
+    """Compare pairs of patterns with any joint distribution; further interactions are zero."""
     truth = np.array(weights) / sum(weights)
     stated = stated_of(truth)
     p = pattern_probabilities(*stated)
@@ -83,7 +83,7 @@ def test_pairs_are_kept_and_nothing_is_added(weights: list[float]) -> None:
     np.testing.assert_allclose(stated_of(p), stated, atol=1e-12)
     assert INTERACTION @ np.log(p) == pytest.approx(0, abs=1e-9)
     assert -(p * np.log(p)).sum() >= -(truth * np.log(truth)).sum() - 1e-12
-    # The order of the models does not matter, nor which answers are called right.
+    # Neither the order of the models nor exchanging correct and incorrect matters.
     h, a, b, ec_a, ec_b, ec_models = stated
     moved = pattern_probabilities(h, b, a, ec_b, ec_a, ec_models)
     np.testing.assert_allclose(p.reshape(2, 2, 2).transpose(0, 2, 1).ravel(), moved, atol=1e-12)
@@ -95,7 +95,7 @@ def test_pairs_are_kept_and_nothing_is_added(weights: list[float]) -> None:
 def test_models_left_open_are_conditionally_independent(
     accuracy: Numbers, first: float, second: float
 ) -> None:
-    """Given the human, what the two models do is a product."""
+    """Given the human, joint probabilities of the models are products."""
     h, a, b = accuracy
     p = pattern_probabilities(*accuracy, first, second)
     expected = []
@@ -119,7 +119,7 @@ def test_messages_give_the_feasible_range(accuracy: Numbers, first: float, secon
         # Four digits are printed.
         assert float(found[1]) == pytest.approx(least, abs=6e-5)
         assert float(found[2]) == pytest.approx(most, abs=6e-5)
-    # At the edge of what can exist some pattern is empty.
+    # At the limits of the feasible range, some pattern is empty.
     for edge in (least, most):
         p = pattern_probabilities(*accuracy, first, second, edge)
         np.testing.assert_allclose(stated_of(p), [*accuracy, first, second, edge], atol=1e-6)

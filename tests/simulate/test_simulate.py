@@ -1,4 +1,4 @@
-"""Simulators: their probabilities, their randomness, the structure they promise."""
+"""Simulators: probabilities, randomness, and documented structure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ inner = st.floats(0.02, 0.98)
 
 
 @given(inner, st.floats(-0.98, 0.98), inner)
-def test_copy_cells_have_the_parameters_they_were_made_from(p: float, c: float, q: float) -> None:
+def test_copy_cells_have_their_parameters(p: float, c: float, q: float) -> None:
     cells = copy_cell_probabilities(p, c, q)
     assert cells.sum() == pytest.approx(1)
     assert copying.copy_probability(cells) == pytest.approx(c, abs=1e-10)
@@ -27,7 +27,7 @@ def test_copy_cells_have_the_parameters_they_were_made_from(p: float, c: float, 
 
 
 @given(inner, inner, st.floats(0.01, 0.99))
-def test_cells_have_the_accuracies_and_consistency_asked_for(a: float, b: float, at: float) -> None:
+def test_cells_have_the_requested_accuracies_and_consistency(a: float, b: float, at: float) -> None:
     lower, upper = bounds.error_consistency_bounds(a, b)
     ec = lower + at * (upper - lower)
     cells = simulate.cell_probabilities(a, b, ec)
@@ -36,7 +36,7 @@ def test_cells_have_the_accuracies_and_consistency_asked_for(a: float, b: float,
     assert cells.min() >= 0
 
 
-def test_observers_of_a_kind_find_the_same_items_hard() -> None:
+def test_observers_of_a_kind_have_common_difficulty() -> None:
     trials = simulate.observers(6, 6, 2000, {"noise": 0.4}, rng=1)
     means, errors = {}, {}
     for pairs in ("human-human", "human-model", "model-model"):
@@ -67,7 +67,7 @@ def test_no_response_is_for_humans_only() -> None:
     assert (silent[3:] == 0).all()
 
 
-def test_the_bundled_example_is_what_its_maker_makes() -> None:
+def test_the_bundled_example_is_reproducible() -> None:
     given = load_example()
     made = simulate.observers(
         4, 6, 160, {"clean": 4.2, "blur": 1.5, "noise": 0.4}, correlation=0.6, spread=1.6,

@@ -1,4 +1,4 @@
-"""Alignment by condition and regime: closed forms, shared draws, coverage, real data, bad input."""
+"""Alignment by condition and regime: closed forms, common draws, coverage, real data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PER = 120
 
 
 def answered() -> tuple[np.ndarray, np.ndarray]:
-    """Answers of 4 humans and 3 models, who share what is easy, and the truth."""
+    """Responses of 4 humans and 3 models with common item easiness, and the truth."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, 3 * PER)
     right = rng.random((7, 3 * PER)) < np.where(rng.random(3 * PER) < 0.5, 0.9, 0.3)
@@ -58,7 +58,7 @@ def alignment() -> xr.Dataset:
 def made(
     estimate: Any, human: Any, spread: float = 0.01, n_resamples: int = 500, seed: int = 0
 ) -> xr.Dataset:
-    """An alignment of given values (condition, model), (condition,) with independent noise."""
+    """An alignment with values (condition, model) and (condition,), and independent noise."""
     values = np.column_stack([np.asarray(estimate, float), np.asarray(human, float)])
     n, k = values.shape
     noise = np.random.default_rng(seed).normal(0, spread, (n_resamples, n, k))
@@ -126,7 +126,7 @@ def test_mean_over_conditions_is_the_benchmark_score(alignment: xr.Dataset, metr
 
 
 def test_a_metric_does_not_change_the_draws_of_another(alignment: xr.Dataset) -> None:
-    """Images and humans are drawn once for all metrics, whichever are asked for."""
+    """Images and humans are resampled once for all metrics, whichever are requested."""
     for metric in (EC, MA):
         alone = al.condition_alignment(two_data_sets(), metrics=metric, n_resamples=400, rng=1)
         both = alignment["replicates"].sel(metric=[metric])
@@ -134,8 +134,8 @@ def test_a_metric_does_not_change_the_draws_of_another(alignment: xr.Dataset) ->
 
 
 def test_the_same_images_for_both_metrics() -> None:
-    """Two images: without the first, both are always wrong and there is no error consistency;
-    without the second, there is no joint error. One of them is always drawn."""
+    """Without the first image, both are always incorrect and error consistency is undefined;
+    without the second, there are no joint errors. Every resample has one of them."""
     trials = Trials.from_arrays(
         [["cat", "owl"], ["cat", "owl"], ["dog", "dog"]],
         ["cat", "cat"],
@@ -144,13 +144,13 @@ def test_the_same_images_for_both_metrics() -> None:
     )
     found = al.condition_alignment(trials, n_resamples=400, rng=1)
     hole = np.isnan(found["replicates"].values[:, :, 0, 0])
-    # Twice the other image: a quarter of the draws, four binomial standard errors around it.
+    # A quarter of the draws has the other image twice: four binomial standard errors.
     assert (np.abs(hole.mean(axis=1) - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 400)).all()
     assert not hole.all(axis=0).any()
 
 
-def test_who_is_not_drawn_has_no_trace_in_any_condition() -> None:
-    """A model equal to one human and opposite to the other: 1 only without the other."""
+def test_humans_are_resampled_jointly_in_all_conditions() -> None:
+    """A model equals one human and opposes the other, so its score is 1 only without the other."""
     rng = np.random.default_rng(2)
     model = rng.random(5 * 100) < 0.6
     trials = Trials.from_correct(
@@ -165,7 +165,7 @@ def test_who_is_not_drawn_has_no_trace_in_any_condition() -> None:
     assert (alone[:, :3] == alone[:, [0]]).all()
     assert (alone[:, 3] == alone[:, 4]).all()
     assert (alone[:, 0] != alone[:, 3]).any()
-    # Of 2 draws from 2 humans a quarter have one human alone; then there is no pair.
+    # A quarter of the resamples contains only one human, so no pair.
     assert abs(alone[:, 0].mean() - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 2000)
     one_human = np.isnan(draws.sel(system=HUMANS).values)
     assert (one_human[:, :3] == one_human[:, [0]]).all()
@@ -173,8 +173,8 @@ def test_who_is_not_drawn_has_no_trace_in_any_condition() -> None:
     assert one_human[alone[:, 0], 0].all()
 
 
-def test_humans_who_saw_part_of_the_conditions() -> None:
-    """Who took no part in a condition is no human of it; the draws of others are the same."""
+def test_humans_with_some_of_the_conditions() -> None:
+    """Humans without trials in a condition are excluded; draws of others are unchanged."""
     rng = np.random.default_rng(3)
     correct = np.ma.masked_array(rng.random((5, 200)) < 0.6)
     correct[0, :100] = np.ma.masked
@@ -186,7 +186,7 @@ def test_humans_who_saw_part_of_the_conditions() -> None:
     found = al.condition_alignment(trials, metrics=EC, n_resamples=300, rng=1)
     assert found["n_humans"].values.tolist() == [3, 4]
     assert np.isfinite(found["se"]).all()
-    # Two degrees of freedom of three people, three of four; images give more.
+    # Two degrees of freedom from three humans, three from four; images give more.
     assert (found["df"].sel(condition="all:x") >= 2).all()
     assert (found["df"].sel(condition="all:y") >= 3).all()
     reduced = al.condition_alignment(trials.select(condition="x"), metrics=EC, n_resamples=0)
@@ -194,8 +194,8 @@ def test_humans_who_saw_part_of_the_conditions() -> None:
     np.testing.assert_allclose(found["estimate"].sel(condition="all:x"), expected)
 
 
-def test_standard_errors_are_the_crossed_ones(alignment: xr.Dataset) -> None:
-    """Those of a benchmark of one condition; the replicates alone are wider."""
+def test_standard_errors_are_crossed(alignment: xr.Dataset) -> None:
+    """Compare with a benchmark of one condition; replicates have a larger spread."""
     plain = []
     for c, (name, part) in enumerate([("one", "low"), ("one", "high"), ("two", "low")]):
         trials = two_data_sets().select(dataset=name, condition=part)
@@ -207,7 +207,7 @@ def test_standard_errors_are_the_crossed_ones(alignment: xr.Dataset) -> None:
         np.testing.assert_allclose(own["df"], table["df"])
         np.testing.assert_allclose(own["interval_center"], table["interval_center"])
         plain += (own["replicates"].std("resample") / own["se"]).values.tolist()
-    # 400 replicates: a standard deviation to 3.5 %.
+    # A standard deviation of 400 replicates has an error of 3.5%.
     assert np.median(plain) > 1 - 4 * 0.035
 
 
@@ -236,13 +236,13 @@ def test_regimes_by_hand() -> None:
 
 
 def test_replicates_that_leave_a_condition_undefined() -> None:
-    """Many are undefined somewhere: none is lost, and the mean does not jump between levels."""
+    """Replicates with undefined conditions remain, and the mean does not jump."""
     found = made([[0.1, 0.2], [0.6, 0.4]], [0.5, 0.4], n_resamples=2000)
     rng = np.random.default_rng(1)
     hole = rng.random((2000, 2, 3)) < 0.3
     found["replicates"] = found["replicates"].where(~hole[None])
     row = al.spectrum.regime_alignment(found, LABELS, rng=1).iloc[0]
-    # Variance of a mean over one or two conditions, of those that have any.
+    # Variance of a mean over one or two defined conditions.
     variance = 0.01**2 * (0.49 / 2 + 0.42) / 0.91
     width = row["bootstrap_eti95_ub"] - row["bootstrap_eti95_lb"]
     assert width == pytest.approx(2 * 1.96 * np.sqrt(variance), rel=0.1)
@@ -250,7 +250,7 @@ def test_replicates_that_leave_a_condition_undefined() -> None:
     assert row["rank_ub"] == 1
 
 
-def test_ranks_are_those_of_rank_sets() -> None:
+def test_ranks_agree_with_rank_sets() -> None:
     estimate = np.random.default_rng(1).normal(0.3, 0.02, (2, 6))
     found = made(estimate, [0.5, 0.5], spread=0.02)
     table = al.spectrum.regime_alignment(found, dict.fromkeys(["d0:x", "d1:x"], "near"), rng=1)
@@ -261,7 +261,7 @@ def test_ranks_are_those_of_rank_sets() -> None:
     np.testing.assert_array_equal(table[columns], sets[columns])
 
 
-def test_undefined_values_leave_a_condition_out_for_all() -> None:
+def test_undefined_values_exclude_a_condition_for_all() -> None:
     found = made([[0.2, 0.5], [0.3, np.nan], [0.1, 0.2], [0.1, 0.1]], [0.5, 0.4, np.nan, 0.01])
     table = al.spectrum.regime_alignment(found, LABELS, rng=1).set_index(["regime", "system"])
     near, far = table.loc["near"], table.loc["far"]
@@ -299,14 +299,14 @@ def test_representative_conditions() -> None:
         ["a:3", "c:1"], "far"
     )
     home = {name: name[0] for name in delta}
-    # Mean of near -1.925: a:1 is .925 away and a:2 1.075; b:1 .575 and b:2 .725.
+    # Distances to -1.925, the mean of near: 0.925 (a:1), 1.075 (a:2), 0.575 (b:1), 0.725 (b:2).
     assert representative_conditions(delta, labels, home) == [
         "a:1",
         "a:3",
         "b:1",
         "c:1",
     ]
-    # Equally near: the easier one, in whatever order they come.
+    # With equal distances, the easier one is selected, in any order.
     tie = {"a:2": -3.0, "a:1": -1.0}
     for names in (list(tie), list(tie)[::-1]):
         chosen = representative_conditions(tie, dict.fromkeys(tie, "r"), dict.fromkeys(names, "a"))
@@ -337,7 +337,7 @@ def test_family_contrasts_by_hand(alignment: xr.Dataset) -> None:
     own = alignment.sel(metric=EC, condition=["one:low", "one:high"])
     own = own.mean("condition", skipna=False)
     value, draws = own["estimate"], own["replicates"].astype(float)
-    # A draw of one human alone leaves human-human undefined in both conditions of the data set.
+    # A resample of one human has no human-human value in both conditions of the data set.
     row = table.iloc[0]
     expected = (value[:2].mean() - value[2]).item()
     assert row["estimate_difference"] == pytest.approx(expected)
@@ -372,7 +372,7 @@ def test_a_condition_needs_two_humans() -> None:
 
 
 def test_mean_of_metrics_is_the_ratio_of_means_by_condition(alignment: xr.Dataset) -> None:
-    """The mean over conditions of mean(EC, MA) of model and humans over that of the humans."""
+    """Compare with mean(EC, MA) of model and humans, divided by that of humans, by condition."""
     regime = {"one:low": "near", "one:high": "far", "two:low": "near"}
     table = al.spectrum.regime_alignment(alignment, regime, metrics=[EC, MA], rng=1)
     assert set(table["metric"]) == {"mean of EC, MA"}

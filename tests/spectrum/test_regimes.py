@@ -1,4 +1,4 @@
-"""Regimes: mixtures along a line, their search, their bootstrap, printed figures, covariates."""
+"""Regimes: one-dimensional mixtures, their search, bootstrap, published values, covariates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FEW = {"n_starts": 20, "n_resamples": 0, "rng": 1}
 
 
 def on_a_line(delta: Any) -> xr.Dataset:
-    """A spectrum of which only the deltas are known."""
+    """A spectrum with deltas only."""
     values = np.asarray(delta, dtype=float)
     names = np.array([f"a:{i}" for i in range(len(values))], dtype=object)
     reason = np.where(np.isnan(values), "infinite logit", "")
@@ -41,15 +41,15 @@ def on_a_line(delta: Any) -> xr.Dataset:
 
 @st.composite
 def mixtures(draw: st.DrawFn, most: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights, means in order and standard deviations, very wide ones too."""
+    """Weights, sorted means and standard deviations, some of them very large."""
     k = draw(st.integers(2, most))
     generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     weight = generator.dirichlet(np.ones(k)) * 0.99 + 0.01 / k
     return weight, np.sort(generator.normal(0, 5, k)), np.exp(generator.normal(0, 2, k))
 
 
-def test_neighbours_equal_responsibilities_where_they_dominate() -> None:
-    """Of equal, narrow components, only the two that enclose a point have any density."""
+def test_neighbor_probabilities_equal_dominant_responsibilities() -> None:
+    """Compare with responsibilities of narrow components, which overlap only with neighbors."""
     weight, mean, sd = np.array([0.2, 0.5, 0.3]), np.array([0.0, 10.0, 20.0]), np.full(3, 0.7)
     x = np.linspace(0, 20, 41)
     density = weight * stats.norm.pdf(x[:, None], mean, sd)
@@ -59,7 +59,7 @@ def test_neighbours_equal_responsibilities_where_they_dominate() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(mixtures())
-def test_a_component_or_one_above_never_loses_along_the_line(
+def test_probability_of_higher_components_increases(
     mixture: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> None:
     x = np.sort(np.concatenate([np.linspace(-30, 30, 301), mixture[1]]))
@@ -68,7 +68,7 @@ def test_a_component_or_one_above_never_loses_along_the_line(
     at_least = p[:, ::-1].cumsum(axis=1)
     assert (np.diff(at_least, axis=0) >= -1e-12).all()
     assert (np.diff(p.argmax(axis=1)) >= 0).all()
-    # Beyond the outer means, and where one component is very wide.
+    # Beyond the outer means, and with one very wide component.
     assert (p[x < mixture[1][0], 0] == 1).all()
     assert (p[x > mixture[1][-1], -1] == 1).all()
 
@@ -88,7 +88,7 @@ def test_boundaries_solve_the_equality(
     ]
     lead = density[1] - density[0]
     at_left, at_right = np.isclose(boundary, mean[:-1]), np.isclose(boundary, mean[1:])
-    # Slopes of the densities times the rounding of the boundary.
+    # Slopes of the densities times the rounding error of the boundary.
     steep = 1 + (mean[1:] - mean[:-1]) / np.minimum(sd[:-1], sd[1:]) ** 2
     between = ~(at_left | at_right)
     assert (np.abs(lead[between]) <= 1e-12 * steep[between]).all()
@@ -100,7 +100,7 @@ def test_far_points_neither_overflow_nor_vanish() -> None:
     mixture = [0.3, 0.3, 0.4], [-1.0, 0.0, 1e8], [1e-3, 1e-3, 1e-2]
     x = [-1e300, -np.inf, -0.25, 3e7, 7e7, 1e300, np.inf]
     p = neighbour_probabilities(x, *mixture)
-    # Densities at 3e7 and 7e7 are nothing, but nearness in standard deviations decides.
+    # Densities at 3e7 and 7e7 underflow, so distances in standard deviations decide.
     assert p.argmax(axis=1).tolist() == [0, 0, 1, 2, 2, 2, 2]
     np.testing.assert_allclose(p.sum(axis=1), 1)
     assert np.isnan(neighbour_probabilities([np.nan], *mixture)).all()
@@ -136,12 +136,12 @@ def test_labels_follow_delta(seed: int, k: int) -> None:
     number = [found["regime"].values.tolist().index(label) for label in found["label"].values]
     assert (np.diff(np.array(number)[np.argsort(delta)]) >= 0).all()
     assert (np.diff(found["mean"].values) >= 0).all()
-    # Labels and boundaries say the same.
+    # Labels and boundaries agree.
     assert number == np.searchsorted(found["position"].values, delta).tolist()
 
 
 def test_table_against_the_formulas() -> None:
-    """BIC and AICc from the log likelihood that scipy computes."""
+    """Compare BIC and AICc with the log likelihood from scipy."""
     rng = np.random.default_rng(2)
     delta = np.concatenate([rng.normal(-6, 1, 12), rng.normal(0, 2, 18)])
     options = {"n_starts": 3, "n_resamples": 0, "rng": 1}
@@ -164,7 +164,7 @@ def test_table_against_the_formulas() -> None:
     assert table.attrs["k"] == int(table["bic"].values.argmin()) + 1
 
 
-def test_one_run_is_that_of_scikit_learn() -> None:
+def test_one_run_agrees_with_scikit_learn() -> None:
     rng = np.random.default_rng(3)
     delta = np.concatenate([rng.normal(-6, 1, 30), rng.normal(0, 1, 30)])
     own = GaussianMixture(2, reg_covar=regime_mixtures.LEAST_VARIANCE, n_init=5, random_state=1)
@@ -187,14 +187,14 @@ def test_k_from_one_to_the_number_of_conditions() -> None:
         found = al.regimes(on_a_line(delta), k, **FEW)
         assert found["size"].sum() == 6
         assert found.attrs["k"] == k
-        # As many components as conditions are not in the table.
+        # The table does not include as many components as conditions.
         assert found["n_regimes"].values.tolist() == [1, 2, 3, 4, 5]
     assert found["size"].values.tolist() == [1] * 6
-    # AICc has no value once there are as many parameters as conditions.
+    # AICc is undefined with as many parameters as conditions.
     assert found["aicc"].isnull().values.tolist() == [False, True, True, True, True]
 
 
-# Two data sets with humans of their own; those of one saw all its conditions.
+# Two data sets with separate humans; those of one saw all of its conditions.
 PEOPLE = {
     "a:clean": [19, 18, 17, 18, None, None, None],
     "a:near": [16, 17, 15, 15, None, None, None],
@@ -206,8 +206,8 @@ PEOPLE = {
 CLEAN = ["a:clean", "b:clean"]
 
 
-def test_replicates_against_drawing_people_by_hand() -> None:
-    """Same weights, written as copies of the humans' values."""
+def test_replicates_agree_with_resampled_humans() -> None:
+    """Compare with copies of the humans' values instead of weights."""
     spectrum = spectrum_of(PEOPLE, CLEAN)
     n = 40
     deltas = regime_mixtures._resampled_deltas(spectrum, n, np.random.SeedSequence(1))
@@ -226,8 +226,8 @@ def test_replicates_against_drawing_people_by_hand() -> None:
     np.testing.assert_allclose(deltas, expected, rtol=1e-9)
 
 
-def test_replicates_without_a_delta_are_counted_out() -> None:
-    """Of three people, 3 of 27 draws are one of them thrice: a reference without spread."""
+def test_replicates_without_a_delta_are_excluded() -> None:
+    """In 3 of 27 resamples of three humans, one human occurs three times, without variance."""
     right = {"a:clean": [19, 17, 18], "a:near": [15, 14, None], "a:far": [4, None, 5]}
     spectrum = spectrum_of(right, "clean")
     found = al.regimes(spectrum, 2, n_starts=5, n_resamples=150, rng=1)
@@ -243,7 +243,7 @@ def test_replicates_without_a_delta_are_counted_out() -> None:
 
 @pytest.mark.slow
 def test_printed_regimes(shared_data: Path) -> None:
-    """Four regimes of 72 conditions, whatever the seed."""
+    """Check four regimes of 72 conditions with several seeds."""
     spectrum = real_spectrum(shared_data)
     for seed, n_resamples in ((1, 0), (2, 20)):
         found = al.regimes(spectrum, 4, n_resamples=n_resamples, rng=seed)
@@ -262,7 +262,7 @@ def test_printed_regimes(shared_data: Path) -> None:
     st.lists(st.floats(-9, 9, allow_nan=False), min_size=3, max_size=9),
     st.integers(1, 3),
 )
-def test_tightest_groups_against_all_cuts(values: list[float], k: int) -> None:
+def test_best_groups_agree_with_all_partitions(values: list[float], k: int) -> None:
     x = np.sort(values)
 
     def within(edges: tuple[int, ...]) -> float:
@@ -272,7 +272,7 @@ def test_tightest_groups_against_all_cuts(values: list[float], k: int) -> None:
     groups = tightest_groups(values, k)
     assert len(groups) == k
     np.testing.assert_array_equal(np.concatenate(groups), x)
-    # Sums of squares are differences of running sums, of size 9**2 at most, times 9 values.
+    # Sums of squares are differences of cumulative sums, of at most 9**2 times 9 values.
     assert sum(((part - part.mean()) ** 2).sum() for part in groups) == pytest.approx(
         best, abs=1e-9
     )
@@ -301,7 +301,7 @@ def tree(prior_chains: None) -> xr.DataTree:
 
 
 @pytest.mark.slow
-def test_covariates_move_difficulty_and_ability(tree: xr.DataTree) -> None:
+def test_covariates_shift_difficulty_and_ability(tree: xr.DataTree) -> None:
     posterior = tree["posterior"].to_dataset()
     slope = posterior["logit_accuracy_contrast"].values
     conditions = ["all:clean", "all:blur", "all:noise"]
@@ -317,8 +317,8 @@ def test_covariates_move_difficulty_and_ability(tree: xr.DataTree) -> None:
 
 
 @pytest.mark.slow
-def test_density_of_conditions_is_the_mixture_moved() -> None:
-    """The logit of a condition about the regimes and what is told of it, at a point."""
+def test_density_of_conditions_is_the_shifted_mixture() -> None:
+    """Compare with densities of the logit, given regimes and covariates, at one point."""
     right, shown, at, who = (np.array(x) for x in zip(*[
         (40, 60, 0, 0), (45, 60, 0, 1), (50, 60, 0, 2), (20, 60, 1, 0), (25, 60, 1, 1),
         (9, 60, 2, 0), (12, 60, 2, 2),

@@ -1,4 +1,4 @@
-"""The scale of difficulty: closed forms, tests against scipy, printed figures, bad input."""
+"""The difficulty scale: closed forms, comparison with scipy, published values, bad input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import alikely as al
 from alikely.spectrum.difficulty import normality_checks, reference_values
 
 SHOWN = 20
-# Right answers of 20 by human; the last saw only data set a, the one before only b.
+# Correct responses of 20 by human; the last saw only data set a, the one before only b.
 RIGHT: dict[str, list[int | None]] = {
     "a:clean": [19, 18, None, 17],
     "b:clean": [18, 16, 15, None],
@@ -39,7 +39,7 @@ def crowd(
     rng: np.random.Generator | None = None,
     kind: Sequence[str] | None = None,
 ) -> al.Trials:
-    """Trials with given numbers of right answers by condition and human; None: took no part."""
+    """Trials with numbers correct by condition and human; None: no trials."""
     blocks, names = [], []
     for name, counts in right.items():
         block = np.ma.masked_all((len(counts), shown))
@@ -96,7 +96,7 @@ def test_delta_by_its_formula(correction: float) -> None:
         assert here["accuracy"].item() == pytest.approx(np.mean(known))
         assert here["n_humans"].item() == 3
         assert f"{here['dataset'].item()}:{here['condition_name'].item()}" == name
-    # Humans who took no part have counts of nothing and no logit.
+    # Humans without trials have counts of 0 and no logit.
     assert spectrum["shown"].values.tolist()[0] == [SHOWN, SHOWN, 0, SHOWN]
     assert np.isnan(spectrum["logit_accuracy"].values[0, 2])
 
@@ -114,7 +114,7 @@ def test_p_values_against_scipy_and_closed_forms() -> None:
     here = spectrum.sel(condition=tested)
     np.testing.assert_allclose(here["mann_whitney_p"], mann_whitney, rtol=1e-12)
     np.testing.assert_allclose(here["binomial_p"], binomial, rtol=1e-9)
-    # Only the three conditions outside the reference are hypotheses.
+    # Only the three conditions outside the reference are tested.
     for name, p in (("mann_whitney_p", mann_whitney), ("binomial_p", binomial)):
         adjusted = multipletests(p, method="fdr_bh")[1]
         np.testing.assert_allclose(here[f"{name}_bh"], adjusted, rtol=1e-9)
@@ -123,7 +123,7 @@ def test_p_values_against_scipy_and_closed_forms() -> None:
     assert spectrum.sel(condition=REFERENCE)["above_chance"].all()
 
 
-def test_missing_responses_are_errors_or_left_out() -> None:
+def test_missing_responses_are_errors_or_excluded() -> None:
     truth = ["cat", "dog"] * 5 + ["cat", "dog"] * 5
     answers = np.array([truth] * 3, dtype=object)
     answers[:, [0, 10]] = "dog"
@@ -151,7 +151,7 @@ def test_names_of_a_reference(reference: str) -> None:
 
 
 def test_infinite_logits() -> None:
-    """Delta is undefined, with a reason; ranks are not."""
+    """Delta is undefined with a reason, but ranks are defined."""
     right = {**RIGHT, "a:easy": [20, 20, None, 20], "a:hard": [0, 3, None, 4]}
     spectrum = spectrum_of(right)
     plain = spectrum_of()
@@ -206,7 +206,7 @@ def test_normality_checks_against_their_sources() -> None:
             row = table.loc[(scale, name)]
             assert (row["statistic"], row["p_value"]) == pytest.approx(tuple(test(values)))
         row = table.loc[(scale, "Lilliefors")]
-        # statsmodels interpolates p in a table, which is off by up to .02.
+        # statsmodels interpolates p in a table, with an error of up to 0.02.
         assert row["statistic"] == pytest.approx(lilliefors(values)[0])
         assert row["p_value"] == pytest.approx(lilliefors(values)[1], abs=0.02)
     assert (table["n"] == 12).all()
@@ -217,7 +217,7 @@ def test_normality_checks_of_too_few_or_equal_values() -> None:
     table = normality_checks(spectrum_of({"a:clean": [19, 18, 17], "a:noise": [9] * 3}, "clean"))
     assert table["note"].tolist() == ["", "needs at least 8 values", "needs at least 4 values"] * 2
     assert table["p_value"].isna().tolist() == [False, True, True] * 2
-    # 9 of 10 and 18 of 20: one accuracy, two corrected logits.
+    # 9 of 10 and 18 of 20 are one accuracy with two corrected logits.
     correct = np.ma.masked_all((3, 20))
     correct[0], correct[1], correct[2, :10] = [1] * 18 + [0] * 2, [0] * 2 + [1] * 18, [1] * 9 + [0]
     trials = al.Trials.from_correct(correct, kind=["human"] * 3, condition=["clean"] * 20)
@@ -250,7 +250,7 @@ def real_spectrum(shared_data: Path) -> xr.Dataset:
 
 
 def test_printed_tables(shared_data: Path) -> None:
-    """72 conditions of 13 data sets, missing responses as errors."""
+    """Compare 72 conditions of 13 data sets, with missing responses as errors."""
     spectrum = real_spectrum(shared_data)
     assert spectrum.sizes["condition"] == 72
     assert spectrum.attrs["n_reference"] == 28
@@ -278,7 +278,7 @@ def test_printed_tables(shared_data: Path) -> None:
         ("mann_whitney_p_raw", "mann_whitney_p"),
         ("mann_whitney_p_adjusted", "mann_whitney_p_bh"),
     ):
-        # As printed, to 5 decimals; half a unit of the last one and its rounding.
+        # As printed, to 5 decimals: half a unit of the last one, and its rounding.
         gap = np.abs(spectrum[name].values - printed[column].values)[tested]
         n_equal[name] = int((gap <= 5e-6 + 1e-12).sum())
     assert n_equal == {"mann_whitney_p": 59, "mann_whitney_p_bh": 58}

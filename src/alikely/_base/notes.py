@@ -169,8 +169,8 @@ NOTES = {
     "prior-biases": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the prior "
         "biases the posterior. Report the analytic interval",
-        "few disagreements are expected by chance in some comparisons that a mean or difference "
-        "includes",
+        "few disagreements are expected by chance in some of the comparisons in a mean or "
+        "difference",
     ),
     "bootstrap-sums": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the "
@@ -260,7 +260,7 @@ NOTES = {
     "ceiling-unclear": Note(
         "Human-human consistency does not differ significantly from 0: ceiling-normalized "
         "scores are approximate. Report scores without normalization",
-        "the Fieller interval for a ceiling-normalized score is unbounded",
+        "no finite Fieller interval for a ceiling-normalized score exists",
     ),
     "above-ceiling": Note(
         "The ceiling-normalized score exceeds 1: the model agrees more with humans than "
@@ -318,7 +318,8 @@ NOTES = {
         "one of the systems",
     ),
     "equal-differences": Note(
-        "The difference between systems is the same for all humans, so it has no variance. "
+        "The difference between systems is the same for all humans, so no variance between "
+        "humans can be estimated. "
         "Use generalize_to='images'",
         "a difference between systems is the same for all humans",
     ),
@@ -366,7 +367,7 @@ NOTES = {
     "reliability-unclear": Note(
         "The reliability of scores does not differ significantly from 0: no interval is "
         "available. Report the raw correlation",
-        "the interval for a latent correlation is unbounded",
+        "no finite interval for a latent correlation exists",
         "Report the raw correlation, or collect more trials",
     ),
     "correlation-beyond-one": Note(

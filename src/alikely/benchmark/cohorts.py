@@ -108,9 +108,10 @@ def fit_cohort(
         - ``False``: exchangeable humans; the fastest option. `cohort_scores` adds a note if
           Cochran's Q test over all conditions rejects exchangeability (p < 0.01).
     covariates : mapping of str to table, optional
-        Covariates of models (``"model"``), such as their family, or of conditions (``"condition"``,
-        named ``dataset | condition``). As in `alikely.models.cohort`;
-        `alikely.benchmark.cohort_contrasts` estimates the effects of covariates.
+        Covariates of models (key ``"model"``), such as their family, or of conditions (key
+        ``"condition"``). Tables of conditions have labels such as ``"cue | noise"`` (data set and
+        condition). As in `alikely.models.cohort`; `alikely.benchmark.cohort_contrasts` estimates
+        the effects of covariates.
     priors : mapping, optional
         Priors for the model's variables by name, as in `alikely.models.cohort`.
     model : "cohort" or pymc.Model

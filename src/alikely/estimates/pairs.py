@@ -511,7 +511,7 @@ def decision_margin_consistency(
         ``item_columns=``). Clusters are the sampling units of standard errors, the bootstrap,
         reliability and ``"moments"``. Use ``"item"`` if items occur in several conditions that are
         pooled. By default, clusters are the true classes, if these are known and each group of
-        trials has at least 5.
+        trials has at least 5 classes.
     rng
         As in `error_consistency`. ``alikely.options.ci_prob`` sets the probability level of the
         intervals.

@@ -121,7 +121,7 @@ class Result:
 
     @property
     def metric(self) -> Metric:
-        """Metric of the result, with its options."""
+        """Metric of the estimates, including its options."""
         attrs = self.data.attrs
         metric = get_metric(str(attrs["metric"]))
         kept = {name: np.asarray(attrs[name]).item() for name in metric.options if name in attrs}

@@ -1,4 +1,4 @@
-"""Interpreted models: what a tape gives is what PyTensor gives."""
+"""Interpreted models give the same results as PyTensor."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def nowhere(seed: Any) -> Any:
 
 
 def functions_of(model: pm.Model) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Log density with its gradient, and what is saved, as the sampler calls them."""
+    """Log density with its gradient, and the saved quantities, as called by the sampler."""
     made = Graphs(model)
     sampled = made.sampled(made.tapes({}), nowhere)
     return sampled._make_logp_func(), sampled._make_expand_func(1, 2, 0)
@@ -56,7 +56,7 @@ def test_special_functions(found: Any, wanted: Any, x: NDArray[Any]) -> None:
 
 
 def test_digamma_below_zero() -> None:
-    """Away from zeros and poles, where rounding of x is all that shows."""
+    """Away from zeros and poles, where the error would reflect the rounding of x."""
     x = -np.arange(1, 30) + 0.75
     np.testing.assert_allclose([k.psi(one) for one in x], special.psi(x), rtol=3e-13)
     assert k.psi(0.0) == -np.inf
@@ -107,7 +107,7 @@ GRAPHS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_what_a_graph_gives_and_its_gradient(name: str) -> None:
+def test_values_and_gradients_of_graphs(name: str) -> None:
     x = pt.tensor("x", shape=(3, 4), dtype="float64")
 
     def with_gradient(y: Any) -> list[Any]:
@@ -118,7 +118,7 @@ def test_what_a_graph_gives_and_its_gradient(name: str) -> None:
 
     y = GRAPHS[name](x)
     graph = _rewritten(with_gradient(_rewritten(y)))
-    if name == "own table":  # refused, not wrong
+    if name == "own table":  # an error, not a wrong result
         with pytest.raises(UnsupportedError):
             written([x], graph, {})
         return
@@ -131,7 +131,7 @@ def test_what_a_graph_gives_and_its_gradient(name: str) -> None:
 
 
 def test_elementwise_functions() -> None:
-    """Each that a tape knows, at numbers where it is defined and where it is not."""
+    """All elementwise functions of tapes, at numbers inside and outside their domains."""
     x = pt.dvector("x").type.clone(shape=(6,))("x")
     at = {
         "plain": [-2.5, -1.0, 0.0, 0.3, 1.0, 2.5],
@@ -143,7 +143,7 @@ def test_elementwise_functions() -> None:
         k.SIGMOID: pt.sigmoid, k.SOFTPLUS: pt.softplus, k.GAMMALN: pt.gammaln, k.ERFC: pt.erfc,
         k.TANH: pt.tanh, k.IS_NAN: pt.isnan, k.IS_INFINITE: pt.isinf, k.PSI: pt.psi,
     }  # fmt: skip
-    assert set(UNARY.values()) - set(named) == {k.NOT, k.TRUNCATE}  # in the graphs above
+    assert set(UNARY.values()) - set(named) == {k.NOT, k.TRUNCATE}  # tested in the graphs above
     outputs = [function(x) for function in named.values()]
     tape = written([x], outputs, {})
     plain = pytensor.function([x], outputs, mode=PLAIN)
@@ -153,12 +153,12 @@ def test_elementwise_functions() -> None:
             wanted = plain(point)
         for line, found, expected in zip(named, run(tape, point), wanted, strict=True):
             if line in (k.PSI, k.GAMMALN) and numbers is at["odd"]:
-                continue  # SciPy has limits at infinity, where no chain goes
+                continue  # SciPy has limits at infinity, which chains do not reach
             np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=str(line))
 
 
 RNG, ONE = pt.random.shared_rng(seed=1), pytensor.shared(np.ones(1))
-# A graph, and why a tape refuses it: for another reason it would not be tested.
+# A graph, and the reason of the error, so that other errors fail the test.
 WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "order": (pt.sort, "no tape knows"),
     "places that depend on parameters": (
@@ -192,21 +192,21 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_a_tape_would_get_wrong_is_refused(name: str) -> None:
+def test_unsupported_graphs_raise_an_error(name: str) -> None:
     graph, reason = WRONG[name]
     x = pt.tensor("x", shape=(3,), dtype="float64")
     with pytest.raises(UnsupportedError, match=reason):
         written([x], [graph(x)], {ONE: np.ones(1)})
 
 
-def test_places_counted_from_the_end() -> None:
+def test_negative_indices() -> None:
     x = pt.tensor("x", shape=(4,), dtype="float64")
     y = pt.constant(TABLE)[pt.cast(x, "int64")]
     (found,) = run(written([x], [y], {}), np.array([0.5, -1.0, 2.0, 0.0]))
     np.testing.assert_array_equal(found, TABLE[[0, -1, 2, 0]])
 
 
-def test_data_take_the_place_of_those_in_the_graph() -> None:
+def test_data_replace_those_in_the_graph() -> None:
     x = pt.tensor("x", shape=(2,), dtype="float64")
     data = pytensor.shared(np.array([1.0, 2.0]), name="data")
     for values, wanted in (({data: [1, 2]}, [2, 3]), ({data: [10, 20]}, [11, 21])):
@@ -215,8 +215,8 @@ def test_data_take_the_place_of_those_in_the_graph() -> None:
 
 
 @pytest.mark.parametrize("logit", [-35.0, 0.0, 30.0, 35.0])
-def test_zero_inflated_counts_where_hardly_any_are(logit: float) -> None:
-    """Closed form: 2 x**2 (1 - x)**2 times 3 for the prior, in logits, and counts above 0."""
+def test_zero_inflated_counts_at_extreme_probabilities(logit: float) -> None:
+    """Closed form: 2 x**2 (1 - x)**2 times 3 for the prior in logits, and counts above 0."""
     with pm.Model() as model:
         psi = pm.Beta("psi", 2, 2)
         pm.ZeroInflatedPoisson("y", psi=psi, mu=1.3, observed=[1, 2, 5])
@@ -228,8 +228,8 @@ def test_zero_inflated_counts_where_hardly_any_are(logit: float) -> None:
     assert slope[0] == pytest.approx(5 - 7 * special.expit(logit), rel=1e-12)
 
 
-def test_chains_at_the_same_time_do_not_disturb_each_other() -> None:
-    """Each has a buffer of its own."""
+def test_parallel_chains_are_independent() -> None:
+    """Each chain has a separate buffer."""
     made = Graphs(al.models.copying([[100, 20, 20, 20]] * 30))
     sampled = made.sampled(made.tapes({}), nowhere)
     points = np.random.default_rng(1).normal(size=(8, 90))
@@ -245,7 +245,7 @@ def test_chains_at_the_same_time_do_not_disturb_each_other() -> None:
             assert all((slope == other[0][1]).all() for _, slope in other)
 
 
-def test_no_density_is_told() -> None:
+def test_undefined_densities_are_nan() -> None:
     density, _ = functions_of(al.models.copying([30, 10, 10, 10], independent=True))
     assert np.isnan(density(np.array([np.nan, 0.0]))[0])
     assert np.isfinite(density(np.zeros(2))[0])

@@ -1,4 +1,4 @@
-"""Metrics of one's own that are unlike those of the house, and words for what cannot be."""
+"""Custom metrics with other properties than those of the package, and error messages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def own(base: al.Metric = ERROR_CONSISTENCY, **change: Any) -> al.Metric:
         ({"value": lambda n: abs(n[..., 1] - n[..., 2]) / n.sum(-1)}, "has a kink.*gradient="),
     ],
 )
-def test_metrics_that_cannot_be(change: dict[str, Any], message: str) -> None:
+def test_invalid_metrics(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         al.metrics.register(own(**change))
     assert "\n" not in str(caught.value)
@@ -51,8 +51,8 @@ def yule_q(cells: Any) -> Any:
     return (a * d - b * c) / (a * d + b * c)
 
 
-def test_scores_outside_their_own_interval_say_so() -> None:
-    """Three errors of 60: half a count added moves Yule's Q from -.5 to .8."""
+def test_scores_outside_their_interval_have_a_note() -> None:
+    """With three errors of 60, adding half a count changes Yule's Q from -0.5 to 0.8."""
     metric = al.Metric("yule_q", yule_q, independent=0.0)
     alike, accurate = np.full((4, 1), 0.8), np.full((4, 1), 0.95)
     trials = al.simulate.cohort(alike, accurate, [0.95], 0.5, n_trials=60, rng=3)

@@ -1,4 +1,4 @@
-"""Functions that take a model or priors: what a model must have, and what a result remembers."""
+"""Functions with a model or priors as argument: requirements and stored information."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cells_of_pairs(cells: np.ndarray) -> pm.Model:
 
 
 @pytest.mark.slow
-def test_a_model_of_ones_own_gives_the_posterior_of_the_door() -> None:
+def test_a_custom_model_gives_the_default_posterior() -> None:
     trials = al.load_example().select(condition="blur")
     table = joint_correctness(trials, "human-human")
     own = cells_of_pairs(table["cells"].values)
@@ -42,7 +42,7 @@ def test_a_model_of_ones_own_gives_the_posterior_of_the_door() -> None:
     exact = al.error_consistency(trials, "human-human", n_draws=40_000, **options)
     found, wanted = (r.draws("posterior") for r in (by_chains, exact))
     sd = wanted.std(axis=0)
-    # Effective sizes are above 1,000; both means have their Monte Carlo errors.
+    # Effective sample sizes exceed 1,000; both means have Monte Carlo error.
     room = 4 * sd * np.sqrt(1 / 1_000 + 1 / 40_000)
     assert (abs(found.mean(axis=0) - wanted.mean(axis=0)) < room).all()
     assert (abs(found.std(axis=0) / sd - 1) < 4 * np.sqrt(0.5 / 1_000 + 0.5 / 40_000)).all()
@@ -51,13 +51,13 @@ def test_a_model_of_ones_own_gives_the_posterior_of_the_door() -> None:
     tree = by_chains.chains["all pairs"]
     assert tree["posterior"]["pair"].values.tolist() == table["pair"].values.tolist()
     assert "seen" in tree["observed_data"]
-    # Tables are of the named quantity.
+    # Tables contain the named quantity.
     shown = by_chains.summary()["posterior_median"].to_numpy()
     np.testing.assert_allclose(shown, np.median(found, axis=0), rtol=1e-6)
 
 
 def likelihoods_of(cells: np.ndarray, right: np.ndarray) -> dict[str, Callable[[], Any]]:
-    """Ways in which a model may hold the data of pairs of observers 0 and 1, 0 and 2, ..."""
+    """Ways in which a model can contain the data of pairs of observers 0 and 1, 0 and 2, ..."""
     n11, n10, n01, _ = cells.T
     half = np.full(len(cells), 0.5)
     quarters = np.full((len(cells), 4), 0.25)
@@ -88,7 +88,7 @@ LAYOUTS = tuple(likelihoods_of(np.zeros((1, 4), int), np.zeros((2, 1))))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_models_must_hold_the_data_in_whatever_layout(layout: str) -> None:
+def test_models_must_contain_the_data_in_any_layout(layout: str) -> None:
     condition = ["blur", "noise"]
     trials = al.load_example()
     humans = [f"human_{k}" for k in range(1, 4)]
@@ -109,7 +109,7 @@ def test_models_must_hold_the_data_in_whatever_layout(layout: str) -> None:
             assert "\n" not in str(e.value)
 
 
-def test_models_of_other_trials_are_refused() -> None:
+def test_models_of_other_trials_raise_an_error() -> None:
     trials = al.load_example()
     blur, noise = (trials.select(condition=name) for name in ("blur", "noise"))
     cells = joint_correctness(noise, "human-human")["cells"].values
@@ -125,7 +125,7 @@ def test_models_of_other_trials_are_refused() -> None:
 
 
 def other_models() -> dict[str, Callable[[], Any]]:
-    """Fits of trials under blur by models of the trials under noise, or of other counts."""
+    """Fits of blur trials with models of noise trials, or of other counts."""
     trials = al.load_example()
     blur, noise = (trials.select(condition=name) for name in ("blur", "noise"))
 
@@ -146,7 +146,7 @@ def other_models() -> dict[str, Callable[[], Any]]:
 
 
 def with_labels_of(trials: al.Trials, model: pm.Model) -> pm.Model:
-    """A model whose labels are not what gives it away."""
+    """A model with the expected labels, so that only its data differ."""
     layout = cohort_layout(cohort_counts(trials))["coords"]
     for dim in ("condition", "entry", "row"):
         model._coords[dim] = tuple(layout[dim])
@@ -154,12 +154,12 @@ def with_labels_of(trials: al.Trials, model: pm.Model) -> pm.Model:
 
 
 @pytest.mark.parametrize(
-    "door",
+    "func",
     ["fit_cohort", "fit_observers"],
 )
-def test_other_functions_refuse_models_of_other_trials(door: str) -> None:
+def test_other_functions_check_the_trials_of_models(func: str) -> None:
     with pytest.raises(ValueError, match="holds the counts of these trials; build it from") as e:
-        other_models()[door]()
+        other_models()[func]()
     assert "\n" not in str(e.value)
 
 
@@ -173,7 +173,7 @@ def test_the_log_likelihood_is_of_trials() -> None:
     n_trials = int(table["cells"].sum())
     assert by_trial.sizes["observation"] == n_trials
     assert az.loo(tree).n_data_points == n_trials
-    # PyMC's own, of a pair, has the multinomial coefficient, too.
+    # PyMC's log likelihood of a pair includes the multinomial coefficient.
     cells = table["cells"].values
     built = tree["observed_data"].to_dataset()
     assert len(built.data_vars) == 1
@@ -201,25 +201,25 @@ TEXTS = {
 }
 
 
-def call(door: str, priors: Any, **options: Any) -> Any:
+def call(func: str, priors: Any, **options: Any) -> Any:
     noise = al.load_example().select(condition="noise")
     options = {"n_draws": 40, "rng": 1, "priors": priors} | options
-    if door == "fit_spectrum":
+    if func == "fit_spectrum":
         spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
         return al.fit_spectrum(spectrum, 2, **options)
-    return getattr(al, door)(noise, **options)
+    return getattr(al, func)(noise, **options)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("prior_chains")
-@pytest.mark.parametrize("door", OWN)
-def test_doors_pass_priors_on_and_remember_all(door: str, tmp_path: Path) -> None:
-    given = OWN[door]
+@pytest.mark.parametrize("func", OWN)
+def test_functions_use_and_store_priors(func: str, tmp_path: Path) -> None:
+    given = OWN[func]
     (name,) = given
-    found = call(door, given)
+    found = call(func, given)
     tree = getattr(found, "data", found)
     texts = json.loads(tree.attrs["priors"])
-    assert texts[name] == TEXTS[door]
+    assert texts[name] == TEXTS[func]
     assert len(texts) > 1
     if tree is not found:
         found.save(tmp_path / "result.nc")

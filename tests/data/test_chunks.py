@@ -1,4 +1,4 @@
-"""Tables are aligned piece by piece; how large pieces are changes nothing."""
+"""Tables are aligned in chunks, whose size does not affect the result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Change = Callable[[list[pd.DataFrame], np.random.Generator], None]
 
 
 def _tables(rng: np.random.Generator) -> list[pd.DataFrame]:
-    """Answers of some observers on some items, in three tables that are shuffled."""
+    """Responses of some observers to some items, in three shuffled tables."""
     observers = [f"o{k}" for k in rng.permutation(5)]
     grid = pd.MultiIndex.from_product(
         [observers, ["u", "v"], range(4), [0, 1]], names=["observer", "condition", "item", "repeat"]
@@ -44,7 +44,7 @@ def _tables(rng: np.random.Generator) -> list[pd.DataFrame]:
 
 
 def _set(name: str, value: object) -> Change:
-    """Put a value into one cell of one table."""
+    """Set one cell of one table."""
 
     def change(tables: list[pd.DataFrame], rng: np.random.Generator) -> None:
         k = int(rng.integers(3))
@@ -88,7 +88,7 @@ def _correct(*values: object) -> Change:
     return change
 
 
-# What is changed, how it is read, and what the refusal says; "" if the tables are read.
+# The change, the options, and the error message, or "" if the tables are read.
 CHANGES: dict[str, tuple[Change | None, dict[str, Any], str]] = {
     "labels": (None, {"labels": ["lab"]}, ""),
     "missing answer": (_set("response", None), {}, ""),
@@ -112,7 +112,7 @@ CHANGES: dict[str, tuple[Change | None, dict[str, Any], str]] = {
 
 
 def _read(tables: list[Any], options: dict[str, Any], folder: Path) -> xr.Dataset | str:
-    """The data of some tables in files, or what they are refused with."""
+    """The data of tables in files, or the error message."""
     try:
         files = [folder / f"{k}.parquet" for k in range(len(tables))]
         for file, table in zip(files, tables, strict=True):
@@ -123,7 +123,7 @@ def _read(tables: list[Any], options: dict[str, Any], folder: Path) -> xr.Datase
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_pieces_of_any_size_say_the_same(
+def test_chunks_of_any_size_give_equal_data(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change, options, message = CHANGES[name]
@@ -148,7 +148,7 @@ def test_pieces_of_any_size_say_the_same(
 
 
 @pytest.mark.parametrize("piece", [7, 1 << 20])
-def test_rows_come_back(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_round_trip(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest, "PIECE", piece)
     tables = _tables(np.random.default_rng(3))
     data = _read(tables, {"labels": ["lab"]}, tmp_path)
@@ -159,7 +159,7 @@ def test_rows_come_back(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         for table in (pd.concat(tables), al.Trials(data).to_table())
     )
     pd.testing.assert_frame_equal(back, given, check_dtype=False)
-    # Trials in the order of first appearance of their labels, repeats in that of their numbers.
+    # Trials are in the order in which their labels first appear, repeats by their numbers.
     at = {
         name: {text: i for i, text in enumerate(pd.concat(tables)[name].unique())}
         for name in ("condition", "item")
@@ -171,10 +171,10 @@ def test_rows_come_back(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert keys == sorted(keys)
 
 
-def test_numbers_printed_as_floats_are_whole_in_all_pieces(
+def test_whole_floats_are_integers_in_all_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two truths, two items and two answers that are one, whichever way of writing comes first."""
+    """Equal truths, items and responses in two notations, whichever comes first."""
     monkeypatch.setattr(ingest, "PIECE", 2)
     rows = ["a,1,2.0,2", "a,2.0,1,1", "b,1.0,2,2.0", "b,2,1.0,1.0"]
     for order in itertools.permutations(rows):
@@ -187,13 +187,13 @@ def test_numbers_printed_as_floats_are_whole_in_all_pieces(
     (tmp_path / "t.csv").write_text(text + "a,2,1,1\n")
     with pytest.raises(ValueError, match="observer 'a' has two rows for item '2'"):
         al.Trials.read(tmp_path / "t.csv")
-    # Not where a later label is no whole number: then 1 and 1.0 are two.
+    # If a later label is no integer, 1 and 1.0 are two labels.
     (tmp_path / "t.csv").write_text(text + "b,1.5,1,1\n")
     with pytest.raises(ValueError, match=r"no .* in common|has truth|is not among"):
         al.error_consistency(al.Trials.read(tmp_path / "t.csv", classes=["1", "2"]))
 
 
-def test_more_labels_than_small_numbers_hold() -> None:
+def test_more_labels_than_small_integers_can_code() -> None:
     n = 40_000
     names = np.array([f"c{k}" for k in range(n)])
     table = pa.table(
@@ -209,7 +209,7 @@ def test_more_labels_than_small_numbers_hold() -> None:
     np.testing.assert_array_equal(found["repeat"], np.arange(n)[::-1])
 
 
-def test_a_grid_that_memory_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grid_larger_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALIKELY_MEMORY", "1MB")
     n = 2_000
     table = pa.table({"observer": np.arange(n), "item": np.arange(n), "correct": np.ones(n, int)})

@@ -1,4 +1,4 @@
-"""What each door makes of items that came back: the same answer thrice is one answer."""
+"""Repeated items in all functions: three equal responses count as one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,8 +20,8 @@ FEW: dict[str, Any] = {"n_resamples": 0, "n_draws": 40, "rng": 1}
 NONE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "rng": 1}
 
 
-def world(n_repeats: int, rate: float = 0) -> al.Trials:
-    """Four people and two models on two conditions; `rate` of further answers are resampled."""
+def study(n_repeats: int, rate: float = 0) -> al.Trials:
+    """Four humans and two models in two conditions; a fraction `rate` of repeats is resampled."""
     rng = np.random.default_rng(4)
     n = 2 * N_ITEMS
     truth = np.arange(n) % 3
@@ -100,7 +100,7 @@ def spectrum(trials: al.Trials) -> Any:
 
 
 SIMILARITY, AGREEMENT = "error_similarity", "misclassification_agreement"
-# Doors that say with three equal answers what they say with one, in estimates and errors.
+# Functions with the same estimates and errors for three equal responses as for one.
 SAME: dict[str, Callable[[al.Trials], Any]] = {
     "error_consistency": lambda t: of(al.error_consistency(t, **NONE)),
     "compare": lambda t: of(al.compare(t, AGREEMENT, **NONE)),
@@ -130,7 +130,7 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
         al.planning.variance_components(t), "mean observers images observer_images"
     ),
 }  # fmt: skip
-# Doors that refuse, in one line that names the way out.
+# Functions that raise a one-line error with a fix.
 REFUSED: dict[str, Callable[[al.Trials], Any]] = {
     "pairwise_matrix": al.pairwise_matrix,
     "agreement": al.agreement,
@@ -159,31 +159,31 @@ REFUSED: dict[str, Callable[[al.Trials], Any]] = {
 }  # fmt: skip
 
 
-# A whole second of work.
+# Takes about a second.
 SLOW = {"group_scores", "decision_margin_consistency", "consistency_table", "error_similarity"}
 
 
 @pytest.mark.parametrize(
-    "door", [pytest.param(door, marks=pytest.mark.slow if door in SLOW else ()) for door in SAME]
+    "func", [pytest.param(func, marks=pytest.mark.slow if func in SLOW else ()) for func in SAME]
 )
-def test_three_equal_answers_are_one_answer(door: str) -> None:
-    np.testing.assert_allclose(SAME[door](world(REPEATS)), SAME[door](world(1)), atol=1e-8)
+def test_three_equal_responses_count_as_one(func: str) -> None:
+    np.testing.assert_allclose(SAME[func](study(REPEATS)), SAME[func](study(1)), atol=1e-8)
 
 
-@pytest.mark.parametrize("door", REFUSED)
-def test_what_needs_one_answer_says_so(door: str) -> None:
+@pytest.mark.parametrize("func", REFUSED)
+def test_functions_for_single_responses_raise_an_error(func: str) -> None:
     with pytest.raises(ValueError, match=r"came back|recur|repeated|one answer to each") as told:
-        REFUSED[door](world(REPEATS))
+        REFUSED[func](study(REPEATS))
     assert "\n" not in str(told.value)
     assert any(way in str(told.value) for way in ("select(repeat", "cluster='trial'", "repeats="))
 
 
-def test_tests_of_independence_stand_where_each_answered_once() -> None:
-    """Two data sets, one with repeats of one observer: the tests of other pairs are as alone."""
+def test_pairs_without_repeats_have_independence_tests() -> None:
+    """Two data sets, one with repeats of one observer; tests of other pairs do not change."""
     rng = np.random.default_rng(2)
     once = np.ma.masked_all((3, 100))
     once[:, :80] = rng.random((3, 80)) < 0.7
-    # Further answers to 20 items of data set b, of the last observer alone.
+    # Second responses of the last observer to 20 items of data set b.
     once[2, 80:] = rng.random(20) < 0.7
     columns: dict[str, Any] = {
         "item": [*range(40), *range(40), *range(20)],

@@ -1,4 +1,4 @@
-"""What is noise in repeated answers: closed forms, coverage, and what cannot be told."""
+"""Noise in repeated responses: closed forms, coverage, and undefined values."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ def truths() -> dict[str, float]:
 
 
 def test_by_hand() -> None:
-    """Items answered (right, right), (right, wrong), (wrong, wrong), (wrong, wrong)."""
+    """Four items with correctness (1, 1), (1, 0), (0, 0) and (0, 0) in two repeats."""
     answers = np.array([[1, 1, 0, 0], [1, 0, 0, 0]])
     trials = al.Trials.from_correct(
         np.stack([answers, answers[::-1]]).reshape(2, 8),
@@ -36,15 +36,15 @@ def test_by_hand() -> None:
         repeat=[0] * 4 + [1] * 4,
     )
     observers, pairs = response_noise(trials)
-    # 1/2 of one item in two right-and-wrong, over 5/2 wrong.
+    # 1/2 from the one item with both outcomes, over 5/2 errors.
     assert observers["noise_fraction"].tolist() == [0.2, 0.2]
-    # A tie is half right, and both have it on the same item.
+    # A tie is half correct, and both have it on the same item.
     cells = al.data.joint_correctness(trials, repeats="crossed")["cells"].values[0]
     np.testing.assert_allclose(cells, [1.25, 0.25, 0.25, 2.25])
     assert pairs["single"].item() == pytest.approx(al.metrics.error_consistency(cells).item())
 
 
-def test_majority_votes_of_odd_numbers_are_single_answers_of_voters() -> None:
+def test_odd_majority_votes_equal_single_responses_of_voters() -> None:
     trials, _ = repeated_answers(80, (3, 5), rng=2)
     right = trials.data["correct"].values.reshape(2, 5, 80)
     votes = np.stack([right[0, :3].sum(axis=0) > 1, right[1].sum(axis=0) > 2])
@@ -70,7 +70,7 @@ def test_intervals_cover_closed_forms(
         assert held / n_sets == pytest.approx(0.9, abs=4 * np.sqrt(0.9 * 0.1 / n_sets)), name
 
 
-def test_what_cannot_be_told_says_so() -> None:
+def test_undefined_noise_has_a_note() -> None:
     trials, _ = repeated_answers(30, (1, 4), rng=1)
     observers, pairs = response_noise(trials)
     assert "one response to each item" in observers.query("observer == 'a'")["note"].item()

@@ -1,4 +1,4 @@
-"""The door of agreement: pairs and all readers, three methods, missing readings, bad input."""
+"""The function `agreement`: pairs and all raters, three methods, missing ratings, bad input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_YES = np.array(["no", "yes"])
 
 
 def simulated(n_readers: int, n: int, missing: float = 0.0, seed: int = 1) -> al.Trials:
-    """Readers of two classes who err independently."""
+    """Raters with two classes who err independently."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 2, n)
     said = NO_YES[np.where(rng.random((n_readers, n)) < 0.85, truth, 1 - truth)].astype(object)
@@ -32,7 +32,7 @@ def codes_of(trials: al.Trials) -> np.ndarray:
 
 
 def value_of(name: str, codes: np.ndarray) -> float:
-    """A coefficient of all readers of two classes."""
+    """A coefficient of all raters, for two classes."""
     n_readers, n = codes.shape
     correct, shown = np.zeros((n_readers, n), np.int8), np.ones((1, n_readers), bool)
     block = Block(
@@ -43,7 +43,7 @@ def value_of(name: str, codes: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("coefficient", COEFFICIENTS)
-def test_pairs_are_the_items_that_both_read_and_all_is_all(coefficient: str) -> None:
+def test_pairs_use_common_items_and_all_uses_every_item(coefficient: str) -> None:
     trials = simulated(3, 80, missing=0.2)
     codes = codes_of(trials)
     pairs = al.agreement(trials, coefficient, n_resamples=0, n_draws=0).summary()
@@ -58,7 +58,7 @@ def test_pairs_are_the_items_that_both_read_and_all_is_all(coefficient: str) -> 
     assert whole["n_readers"][0] == 3
 
 
-def test_of_complete_readings_all_of_two_is_the_pair() -> None:
+def test_two_raters_without_missing_ratings_are_one_pair() -> None:
     trials = simulated(2, 60)
     for coefficient in COEFFICIENTS:
         one, other = (
@@ -69,13 +69,13 @@ def test_of_complete_readings_all_of_two_is_the_pair() -> None:
             assert one[name][0] == pytest.approx(other[name][0], abs=1e-12)
 
 
-def test_error_consistency_stands_beside_and_is_another_question() -> None:
+def test_error_consistency_is_listed_and_differs_from_agreement() -> None:
     trials = al.load_example().select(condition="clean", kind="human")
     result = al.agreement(trials, "gwet_ac1", n_resamples=0, n_draws=0, no_response="error")
     frame = result.summary()
     known = al.error_consistency(trials, n_resamples=0, n_draws=0).summary()
     np.testing.assert_allclose(frame["error_consistency"], known["estimate"])
-    # Accurate readers agree, whatever their errors do.
+    # Accurate raters agree, even if their errors are unrelated.
     assert frame["estimate"].min() > 0.9
     assert frame["error_consistency"].min() < 0.1
     together = al.agreement(trials, readers="all", n_resamples=0, n_draws=0, no_response="error")
@@ -84,8 +84,8 @@ def test_error_consistency_stands_beside_and_is_another_question() -> None:
 
 
 @pytest.mark.slow
-def test_the_schools_agree_and_draws_are_those_of_a_dirichlet() -> None:
-    """Of two classes and a pair the prior says the same with 2/3, with the weight of two items."""
+def test_methods_agree_and_draws_are_dirichlet() -> None:
+    """With two raters and classes, the prior of agreement is Beta(4/3, 2/3), worth two items."""
     trials = simulated(2, 150)
     result = al.agreement(trials, "raw_agreement", n_resamples=4_000, n_draws=4_000, rng=1)
     equal = int((codes_of(trials)[0] == codes_of(trials)[1]).sum())
@@ -100,12 +100,12 @@ def test_the_schools_agree_and_draws_are_those_of_a_dirichlet() -> None:
         found = al.agreement(many, coefficient, readers="all", n_resamples=2_000, n_draws=2_000,
                              rng=1)  # fmt: skip
         spread = found.summary()["se"][0]
-        # The delta method misses terms of order 1 / n; draws have a Monte Carlo error besides.
+        # The delta method omits terms of order 1 / n, and draws have Monte Carlo error.
         for method in ("bootstrap", "posterior"):
             assert found.draws(method)[:, 0].std() == pytest.approx(spread, rel=0.1)
 
 
-def test_equal_readings_have_no_spread_but_a_posterior() -> None:
+def test_equal_ratings_have_a_posterior_and_no_spread() -> None:
     truth = NO_YES[np.random.default_rng(0).integers(0, 2, 50)]
     same = al.agreement(al.Trials.from_arrays([truth, truth], truth), "gwet_ac1", **FEW)
     row = same.summary(intervals="all").iloc[0]

@@ -1,4 +1,4 @@
-"""Scores of what labels people give: bias, coverage, and what is told where errors are few."""
+"""Scores of misclassification agreement: bias, coverage, and notes on few errors."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from alikely.metrics.errors import misclassification_agreement
 Figure = Callable[[str], None]
 K, HARD = 16, 0.8
 AGREEMENT = "misclassification_agreement"
-# Ability above the mean of people, and share of errors that follow the image's own lure.
+# Ability minus the mean of humans, and proportion of errors that follow the image's lure.
 MODELS = ((0.0, 0.5), (0.2, 0.35), (-0.2, 0.2), (0.2, 0.35))
 
 
-class World:
-    """Images with a lure each; people who follow it or confuse classes, each in their own way."""
+class Study:
+    """Images with one lure each; humans follow it or confuse classes, each in a different way."""
 
     def __init__(self, accuracy: float) -> None:
         rng = np.random.default_rng(0)
@@ -43,7 +43,7 @@ class World:
         return [(ability, follows, np.full(K, 1 / K)) for ability, follows in MODELS]
 
     def errors(self, who: tuple, images: tuple[np.ndarray, ...]) -> np.ndarray:
-        """Probability of each wrong label: (image, class)."""
+        """Probability of each incorrect label, (image, class)."""
         (ability, follows, bias), (truth, hard, lure) = who, images
         rows = np.arange(len(truth))
         wrong = special.ndtr((HARD * hard - self.level - ability) / np.sqrt(1 - HARD**2))
@@ -54,7 +54,7 @@ class World:
         return wrong[:, None] * label
 
     def scores(self, n: int = 4_000, n_humans: int = 150) -> np.ndarray:
-        """Of the models, then of people, over all images: agreement of expected joint errors."""
+        """Agreement of expected joint errors of each model with humans, then human-human."""
         rng = np.random.default_rng(1)
         images = self.images(n, rng)
         people = [self.errors(self.person(rng), images) for _ in range(n_humans)]
@@ -85,8 +85,8 @@ def scored(trials: al.Trials, metric: str = AGREEMENT) -> pd.DataFrame:
     return scores.summary("both", level="overall").set_index("system")
 
 
-def test_few_joint_errors_and_error_rows_say_so() -> None:
-    few, many = (World(p).benchmark(4, 160, np.random.default_rng(4)) for p in (0.9, 0.6))
+def test_few_joint_errors_and_biased_rows_are_noted() -> None:
+    few, many = (Study(p).benchmark(4, 160, np.random.default_rng(4)) for p in (0.9, 0.6))
     told = "a pair has fewer than 20 joint errors: intervals may be too narrow"
     assert scored(few)["note"].str.contains(told).all()
     assert not scored(many)["note"].str.contains("joint errors").any()
@@ -97,19 +97,19 @@ def test_few_joint_errors_and_error_rows_say_so() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("accuracy", "n_humans"), [(0.7, 4), (0.9, 10)])
-def test_intervals_of_agreement_hold_where_joint_errors_are_not_few(
+def test_intervals_cover_with_enough_joint_errors(
     accuracy: float, n_humans: int, figure: Figure
 ) -> None:
-    """Where they are few, the center is nearer to the truth than the estimate."""
-    world, rng = World(accuracy), np.random.default_rng(5)
-    truth, n_sets = world.scores(), 60
+    """With few joint errors, the center is nearer to the true value than the estimate."""
+    study, rng = Study(accuracy), np.random.default_rng(5)
+    truth, n_sets = study.scores(), 60
     m = len(MODELS)
     pairs = pair_contrasts(m)
     held, off, raw = np.empty((3, n_sets, m + 1))
     apart = np.empty(n_sets)
     for s in range(n_sets):
         scores = al.benchmark_scores(
-            world.benchmark(n_humans, 160, rng), metric=AGREEMENT, n_draws=0
+            study.benchmark(n_humans, 160, rng), metric=AGREEMENT, n_draws=0
         )
         found = scores.summary("both", level="overall", columns="all").iloc[: m + 1]
         off[s], raw[s] = found["interval_center"] - truth, found["estimate"] - truth

@@ -1,4 +1,4 @@
-"""Agreement of readings: printed examples, other packages, derivatives, symmetries."""
+"""Rater agreement: published examples, other packages, derivatives, symmetries."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from alikely.metrics.ratings import Readings
 
 ALL = [m for m in al.metrics.metric.metrics().values() if m.counts == "ratings"]
 NONE = -1
-# Gwet (2014): four readers, twelve items, five classes; 0 where there is no reading. Krippendorff
-# (2011, "Computing Krippendorff's alpha-reliability") prints alpha of the same readings.
+# Gwet (2014): four raters, twelve items, five classes; 0 means missing. Krippendorff (2011,
+# "Computing Krippendorff's alpha-reliability") prints alpha of the same ratings.
 FOUR = (
     np.array(
         [
@@ -32,7 +32,7 @@ FOUR = (
     )
     - 1
 )
-# Fleiss (1971): six readers of fifteen items in five classes, as counts.
+# Fleiss (1971): six raters of fifteen items in five classes, as counts.
 SIX = np.array(
     [
         [0, 0, 0, 6, 0], [0, 3, 0, 0, 3], [0, 1, 4, 0, 1], [0, 0, 0, 0, 6], [0, 3, 0, 3, 0],
@@ -44,12 +44,12 @@ TWO = np.array([[13, 0, 0], [0, 20, 7], [0, 4, 56]])
 
 
 def codes_of(table: Any) -> np.ndarray:
-    """Readings of two readers, of their table."""
+    """Ratings of two raters, from their table."""
     return np.repeat(np.indices(table.shape).reshape(2, -1), table.ravel(), axis=1)
 
 
 def readings(codes: Any, n_classes: int | None = None) -> Readings:
-    """Sums over all items, of all readers."""
+    """Sums over all items, for all raters."""
     array = np.asarray(codes)
     counted = reading_features(block_of(array, n_classes or int(array.max()) + 1, True))
     sums = counted.sums(np.ones((1, array.shape[1])))
@@ -75,7 +75,7 @@ def standard_error(name: str, codes: np.ndarray, k: int) -> float:
 
 
 def random_codes(rng: np.random.Generator, n_readers: int, missing: float) -> tuple[Any, int]:
-    """Readings that agree more or less, of two to five classes."""
+    """Ratings with some agreement, of two to five classes."""
     k, n = int(rng.integers(2, 6)), int(rng.integers(8, 60))
     truth = rng.choice(k, n, p=rng.dirichlet(np.ones(k)))
     said = np.where(rng.random((n_readers, n)) < 0.7, truth, rng.integers(0, k, (n_readers, n)))
@@ -83,8 +83,8 @@ def random_codes(rng: np.random.Generator, n_readers: int, missing: float) -> tu
     return said, k
 
 
-# Gwet (2014), for four readers as the package irrCAC prints them: values and standard errors. His
-# error of alpha is that of Scott's pi; of six he divides by n - 1 where a delta method has n.
+# Gwet (2014): values and standard errors, for four raters as printed by irrCAC. His error of alpha
+# is that of Scott's pi; for six raters he divides by n - 1, and the delta method by n.
 NO_SE = float("nan")
 PRINTED: dict[str, tuple[np.ndarray, float, dict[str, tuple[float, float]]]] = {
     "four": (FOUR, 1, {
@@ -108,7 +108,7 @@ PRINTED: dict[str, tuple[np.ndarray, float, dict[str, tuple[float, float]]]] = {
 def test_printed_values_and_standard_errors(readers: str) -> None:
     codes, factor, printed = PRINTED[readers]
     for name, (value, se) in printed.items():
-        # Of missing readings five or seven digits are printed.
+        # With missing ratings, five or seven digits are printed.
         digits = len(str(value)) - 2 if readers == "four" else 7
         assert of(name, codes) == pytest.approx(value, abs=0.5 * 10**-digits)
         if np.isfinite(se):
@@ -116,19 +116,19 @@ def test_printed_values_and_standard_errors(readers: str) -> None:
             assert found == pytest.approx(se, abs=5e-9)
 
 
-def test_the_printed_alphas_of_krippendorff() -> None:
-    """Two observers, ten units, two values."""
+def test_published_alphas_of_krippendorff() -> None:
+    """Compare two observers with ten units and two values."""
     binary = np.array([[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]])
     assert round(of("krippendorff_alpha", binary), 3) == 0.095
 
 
-def test_statsmodels_finds_the_same() -> None:
+def test_values_agree_with_statsmodels() -> None:
     rng = np.random.default_rng(1)
     for _ in range(100):
         pair, k = random_codes(rng, 2, 0.0)
         table = np.zeros((k, k))
         np.add.at(table, tuple(pair), 1)
-        # Its test divides by 0 where a reader says the same throughout.
+        # Its test divides by 0 if a rater uses a single class.
         with np.errstate(all="ignore"):
             found = inter_rater.cohens_kappa(table)
         assert of("cohen_kappa", pair, k) == pytest.approx(found.kappa, abs=1e-10)
@@ -141,7 +141,7 @@ def test_statsmodels_finds_the_same() -> None:
         assert of("brennan_prediger", many, k) == pytest.approx(uniform, abs=1e-10)
 
 
-def test_krippendorff_finds_the_same() -> None:
+def test_values_agree_with_krippendorff() -> None:
     rng = np.random.default_rng(1)
     for _ in range(100):
         codes, k = random_codes(rng, int(rng.integers(2, 6)), 0.3)
@@ -152,7 +152,7 @@ def test_krippendorff_finds_the_same() -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), n_readers=st.integers(2, 5), missing=st.sampled_from([0, 0.3]))
-def test_the_order_of_readers_classes_and_items_does_not_matter(
+def test_the_order_of_raters_classes_and_items_does_not_matter(
     seed: int, n_readers: int, missing: float
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -170,7 +170,7 @@ def test_the_order_of_readers_classes_and_items_does_not_matter(
 
 
 @pytest.mark.parametrize("metric", ALL, ids=repr)
-def test_perfect_agreement_is_one_and_what_is_undefined_says_why(metric: Metric) -> None:
+def test_perfect_agreement_is_one_and_undefined_has_a_reason(metric: Metric) -> None:
     alike = readings(np.tile([0, 1, 2, 2, 1], (3, 1)))
     assert metric.value(alike) == 1
     assert metric.reason(alike) == ""
@@ -189,7 +189,7 @@ def test_perfect_agreement_is_one_and_what_is_undefined_says_why(metric: Metric)
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_slopes_are_the_derivative(groups: bool, seed: int) -> None:
-    """Against central differences, alpha's correction for small samples held."""
+    """Compare with central differences, with a fixed small-sample correction of alpha."""
     codes, k = random_codes(np.random.default_rng(seed), 4 if groups else 2, 0.2)
     block = block_of(codes, k, groups)
     counted_block = reading_features(block)

@@ -1,4 +1,4 @@
-"""Reports, choices of images, matrices, plans of agreement, measures alongside agreement."""
+"""Reports, image selection, matrices, plans of agreement, and further measures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import worlds as w
+import study_data as w
 from cases import Ran, check_each, cli, table
 
 import alikely as al
@@ -37,7 +37,7 @@ def alike() -> pd.DataFrame:
 
 
 def board(change: Callable[[pd.DataFrame], pd.DataFrame], **how: Any) -> pd.DataFrame:
-    """A printed leaderboard of two models, changed."""
+    """Reconstruct a printed leaderboard of two models after a change."""
     printed = pd.DataFrame({"system": ["a", "b"], "dataset": "all", "score": [0.2, 0.3]})
     whole = printed.assign(condition="clean")
     return al.papers.reconstruct_leaderboard(change(whole), t(), rng=1, **how)
@@ -48,7 +48,7 @@ def part(**chosen: Any) -> Any:
 
 
 def drawn(change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
-    """A plot as it comes out, with names that are no formulas."""
+    """Draw a plot; names must not be parsed as formulas."""
     al.plot_alignment(change(alike()), "distortions").figure.canvas.draw()
 
 
@@ -61,7 +61,7 @@ def page(words: str, files: dict[str, Any] = T, *more: str) -> str:
 
 
 def safe(html: str) -> bool:
-    """Text of the user's is text on the page."""
+    """Whether user text appears as text on the page."""
     return "<b>" not in html and "&lt;b&gt;" in html
 
 

@@ -1,4 +1,4 @@
-"""What every door that samples leaves behind: a tree that ArviZ takes for all that it can show."""
+"""Functions that sample return trees that ArviZ accepts in all of its methods."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def cohort():
 
 
 def counted(tree, name):
-    """Without what was not observed, such as errors of a class that an observer never mistook.
+    """Select observed counts, without errors of a class that an observer never confused.
 
-    Its log likelihood is 0 at every draw, from which ArviZ makes no weights.
+    Their log likelihood is constant at 0, so ArviZ cannot compute weights.
     """
     values = tree["log_likelihood"].to_dataset()[name]
     flat = values.stack(seen=values.dims[2:]).reset_index("seen", drop=True)
@@ -57,12 +57,12 @@ def counted(tree, name):
 @pytest.mark.filterwarnings("ignore::alikely.inference.chains.SamplingWarning")
 @pytest.mark.filterwarnings("ignore:.*look (discrete|binary):UserWarning")
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")
-@pytest.mark.parametrize("door", [consistency, cohort])
-def test_arviz_takes_what_a_door_leaves(door):
-    tree = door()
+@pytest.mark.parametrize("func", [consistency, cohort])
+def test_arviz_accepts_returned_trees(func):
+    tree = func()
     assert set(tree.children) >= EVERY
     assert tree["posterior"].sizes["chain"] * tree["posterior"].sizes["draw"] == N_DRAWS
-    # Statistics are of the draws that are kept, or ArviZ cannot mark divergences.
+    # Statistics need the same draws as the posterior, or ArviZ cannot mark divergences.
     thin = tree.attrs["thin"]
     np.testing.assert_array_equal(tree["posterior"]["draw"], thin * np.arange(N_DRAWS // 4))
     np.testing.assert_array_equal(tree["sample_stats"]["draw"], tree["posterior"]["draw"])
@@ -75,7 +75,7 @@ def test_arviz_takes_what_a_door_leaves(door):
     for attribute in ("pymc_version", "nutpie_version", "seed", "priors", "seconds_sampling"):
         assert attribute in tree.attrs
 
-    # Those with the fewest elements: ArviZ draws at most forty panels.
+    # Variables with the fewest elements, because ArviZ draws at most forty panels.
     size = {str(name): values[0, 0].size for name, values in tree["posterior"].data_vars.items()}
     scalar = sorted(size, key=size.__getitem__)
     some = scalar[:2]

@@ -1,4 +1,4 @@
-"""Humans drawn from a population: likelihood and scores against brute force, limits, refusals."""
+"""A population of humans: likelihood and scores by brute force, limits, errors."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ HERE = ("human_level", "human_spread_condition", "ability", "loading", "ability_
         "level", "following", "human_accuracy", "human_error_consistency",
         "human_error_consistency_these", "accuracy", "copy_probability", "right_alone",
         "error_consistency", "error_consistency_these", "row_probability")  # fmt: skip
-# Graphs that run a few times are not worth compiling.
+# Do not compile graphs that run only a few times.
 PLAIN = Mode("py", "fast_compile")
-# Fine enough for any curve, and far enough out.
+# A grid with sufficient range and resolution for all curves.
 EASE = np.linspace(-8, 8, 801)
 SHARE = np.exp(-(EASE**2) / 2) / np.exp(-(EASE**2) / 2).sum()
 
@@ -46,7 +46,7 @@ def counted(**given: Any) -> xr.Dataset:
 
 
 def at_point(model: pm.Model, names: tuple[str, ...], fixed: dict[str, float]) -> dict[str, Any]:
-    """Values of quantities, and the log likelihood of who was right, at a random point."""
+    """Quantities, and the log likelihood of the patterns of correct humans, at a random point."""
     rng = np.random.default_rng(2)
     point = {name: rng.normal(0, 0.5, np.shape(v)) for name, v in model.initial_point().items()}
     point |= {name: np.array(value) for name, value in fixed.items()}
@@ -61,7 +61,7 @@ def at_point(model: pm.Model, names: tuple[str, ...], fixed: dict[str, float]) -
 
 
 def curve(level: Any, slope: Any) -> np.ndarray:
-    """Probabilities at every ease, on the last axis."""
+    """Probabilities at every easiness, on the last axis."""
     level, slope = np.asarray(level)[..., None], np.asarray(slope)[..., None]
     return np.asarray(special.expit(level * np.sqrt(1 + 0.346 * slope**2) + slope * EASE))
 
@@ -78,7 +78,7 @@ def test_likelihood_and_scores_by_brute_force() -> None:
     found = at_point(al.models.cohort(counts, human_effects="drawn"), HERE, spreads)
     ability, log_loading = found["ability"], np.log(found["loading"])
     level, spread = found["human_level"], np.exp(found["human_spread_condition"])
-    # Levels and spreads are means over the people who answered.
+    # Levels and spreads are means over the humans who responded.
     level_of_all = level - ability.mean()
     spread_of_all = spread * np.exp(-log_loading.mean())
     nodes, weights = np.polynomial.hermite_e.hermegauss(11)
@@ -136,7 +136,7 @@ def test_contrasts_are_orthonormal_and_sum_to_zero_within_groups() -> None:
 
 
 def test_patterns_are_all_or_those_that_occurred() -> None:
-    """30 trials hold all 8 of 3 humans, and not all 64 of 6; who is missing stands apart."""
+    """30 trials have all 8 patterns of 3 humans, but not all 64 of 6; missing is separate."""
     counts = counted()
     assert counts["answers"].values[:8].tolist() == [[i & 1, i >> 1 & 1, i >> 2] for i in range(8)]
     many = counted(n_humans=6)
@@ -153,17 +153,17 @@ def test_patterns_are_all_or_those_that_occurred() -> None:
 
 
 @pytest.mark.slow
-def test_who_was_right_is_drawn_as_often_as_it_is_probable() -> None:
+def test_drawn_patterns_have_their_probabilities() -> None:
     model = al.models.cohort(counted(), human_effects="drawn")
     drawn = pm.draw(model["who_was_right"], draws=20, random_seed=1, mode=PLAIN)
     assert (drawn.sum(axis=1) == 60).all()
-    # Six people have more patterns than occurred: what is none of these is not counted.
+    # Six humans have more possible than observed patterns; the others are not counted.
     few = al.models.cohort(counted(n_humans=6), human_effects="drawn")
     assert (
         pm.draw(few["who_was_right"], draws=20, random_seed=1, mode=PLAIN).sum(axis=1) < 60
     ).any()
 
 
-def test_one_human_is_no_sample() -> None:
+def test_one_human_raises_an_error() -> None:
     with pytest.raises(ValueError, match=r"at least 2 humans in each condition, .* has 1;"):
         al.models.cohort(counted(n_humans=1), human_effects="drawn")

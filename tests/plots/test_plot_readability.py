@@ -1,4 +1,4 @@
-"""Plots: signatures, settings, fonts, and what is drawn of many rows."""
+"""Plots: signatures, settings, fonts, and selection among many rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_cohorts(cohort_tree: Any, family_tree: Any, column: bool) -> None:
 
 
 @pytest.mark.slow
-def test_the_best_are_drawn_and_said_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_best_rows_are_drawn_with_the_total_number(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = gallery.scores(30)
     best = scores.summary("both").set_index("system").loc[scores.observers, "estimate"]
     best = best.sort_values(ascending=False).index.tolist()
@@ -52,7 +52,7 @@ def test_the_best_are_drawn_and_said_of_how_many(monkeypatch: pytest.MonkeyPatch
     ):
         assert ax.get_ylabel() == f"first {n} of 30 models"
         assert len(ax.get_yticks()) == n
-    # A page of less height is full sooner.
+    # A page with less height has fewer rows.
     monkeypatch.setattr("alikely.plots._style.PAGE", 3.0)
     with al.plots.column():
         ax = al.plot_benchmark(scores)
@@ -65,7 +65,7 @@ def test_the_best_are_drawn_and_said_of_how_many(monkeypatch: pytest.MonkeyPatch
             al.plot_benchmark(scores, kind, top=0)
 
 
-def test_kinds_say_what_they_use() -> None:
+def test_kinds_document_their_arguments() -> None:
     for name in al.plots.__all__:
         plot = getattr(al.plots, name)
         public = inspect.signature(plot).parameters
@@ -77,7 +77,7 @@ def test_kinds_say_what_they_use() -> None:
         for kind, text in said.items():
             used = set(list(inspect.signature(kinds[kind]).parameters)[1:])
             assert used <= set(public)
-            # Where to draw goes without saying.
+            # The axes parameter is in every plot.
             named = set(re.findall(r"(?<!`)`(\w+)`(?!`)", text))
             assert named - {"ax"} == used - {"ax"}, (name, kind)
 
@@ -88,6 +88,6 @@ def test_fonts_are_embedded_as_fonts() -> None:
     for made in (figure, pickle.loads(pickle.dumps(figure))):
         file = io.BytesIO()
         made.savefig(file, format="pdf", metadata={"CreationDate": None})
-        # Type 42 is TrueType; Type 3 would be outlines, which publishers refuse.
+        # Type 42 is TrueType; publishers reject the outlines of Type 3.
         assert b"/FontFile2" in file.getvalue()
         assert b"/Type3" not in file.getvalue()

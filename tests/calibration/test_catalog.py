@@ -1,4 +1,4 @@
-"""The catalogue's files: what they state is true, and of the models as they are now."""
+"""Files of the catalog are correct and describe the current models."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ HEADINGS = [
 ]  # fmt: skip
 LONG = ("cohort", "copying")
 KEPT = [
-    # The bands of thousands of ranks take half a minute.
+    # Bands of thousands of ranks take half a minute.
     pytest.param(name, branch, marks=[pytest.mark.slow] * (name in LONG))
     for name in NAMES
     for branch in kept_branches(CARDS / name / RANKS)
@@ -51,13 +51,13 @@ def evidence(name: str, branch: str = DEFAULT) -> dict[str, Any]:
     return found if branch == DEFAULT else found["branches"][branch]
 
 
-def test_every_model_has_a_page_and_a_case_and_no_others_have() -> None:
+def test_every_model_has_a_page_and_a_case() -> None:
     assert {path.parent.name for path in CARDS.glob("*/README.md")} == set(NAMES) == set(CASES)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_page_is_of_the_model_that_is_built(name: str, tmp_path: Path) -> None:
-    """Graph, parameters, priors and data; all of it is written, and nothing is out of date."""
+def test_the_page_describes_the_current_model(name: str, tmp_path: Path) -> None:
+    """Graph, parameters, priors and data are documented and current."""
     model = CASES[name].example()
     text = (CARDS / name / "README.md").read_text()
     sections = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
@@ -80,18 +80,18 @@ def test_the_page_is_of_the_model_that_is_built(name: str, tmp_path: Path) -> No
         assert (tmp_path / name / file).read_text() == (CARDS / name / file).read_text()
 
 
-def test_the_page_of_the_copy_model_has_the_priors_of_the_exact_draws() -> None:
+def test_page_of_the_copy_model_has_the_prior_of_exact_draws() -> None:
     card = json.loads((CARDS / "copying" / "model.json").read_text())
     assert card["priors"] == {k: f"Beta({a:g}, {b:g})" for k, (a, b) in check_prior(None).items()}
 
 
 @pytest.mark.parametrize("name", ["README.md", *(f"{name}/README.md" for name in NAMES)])
-def test_names_and_files_that_a_page_speaks_of_exist(name: str) -> None:
+def test_names_and_files_on_a_page_exist(name: str) -> None:
     text = (CARDS / name).read_text()
     for dotted in set(re.findall(r"\b(?:alikely|al)((?:\.[A-Za-z_]\w*)+)", text)):
         spoken: Any = al
         for part in dotted[1:].split("."):
-            # Whether another test has imported a private module makes no difference.
+            # The result must not depend on private modules that other tests import.
             assert part in dir(spoken), dotted
             spoken = getattr(spoken, part)
     for file in set(re.findall(r"\bsrc/[\w/.]*\w", text)):
@@ -125,7 +125,7 @@ def test_evidence_follows_from_the_ranks_and_the_case(name: str, branch: str) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "branch"), KEPT)
-def test_evidence_is_of_the_form_as_it_is_now(name: str, branch: str) -> None:
+def test_evidence_is_of_the_current_form(name: str, branch: str) -> None:
     found = evidence(name, branch)
     assert cards.is_of(found, name, branch), f"python -m studies run {name} --branch {branch}"
     if branch == DEFAULT:
@@ -136,32 +136,32 @@ def test_evidence_is_of_the_form_as_it_is_now(name: str, branch: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_short_fit_reproduces_the_reference(name: str) -> None:
-    """Quantiles, within 4 Monte Carlo errors of both."""
+    """Compare quantiles within 4 Monte Carlo errors of both."""
     case, n_draws = CASES[name], 1_000
     stated = json.loads((CARDS / name / "reference.json").read_text())
     model = case.example()
     for variable in model.data_vars:
         np.testing.assert_allclose(variable.get_value(), stated["data"][variable.name])
     with warnings.catch_warnings():
-        # Short chains may be told to go on; their errors know of it.
+        # Short chains may be extended, which their errors take into account.
         warnings.simplefilter("ignore", SamplingWarning)
         posterior = nuts(model, n_draws, rng=2)["posterior"].to_dataset()
     assert set(stated["figures"]) == set(case.quantities)
     for quantity, figures in stated["figures"].items():
         draws = cards.one_element(posterior[quantity])
         for p in cards.QUANTILES:
-            # By the share of draws below: its error is better known than that of a quantile.
+            # The proportion of draws below has a better known error than a quantile.
             below = (draws <= figures[f"q{100 * p:g}"]).astype(float)
             ess = float(azs.ess(below.to_dataset(name="x"))["x"])
             error = np.sqrt(p * (1 - p) / ess)
-            # The reference's own error, in draws of the same quality.
+            # The error of the reference, in draws of the same quality.
             error *= np.sqrt(1 + n_draws / stated["n_draws"])
             assert float(below.mean()) == pytest.approx(p, abs=4 * error), (quantity, p)
 
 
-def test_pages_state_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All marked parts of all pages, made again; a changed table changes its page."""
-    # That evidence is of the models as they are now is another test's.
+def test_pages_agree_with_stored_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regenerate all marked parts of all pages; a changed table changes its page."""
+    # Another test checks that evidence belongs to the current models.
     monkeypatch.setattr(pages, "is_of", lambda *_: True)
     models = shutil.copytree(CARDS, tmp_path / "models", ignore=shutil.ignore_patterns("studies"))
     docs = tmp_path / "docs"
@@ -187,7 +187,7 @@ def test_pages_state_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         pages.update(written[0], models)
 
 
-def test_the_default_interval_keeps_its_promise() -> None:
+def test_the_default_interval_has_nominal_coverage() -> None:
     study = pd.read_csv(CARDS / pages.SETTINGS)
     assert len(study) == 88 * 10 * 3
     summary = Coverage(study).summary().set_index("method")
@@ -205,7 +205,7 @@ def test_the_default_interval_keeps_its_promise() -> None:
     ],
 )
 def test_a_changed_model_has_another_density(changed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A prior, data and parameters count; how it is written does not."""
+    """The prior, data and parameters matter, but not the code."""
     found, case = evidence("copying"), CASES["copying"]
 
     def written_otherwise() -> pm.Model:
@@ -224,7 +224,7 @@ def test_a_changed_model_has_another_density(changed: Any, monkeypatch: pytest.M
 
 
 def made(n: int, divergent: Callable[[int], int] = lambda _: 0, seed: int = 1) -> pd.DataFrame:
-    """Ranks of two quantities; those of simulations with divergences are all near 0."""
+    """Ranks of two quantities, near 0 for simulations with divergences."""
     rng = np.random.default_rng(seed)
     keys = [("posterior", "x"), ("posterior", "y"), ("bootstrap", "x")]
     return pd.DataFrame(
@@ -237,7 +237,7 @@ def made(n: int, divergent: Callable[[int], int] = lambda _: 0, seed: int = 1) -
     )
 
 
-def test_simulations_with_divergences_are_counted_and_judged_apart() -> None:
+def test_simulations_with_divergences_are_tested_separately() -> None:
     found = verdict(made(120, lambda i: 3 * (i % 4 == 0)))
     assert found["n_simulations"] == 120
     assert not found["passed"]
@@ -245,14 +245,14 @@ def test_simulations_with_divergences_are_counted_and_judged_apart() -> None:
     divergences = found["divergences"]
     assert (divergences["simulations"], divergences["share"]) == (30, 0.25)
     assert divergences["without"] == {"n_simulations": 90, "passed": True, "outside_alone": []}
-    # Nineteen without a divergence are too few to be judged.
+    # Nineteen simulations without divergences are too few for a test.
     assert verdict(made(40, lambda i: i > 18))["divergences"]["without"] is None
     whole = {"n_simulations": 40, "passed": True, "outside_alone": []}
     none = {"simulations": 0, "share": 0.0, "without": whole}
     assert verdict(made(40))["divergences"] == none
 
 
-def test_ranks_that_are_kept_say_what_ranks_said(tmp_path: Path) -> None:
+def test_stored_ranks_give_equal_results(tmp_path: Path) -> None:
     path = tmp_path / RANKS
     first = made(200, lambda i: i == 7)
     first.loc[first["simulation"] == 3, "rank"] = np.nan
@@ -266,20 +266,20 @@ def test_ranks_that_are_kept_say_what_ranks_said(tmp_path: Path) -> None:
         key = ["simulation", "method", "quantity"]
         both = ranks.merge(again, on=key, suffixes=("", "_kept"))
         assert len(both) == len(ranks) == len(again)
-        # Half a step.
+        # Up to half a step.
         np.testing.assert_allclose(both["rank_kept"], both["rank"], rtol=0, atol=0.5 / 65534)
         assert (both["divergent_kept"] == both["divergent"]).all()
         assert verdict(again) == verdict(in_steps(ranks))
         assert Ranks(again).summary()["data_averaged_p"].isna().all()
-    # Two bytes a rank, and the names.
+    # Two bytes per rank, and the names.
     assert path.stat().st_size < 2 * (3 + 1) * 250 + 8 * 400
 
 
 @pytest.mark.slow
-def test_a_branch_is_put_to_the_test(
+def test_a_branch_is_calibrated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The catalog of one model, whose case has another branch; short chains."""
+    """A catalog of one model, whose case has a branch, with short chains."""
     case = CASES["copying"]._replace(thin=1, tune=20)
     prior = functools.partial(al.models.copying, priors={"p_a": (2, 2)})
     few = case.branch("2 pairs, another prior", functools.partial(two_pairs, prior))
@@ -313,7 +313,7 @@ def test_a_branch_is_put_to_the_test(
         (["study", "equal_rows", "--datasets", "7"], "n_datasets must be a multiple of 50, got 7"),
     ],
 )
-def test_bad_words(
+def test_bad_arguments_of_the_command(
     words: list[str], message: str, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
@@ -323,7 +323,7 @@ def test_bad_words(
 
 
 class Sampled(Exception):  # noqa: N818
-    """What a public function asked of the sampler."""
+    """Options that a public function passed to the sampler."""
 
 
 def benchmark(n_conditions: int) -> al.Trials:
@@ -366,7 +366,7 @@ FUNCTIONS: dict[str, tuple[str, str, str, Callable[[], Any]]] = {
 @pytest.mark.parametrize(
     ("name", "branch", "module", "call"), list(FUNCTIONS.values()), ids=list(FUNCTIONS)
 )
-def test_branches_are_sampled_as_their_function_samples(
+def test_branches_are_sampled_as_in_their_function(
     name: str, branch: str, module: str, call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def sample(*given: Any, **named: Any) -> None:

@@ -1,4 +1,4 @@
-"""Scores of results: means, ranks and differences of stored draws, and of margins."""
+"""Scores from results: means, ranks and differences of stored draws, and of margins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SINGLE = 1e-6
 
 @pytest.fixture(scope="module")
 def made() -> tuple[al.Trials, pd.DataFrame]:
-    """Two data sets, of two conditions and of one."""
+    """Two data sets with two conditions and one condition."""
     trials, margins = [], []
     for number, (dataset, condition) in enumerate((("s", "x"), ("s", "y"), ("t", "x"))):
         rho = {"near": 0.9, "middle": 0.6, "far": 0.1}
@@ -34,7 +34,7 @@ def result(made: tuple[al.Trials, pd.DataFrame]) -> al.Result:
 
 
 def with_draws(result: al.Result, draws: np.ndarray) -> al.Result:
-    """The same result with other draws."""
+    """The result with these draws."""
     tree = result.data.copy()
     group = tree["posterior"].to_dataset()
     name = result.metric.name
@@ -73,13 +73,13 @@ def test_scores_are_means_over_conditions_then_data_sets(result: al.Result) -> N
 
 
 def test_differences_and_ranks_of_normal_draws(result: al.Result) -> None:
-    """Of three independent normal scores the studentised range is known."""
+    """Compare differences of three independent normal scores with the studentized range."""
     rng = np.random.default_rng(1)
     n, n_pairs = 40_000, len(result.pairs)
     draws = np.zeros((n, n_pairs))
     human = (result.pairs["observer_a"] == "human").to_numpy()
     sd = 0.1
-    # The mean of one of four, one of four and a half of normal draws.
+    # The entries have weights 1/4, 1/4 and 1/2, whose squares sum to 3/8.
     draws[:, human] = sd / np.sqrt(3 / 8) * rng.standard_normal((n, int(human.sum())))
     center = result.pairs["observer_b"].map({"near": 0.5, "middle": 0.1, "far": 0.1})
     draws += center.fillna(0).to_numpy()
@@ -96,7 +96,7 @@ def test_differences_and_ranks_of_normal_draws(result: al.Result) -> None:
     error = np.sqrt(2) * sd
     np.testing.assert_allclose(table["se"], error, rtol=4 / np.sqrt(2 * n))
     half = (table["simultaneous_ci95_ub"] - table["simultaneous_ci95_lb"]) / 2
-    # Half of the studentised range of three: 3.314 / sqrt(2).
+    # Half of the studentized range of three: 3.314 / sqrt(2).
     np.testing.assert_allclose(half / error, 3.3145 / np.sqrt(2), rtol=0.02)
     alone = (table["pointwise_eti95_ub"] - table["pointwise_eti95_lb"]) / 2
     np.testing.assert_allclose(alone / error, special.ndtri(0.975), rtol=0.03)
@@ -132,7 +132,7 @@ def test_order_of_entries_does_not_matter(
 
 
 def test_a_perfect_score_stays_possible(result: al.Result) -> None:
-    """Entries that each give 1 a probability of .2: together that of Stouffer's mean deviate."""
+    """Each entry is 1 with probability 0.2; the score has that of Stouffer's mean deviate."""
     n, n_pairs = 4_000, len(result.pairs)
     rng = np.random.default_rng(1)
     draws = np.minimum(rng.normal(0.9, 0.1 / special.ndtri(0.8), (n, n_pairs)), 1.0)
@@ -148,7 +148,7 @@ def test_a_perfect_score_stays_possible(result: al.Result) -> None:
 
 
 @pytest.mark.slow
-def test_missing_entries_are_refused_or_counted(
+def test_missing_entries_raise_or_are_counted(
     made: tuple[al.Trials, pd.DataFrame], result: al.Result
 ) -> None:
     trials, margins = made

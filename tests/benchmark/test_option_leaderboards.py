@@ -1,4 +1,4 @@
-"""Families, judges and the regression over pairs of metrics that are not of correctness."""
+"""Families, judges and regressions over pairs for metrics of response options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ N_OPTIONS = 4
 
 @pytest.fixture(scope="module")
 def trials() -> al.Trials:
-    """Nine models in three families that like the same options."""
+    """Nine models in three families that prefer the same options."""
     rng = np.random.default_rng(3)
     liked = rng.normal(size=(9, 200, 4)) + 1.5 * np.repeat(rng.normal(size=(3, 200, 4)), 3, axis=0)
     truth = rng.integers(0, N_OPTIONS, 200)
@@ -32,7 +32,7 @@ def trials() -> al.Trials:
 
 
 def _without(trials: al.Trials, metric: str) -> np.ndarray:
-    """Estimates with each question left out, (question, pair)."""
+    """Estimates without each question, (question, pair)."""
     data, out = trials.data, []
     for question in range(data.sizes["trial"]):
         kept = np.delete(np.arange(data.sizes["trial"]), question)
@@ -46,7 +46,7 @@ def _without(trials: al.Trials, metric: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_support_is_that_of_questions_drawn_anew(trials: al.Trials, metric: str) -> None:
+def test_support_is_that_of_resampled_questions(trials: al.Trials, metric: str) -> None:
     matrix = al.pairwise_matrix(trials, metric)
     tree = al.benchmark.families(matrix, 3, n_resamples=40, rng=1)
     groups = tree.summary().set_index("observer")
@@ -55,7 +55,7 @@ def test_support_is_that_of_questions_drawn_anew(trials: al.Trials, metric: str)
         len({trials.observers.index(str(name)) // 3 for name in members}) == 1
         for members in groups.groupby("family").groups.values()
     )
-    # Families stand apart by many standard errors; who is next to whom within them does not.
+    # Families differ by many standard errors; neighbors within families are uncertain.
     assert (groups["support"] > 0.9).all()
     assert tree.estimates["support"].values.min() < 0.9
     again = al.benchmark.families(matrix, n_resamples=40, rng=1)
@@ -67,26 +67,26 @@ def test_support_is_that_of_questions_drawn_anew(trials: al.Trials, metric: str)
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_influences_are_those_of_leaving_questions_out(trials: al.Trials, metric: str) -> None:
-    """Of judges' agreements and of all entries, against the jackknife."""
+def test_influences_agree_with_the_jackknife(trials: al.Trials, metric: str) -> None:
+    """Compare influences of judges' agreements and of all entries with the jackknife."""
     matrix, names = al.pairwise_matrix(trials, metric), trials.observers
     n = trials.data.sizes["trial"]
     left = _without(trials, metric)
     jackknife = (n - 1) / n * (left.mean(axis=0) - left)
     value, _, psi = agreement._known(matrix, names[0], names[1:])
     np.testing.assert_allclose(value, al.estimates.square_matrix(matrix, "estimate").values[0, 1:])
-    # Of joint errors there are about 50: leaving one out moves shares by a fiftieth more than their
-    # slope says.
+    # With about 50 joint errors, leaving one out changes proportions by about 2% more than the
+    # influence.
     scale = np.abs(jackknife[:, :8]).max()
     np.testing.assert_allclose(psi[0], jackknife[:, :8].T, atol=0.08 * scale)
-    # What coefficients of the regression and means of blocks are summed from.
+    # Terms of the sums for regression coefficients and block means.
     (every,) = influences(matrix, [np.eye(jackknife.shape[1])])
     scale = np.abs(jackknife).max()
     np.testing.assert_allclose(every, jackknife.T, atol=0.08 * scale)
     assert np.corrcoef(every.ravel(), jackknife.T.ravel())[0, 1] > 0.999
 
 
-def test_everything_of_a_leaderboard_takes_probabilities(trials: al.Trials) -> None:
+def test_leaderboard_functions_take_probabilities(trials: al.Trials) -> None:
     matrix, names = al.pairwise_matrix(trials, "kappa_p"), trials.observers
     family = {name: str(k // 3) for k, name in enumerate(names)}
     blocks = block_means(matrix, family)

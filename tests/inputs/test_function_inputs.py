@@ -1,4 +1,4 @@
-"""Doors of Python with data, types and numbers that they may or may not take."""
+"""Python functions with valid and invalid data, types and numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Any
 
 import pandas as pd
-import worlds as w
+import study_data as w
 from cases import Case, check_each, table
 
 import alikely as al
@@ -14,7 +14,7 @@ import alikely as al
 P, K, t, nan = w.table(), w.FEW, w.trials, float("nan")
 A, C, TB = al.Trials.from_arrays, al.Trials.from_correct, al.Trials.from_table
 R, TR = [["x", "y", "x"], ["x", "x", "y"]], ["x", "y", "x"]
-# What doors say of a thing of another type.
+# Error messages for arguments of another type.
 TYPE = "expected |must be |is needed|is missing"
 
 
@@ -174,7 +174,7 @@ no value in row 2 of table 1 => TB(P, P.assign(truth=P.truth.where(P.index != 2)
 """,
     globals(),
 )
-# Functions of trials, given something else.
+# Functions of trials with another argument.
 OF_TRIALS = (
     "error_consistency", "compare", "agreement", "pairwise_matrix", "benchmark_scores",
     "fit_cohort", "misclassification_agreement", "error_similarity", "condition_alignment",

@@ -19,7 +19,7 @@ from studies.simulators.margins import (
 
 
 def tables(world: MarginWorld, seed: int, others: Any = None) -> tuple[al.Trials, pd.DataFrame]:
-    """A world's answers as trials, with a class each, and margins of one model or several."""
+    """Simulated responses as trials with a class each, and margins of one or more models."""
     data = margin_data(world, seed)
     names = [f"i{i}" for i in range(world.n_items)]
     wrong = (data.classes + 1) % world.n_classes
@@ -38,7 +38,7 @@ def analyzed(trials: al.Trials, margins: pd.DataFrame, **options: Any) -> al.Res
     return al.decision_margin_consistency(trials, margins, **given)
 
 
-def test_the_door_gives_the_limits_of_the_moments() -> None:
+def test_the_public_function_returns_moment_limits() -> None:
     world = MarginWorld(n_items=96)
     data = margin_data(world, 3)
     result = analyzed(*tables(world, 3))
@@ -48,7 +48,7 @@ def test_the_door_gives_the_limits_of_the_moments() -> None:
         sides = group_side(data.right, data.shown, strata), model_side(data.margins, strata)
         found[scope] = moment_consistency(*sides, strata, data.classes)
     low, middle, high = moment_limits(found["total"], [0.025, 0.5, 0.975])
-    # Quantiles of 4,000 evenly spread levels: half a level off at most.
+    # Quantiles of 4,000 evenly spaced levels, with an error of at most half a level.
     for name, value in zip(("eti95_lb", "median", "eti95_ub"), (low, middle, high), strict=True):
         assert row[f"posterior_{name}"] == pytest.approx(value, abs=2e-3)
     assert row["scale"] == "share"
@@ -60,7 +60,7 @@ def test_the_door_gives_the_limits_of_the_moments() -> None:
     assert result.data.attrs["model"] == result.data.attrs["sampler"] == "moments"
 
 
-def test_between_is_of_means_of_classes() -> None:
+def test_between_class_correlation_is_that_of_class_means() -> None:
     world = MarginWorld(n_items=160, class_sd=1.2, class_opposite=1.0, rho=0.5)
     result = analyzed(*tables(world, 5))
     row = result.summary().iloc[0]
@@ -80,7 +80,7 @@ def test_between_is_of_means_of_classes() -> None:
     assert row["r_between_class"] == pytest.approx(expected, abs=1e-9)
 
 
-def test_bent_margins_are_told_and_do_not_change_the_interval() -> None:
+def test_nonlinear_margins_are_noted_and_leave_the_interval() -> None:
     world = MarginWorld(rho=0.9)
     trials, margins = tables(world, 7)
     plain = analyzed(trials, margins).summary().iloc[0]
@@ -91,7 +91,7 @@ def test_bent_margins_are_told_and_do_not_change_the_interval() -> None:
     assert bent["note"] != plain["note"]
 
 
-def test_draws_of_models_that_share_people_belong_together() -> None:
+def test_draws_of_models_with_common_humans_correlate() -> None:
     world = MarginWorld(n_items=160)
     data = margin_data(world, 8)
     rng = np.random.default_rng(8)
@@ -107,14 +107,14 @@ def test_draws_of_models_that_share_people_belong_together() -> None:
     assert table.loc["posterior", "se"] < 0.8 * alone
 
 
-def test_what_cannot_be_told_says_why() -> None:
+def test_undefined_intervals_have_a_note() -> None:
     trials, margins = tables(MarginWorld(n_observers=1, n_items=40), 10)
     row = analyzed(trials, margins).summary().iloc[0]
     assert np.isnan(row["posterior_median"])
     assert "no item was answered by two observers" in row["note"]
 
 
-def test_classes_err_together_in_every_school() -> None:
+def test_every_method_treats_classes_as_clusters() -> None:
     world = MARGIN_WORLDS["opposite classes"]
     trials, margins = tables(world, 4)
     by_class, named, alone = (
@@ -126,7 +126,7 @@ def test_classes_err_together_in_every_school() -> None:
     for group in ("estimates", "bootstrap"):
         variable = {"estimates": "se", "bootstrap": name}[group]
         np.testing.assert_array_equal(by_class.data[group][variable], named.data[group][variable])
-    # What classes have in common is most of the error here.
+    # Most of the error is common to classes here.
     assert by_class.estimates["se"].item() > 1.5 * alone.estimates["se"].item()
     spread = [r.draws("bootstrap").std() for r in (by_class, alone)]
     assert spread[0] > 1.5 * spread[1]
@@ -135,8 +135,8 @@ def test_classes_err_together_in_every_school() -> None:
 
 
 @pytest.mark.slow
-def test_reliability_of_people_on_silhouettes(shared_data: Path) -> None:
-    """The third set of the paper, of which no margins are public: the people alone."""
+def test_reliability_of_humans_on_silhouettes(shared_data: Path) -> None:
+    """The third data set of the paper has no public margins, so only humans are compared."""
     people = al.Trials.read(shared_data / "model_vs_human" / "trials.parquet").select(
         dataset="silhouette", kind="human"
     )

@@ -1,8 +1,8 @@
-"""Every verb of the command line with options and data that it may or may not take."""
+"""Every subcommand with valid and invalid options and data."""
 
 from __future__ import annotations
 
-import worlds as w
+import study_data as w
 from cases import Case, check_each, cli, verbs
 
 Q = "--n-resamples 50 --n-draws 50 --quiet"

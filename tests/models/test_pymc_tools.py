@@ -1,4 +1,4 @@
-"""Every model in its forms: PyMC's own tools, and the interpreter of densities."""
+"""All forms of all models: the tools of PyMC, and the interpreter of densities."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from alikely.inference.interpreter.models import Graphs
 from alikely.simulate import cohort
 from studies.cases import CASES
 
-# Graphs that run a few times are not worth rewriting.
+# Do not rewrite graphs that run only a few times.
 PLAIN = Mode("py", None)
 N_DRAWS = 3
 A = al.models
 
 
 def cohort_with_covariates() -> pm.Model:
-    """Groups of two, whose spread is fixed, and of three, whose spread is learned; numbers."""
+    """Two groups with a fixed spread, three with an estimated spread, and numeric covariates."""
     counts = cohort_counts(cohort([0.2] * 6, [0.7] * 6, [0.6, 0.9], 0.4, n_trials=40, rng=1))
     model = {"year": range(2012, 2018), "new": list("ababab"), "family": list("aabbcc")}
     condition = {"strength": [0.0, 5.0]}
@@ -48,7 +48,7 @@ def spectrum_with_covariates() -> pm.Model:
     return A.spectrum(right, shown, condition, person, reference, 1, covariates=tables)
 
 
-# Every public model, and forms with other variables; first those of the pages.
+# All public models, starting with the forms on pages, and forms with other variables.
 MODELS: dict[str, Callable[[], pm.Model]] = {
     **{name: case.example for name, case in CASES.items()},
     **{
@@ -80,8 +80,8 @@ def prior(model: pm.Model) -> xr.DataTree:
         return pm.sample_prior_predictive(N_DRAWS, random_seed=1, compile_kwargs={"mode": PLAIN})
 
 
-def test_parts_have_names_and_no_tricks(model: pm.Model) -> None:
-    """No starts of its own, no potentials; dims of all that has any, and a graph to look at."""
+def test_variables_have_dims_and_no_potentials(model: pm.Model) -> None:
+    """Variables have default starts, dims and a place in the graph; there are no potentials."""
     assert set(model.rvs_to_initial_values.values()) <= {None}
     assert not model.potentials
     for variable in [*model.free_RVs, *model.observed_RVs, *model.deterministics, *model.data_vars]:
@@ -92,7 +92,7 @@ def test_parts_have_names_and_no_tricks(model: pm.Model) -> None:
     assert all(f"{variable.name}" in drawn for variable in model.basic_RVs)
 
 
-def test_draws_of_the_prior_predict_all_that_is_observed(
+def test_prior_predictive_draws_have_all_observed_variables(
     model: pm.Model, prior: xr.DataTree
 ) -> None:
     assert set(prior["prior_predictive"].data_vars) == {v.name for v in model.observed_RVs}
@@ -109,11 +109,11 @@ def test_draws_of_the_prior_predict_all_that_is_observed(
 
 
 @pytest.mark.slow
-def test_models_are_interpreted_as_they_are(model: pm.Model) -> None:
-    """Density, gradient and all that is saved, at random points, as PyTensor evaluates them.
+def test_interpreted_models_agree_with_pytensor(model: pm.Model) -> None:
+    """Compare density, gradient and saved quantities with PyTensor at random points.
 
-    Graphs run in Python, as they are written: to compile them would take minutes. Rounding: digamma
-    and such are right to 3e-13, and a hundred operations follow each other.
+    Graphs run in Python, because compiling takes minutes. The tolerance is rounding: functions such
+    as digamma have errors of 3e-13, and there are a hundred operations.
     """
     made = Graphs(model)
     sampled = made.sampled(made.tapes({}), lambda seed: np.zeros(0))

@@ -1,4 +1,4 @@
-"""Metrics, limits, models and margins with numbers that they do not take."""
+"""Metrics, limits, models and margins with invalid numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pymc as pm
-import worlds as w
+import study_data as w
 from cases import check_each, table
 
 import alikely as al
@@ -16,7 +16,7 @@ from alikely.margins import model_margins
 from alikely.metrics import bounds, consistency, copying, errors, margins, metric, options
 from generative.item_margins import item_margins
 
-# What rows name, apart from functions below.
+# Names used in rows, in addition to the functions below.
 NAMED = {
     "EC": consistency, "bounds": bounds, "capa": options.capa_matrices,
     "cells": consistency.cell_prior, "copying": copying, "dm": model_margins.decision_margins,
@@ -30,7 +30,7 @@ COUNTS, R2, S2 = [100, 20, 20, 20], [[2, 1, 0, 2, 1, 0], [2, 0, 1, 2, 1, 1]], np
 EC3 = np.array([[12, 3, 4, 1], [5, 8, 3, 4], [19, 1, 0, 0]])
 with pm.Model():
     ELSEWHERE, HELD = pm.Normal("elsewhere"), pm.Data("held", 1.0)
-# Where a table of scores has its error.
+# Column of the error in a table of scores.
 X = "observer 'net', dataset 'all', condition 'all', item 'x'"
 Y = X.replace("'x'", "'y'")
 

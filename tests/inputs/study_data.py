@@ -1,4 +1,4 @@
-"""Small studies that the cases of inputs are made of."""
+"""Small studies for the cases of inputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 import alikely as al
 
-# What every door is asked for: enough for intervals, in milliseconds.
+# Options of every call: sufficient for intervals, in milliseconds.
 FEW: dict[str, Any] = {"n_resamples": 50, "n_draws": 50, "rng": 1}
 
 
@@ -37,12 +37,12 @@ def _drawn() -> pd.DataFrame:
 
 
 def table(**columns: Any) -> pd.DataFrame:
-    """Three people and two models, 24 images in two conditions; columns are put in or over."""
+    """Three humans and two models, 24 images in two conditions; columns are added or replaced."""
     return _drawn().assign(**columns)
 
 
 def text(frame: pd.DataFrame | None = None, **how: Any) -> str:
-    """A table as csv."""
+    """The table as csv."""
     stream = io.StringIO()
     (table() if frame is None else frame).to_csv(stream, index=False, **how)
     return stream.getvalue()
@@ -61,14 +61,14 @@ def trials() -> al.Trials:
 
 @functools.cache
 def correct() -> al.Trials:
-    """Right and wrong alone: four observers, 30 trials."""
+    """Only correctness: four observers, 30 trials."""
     right = np.random.default_rng(2).random((4, 30)) < 0.7
     return al.Trials.from_correct(right.astype(int), observers=["a", "b", "c", "d"])
 
 
 @functools.cache
 def result() -> al.Result:
-    """Error consistency of people and models."""
+    """Error consistency of humans and models."""
     return al.error_consistency(trials(), "human-model", **FEW)
 
 
@@ -100,7 +100,7 @@ def margins() -> pd.DataFrame:
 
 
 def csv(**columns: Any) -> str:
-    """The table as csv, with columns put in or over."""
+    """The table as csv, with columns added or replaced."""
     return text(table(**columns))
 
 
@@ -110,21 +110,21 @@ def ren(column: str, **names: str) -> str:
 
 
 def sub(old: str, new: str, count: int = -1) -> str:
-    """The table as csv, with one text for another."""
+    """The table as csv, with one text replaced."""
     return text().replace(old, new, count)
 
 
 def lines(*rows: str) -> str:
-    """Rows of a file."""
+    """Concatenate the rows of a file."""
     return "\n".join(rows) + "\n"
 
 
-# Two observers, two items.
+# A file of two observers and two items.
 ONE = lines("observer,item,correct", "a,1,1", "a,2,0", "b,1,1", "b,2,1")
 
 
 def zipped(**members: str | bytes) -> bytes:
-    """An archive; in names of members two underscores are a dot."""
+    """An archive; two underscores in member names mean a dot."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, content in members.items():
