@@ -172,8 +172,9 @@ def plot_alignment(
     Parameters
     ----------
     table : pandas.DataFrame
-        Table as returned by `alikely.spectrum.alignment_table`. If the table contains regime labels,
-        they determine the colors of the points. The kind ``"levels"`` requires regime labels.
+        Table as returned by `alikely.spectrum.alignment_table`. If the table contains regime
+        labels, they determine the colors of the points. The kind ``"levels"`` requires regime
+        labels.
     kind : {"distortions", "levels"}
         Kind of plot.
     dataset : str, optional
