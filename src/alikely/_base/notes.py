@@ -175,8 +175,8 @@ NOTES = {
     "bootstrap-sums": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the "
         "bootstrap interval is too narrow. Report the analytic interval",
-        "fewer than about 17 disagreements per comparison are expected by chance among the "
-        "comparisons in a mean or in either term of a difference",
+        "comparisons in a mean, or in a term of a difference, have on average fewer than about "
+        "17 disagreements expected by chance",
     ),
     "pair-by-pair": Note(
         "Posteriors of comparisons that share trials were drawn separately. Use "
@@ -341,7 +341,7 @@ NOTES = {
     "prior-dominated": Note(
         "No difference is significant after adjustment, so prob_positive depends mainly on "
         "the prior",
-        "`prob_positive` is above 0.8 or below 0.2, although no difference is significant after "
+        "`prob_positive` is above 0.8 or below 0.2, but no difference is significant after "
         "adjustment",
         "Report the simultaneous interval",
     ),

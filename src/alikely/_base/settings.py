@@ -69,8 +69,10 @@ class Settings:
     ------
     AttributeError
         If the option does not exist.
-    TypeError, ValueError
-        If a value has the wrong type or is out of range.
+    TypeError
+        If a value has the wrong type.
+    ValueError
+        If a value is out of range.
 
     Examples
     --------

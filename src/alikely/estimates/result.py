@@ -150,7 +150,7 @@ class Result:
 
     @property
     def table(self) -> xr.Dataset:
-        """Correctness table of a result for pairs of observers."""
+        """Table of counts from which the estimates for pairs were computed."""
         return of_kind(self, "pair", "group").data["observed_data"].to_dataset()
 
     @property

@@ -486,7 +486,7 @@ def cohort(
         - Numeric columns such as ``year`` are centered and have a coefficient per unit, such as
           ``log_odds_ratio_year``.
         - Text, categorical and boolean columns, such as ``family``, have group effects that sum to
-          zero, such as ``log_odds_ratio_family`` (family). With three or more groups, the standard
+          zero, such as ``log_odds_ratio_family``. With three or more groups, the standard
           deviation of the group effects is estimated (``log_odds_ratio_family_sd``).
     priors : mapping, optional
         Priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or

@@ -97,10 +97,12 @@ def family_tests(
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError
+        If an argument has the wrong type.
+    ValueError
         If a condition has no label, if a model has no family, or if a family is in two
         super-families.
-    TypeError, ValueError
+    ValueError
         If there are fewer than two families, or no family has two models.
 
     Notes
@@ -231,7 +233,9 @@ def regime_family_contrasts(
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError
+        If an argument has the wrong type.
+    ValueError
         If there are fewer than two families. See also `alikely.spectrum.regime_alignment`.
 
     Notes
@@ -425,14 +429,16 @@ def compare_groupings(
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError
+        If an argument has the wrong type.
+    ValueError
         If a name is missing, is unknown or occurs twice.
-    TypeError, ValueError
+    ValueError
         If the matrix is not symmetric, or a distance is undefined.
-    TypeError, ValueError
+    ValueError
         If there is no grouping, or a grouping has fewer than two groups or no group with two
         members.
-    TypeError, ValueError
+    ValueError
         If all distances are equal.
 
     Notes
@@ -531,9 +537,11 @@ def family_scores(
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError
+        If an argument has the wrong type.
+    ValueError
         If an argument is invalid for `alikely.metric_correlations`.
-    TypeError, ValueError
+    ValueError
         If an observer has no family, or a family is given for an unknown observer.
     ValueError
         If there is only one family, or `n_permutations` is below 1.

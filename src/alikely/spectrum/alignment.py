@@ -497,11 +497,13 @@ def regime_alignment(
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError
+        If an argument has the wrong type.
+    ValueError
         If a condition has no label, or if a model lacks a condition that other models have.
-    TypeError, ValueError
+    ValueError
         If there are no replicates, or if `delta` is missing.
-    TypeError, ValueError
+    ValueError
         If `metrics` does not name at least two metrics in `alignment`, or if an option is out of
         range.
 
