@@ -32,10 +32,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 gc.set_threshold(10_000, 50, 1_000)
 
 # One example may take long on a busy machine, which is not a failure.
-hypothesis.settings.register_profile("alikely", deadline=None, max_examples=30)
+hypothesis.settings.register_profile("alikely", deadline=None, max_examples=20)
 hypothesis.settings.load_profile("alikely")
-# Fewer examples for the same tests under other kernels (.ci/run).
-hypothesis.settings.register_profile("kernels", deadline=None, max_examples=20)
+# More examples before a change lands (.ci/run).
+hypothesis.settings.register_profile("landing", deadline=None, max_examples=30)
 
 # Docstring examples that fit or simulate a model, which takes seconds each.
 SLOW_EXAMPLES = {

@@ -108,7 +108,10 @@ EITHER_WAY = {
 
 
 # Take seconds each.
-LONG = ("agreement", "benchmark_scores", "compare", "group_scores", "plan_from", "trials_for_power")
+LONG = (
+    "agreement", "benchmark_scores", "compare", "group_scores", "joint_draws", "plan_from",
+    "posterior", "trials_for_power",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -193,6 +196,7 @@ def test_limits_are_those_of_a_table_with_pseudocounts(prior: tuple[float, ...])
         np.testing.assert_allclose(moved, more, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_joint_draws_have_the_limits_of_their_pairs() -> None:
     table = al.data.joint_correctness(NOISE)
     n = 8_000
@@ -226,6 +230,7 @@ def test_files_store_the_prior(tmp_path: Path) -> None:
     assert np.abs(table[:, 1:] - limits).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_the_prior_of_the_result_decides_whether_it_biases_a_mean() -> None:
     """Thirty conditions with few errors, for which the default prior is too large."""
     p = al.simulate.cell_probabilities(0.9, 0.9, 0.6)

@@ -105,7 +105,7 @@ def test_coverage(sizes: list[int], icc: float, sets: Callable[..., int]) -> Non
     assert held / n > 0.92 - 4 * (0.92 * 0.08 / n) ** 0.5
 
 
-@pytest.mark.parametrize("n_observers", [2, 10])
+@pytest.mark.parametrize("n_observers", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_correlated_items_are_noted(n_observers: int) -> None:
     """A pair or ten observers with 300 items; notes on independent items are rare."""
     rng = np.random.default_rng(3)
