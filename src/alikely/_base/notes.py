@@ -48,7 +48,7 @@ NOTES = {
     "few-joint-errors": Note(
         "Fewer than {least} joint errors: analytic and bootstrap intervals are too narrow. "
         "Report the posterior interval",
-        "a pair has fewer than 40 joint errors (label metrics)",
+        "a metric that compares labels is based on fewer than 40 joint errors",
     ),
     "too-few-joint-errors": Note(
         "Fewer than {least} joint errors: no interval is reliable. Collect more trials",
@@ -169,13 +169,13 @@ NOTES = {
     "prior-biases": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the prior "
         "biases the posterior. Report the analytic interval",
-        "few disagreements are expected by chance in some of the comparisons in a mean or "
-        "difference",
+        "few disagreements are expected by chance in some of the comparisons that make up a mean "
+        "or difference",
     ),
     "bootstrap-sums": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the "
         "bootstrap interval is too narrow. Report the analytic interval",
-        "comparisons in a mean, or in a term of a difference, have on average fewer than about "
+        "comparisons in a mean, or in one mean of a difference, have on average fewer than about "
         "17 disagreements expected by chance",
     ),
     "pair-by-pair": Note(
@@ -206,7 +206,7 @@ NOTES = {
     ),
     "unmatched": Note(
         "{n} of {total} trials have a response from only one observer of the pair and are excluded",
-        "the observers of a pair did not respond to the same trials",
+        "some trials have a response from only one observer of a pair",
         "Check that both observers have the same item labels",
     ),
     "no-ratings": Note(
@@ -367,7 +367,7 @@ NOTES = {
     "reliability-unclear": Note(
         "The reliability of scores does not differ significantly from 0: no interval is "
         "available. Report the raw correlation",
-        "no finite interval for a latent correlation exists",
+        "the interval for a latent correlation has infinite limits",
         "Report the raw correlation, or collect more trials",
     ),
     "correlation-beyond-one": Note(

@@ -107,9 +107,8 @@ def agreement_regression(
         - ``accuracy_squared``: the square of ``accuracy``
         - ``accuracy_gap``: absolute difference between the two logits
 
-        ``posterior`` has the format of ArviZ: coefficients ``b`` (chain, draw, predictor), effects
-        of observers ``u`` and of families ``v``, and the standard deviations of effects and
-        residuals.
+        ``posterior`` is in ArviZ format: coefficients ``b`` (chain, draw, predictor), effects of
+        observers ``u`` and of families ``v``, and the standard deviations of effects and residuals.
 
     Raises
     ------

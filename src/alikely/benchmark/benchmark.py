@@ -273,7 +273,7 @@ def differences(
         compare modalities, pass the result of `alikely.benchmark.reader_study`; only `intervals`,
         `columns` and `ci_prob` are then available.
     generalize_to : {"images", "observers", "both"}, optional
-        Population to which intervals generalize: new images, new humans, or both. Default: both.
+        Population to which intervals generalize: new images, new humans, or both (default).
         `generalize_to` is not available for scores from `alikely.benchmark.scores_from_result`.
     level : str
         A data set, or ``"overall"``, the unweighted mean of all data sets.

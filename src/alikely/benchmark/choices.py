@@ -70,8 +70,8 @@ def multiverse_analysis(
     models, humans : str
         Kind of observer to score, and kind of observer to compare it with.
     exclude : str or mapping, optional
-        Conditions to exclude, as in `alikely.exclude_conditions`. By default, no combination of
-        analysis choices excludes conditions.
+        Conditions to exclude, as in `alikely.exclude_conditions`. By default, all scores include
+        all conditions.
     metrics : sequence of str or Metric
         Metrics computed from correctness, with the main metric first.
     summary : bool
@@ -215,7 +215,7 @@ def rank_by_metric(
     generalize_to : {"images", "observers", "both"}
         Population to which rank sets generalize: new images, new humans, or both.
     ci_prob : float
-        Probability that all rank sets for a metric cover the true ranks, in (0, 1).
+        Probability, in (0, 1), that all rank sets for a metric cover the true ranks.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     **scoring

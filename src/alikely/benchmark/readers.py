@@ -103,8 +103,8 @@ def reader_study(
         - ``n_readers``, ``n_cases``, ``note``
 
         `alikely.benchmark.differences` returns the differences between modalities, with
-        ``p_value``. ``estimates`` has ``reader_mean`` (agreement of each reader with the AI, or
-        mean agreement with the other readers) and ``reader_cases`` (number of cases).
+        ``p_value``. For each reader, ``estimates`` has ``reader_mean`` (agreement with the AI or,
+        without `ai`, mean agreement with other readers) and ``reader_cases`` (number of cases).
 
     Raises
     ------

@@ -108,9 +108,9 @@ def benchmark_scores(
         Any metric computed from trials, as in `alikely.compare`. For directed metrics, humans are
         the reference for models, and the human-human mean averages both directions. Noise ceilings
         require a correctness metric. For error similarity, Gibbs sampling takes 0.05 to 0.1 s per
-        pair and condition. Interval limits for class-level error similarity are computed for
-        the scores themselves (`alikely.errors.draws.mean_draws`), because posterior draws for pairs
-        cannot be averaged.
+        pair and condition. For class-level error similarity, posterior limits are computed for each
+        score (`alikely.errors.draws.mean_draws`), because posterior draws for pairs cannot be
+        averaged.
     models, humans : str
         Kind of observer to score, and kind of observer to compare it with.
     human_ids : {"shared", "per_dataset"}, optional
@@ -127,8 +127,8 @@ def benchmark_scores(
         Column that defines clusters of dependent items, such as ``"template"``. If `cluster` is
         given, clusters rather than items are the sampling units.
     n_resamples : int
-        Number of bootstrap replicates of images. Replicates are used to estimate the stability of
-        ranks, and by `alikely.benchmark.score_correlations`. Default 0 (none).
+        Number of bootstrap replicates of images, for
+        `alikely.benchmark.score_correlations`. Default 0 (none).
     n_draws : int
         Number of posterior draws. 0 disables them.
     prior : mapping or sequence of four numbers, optional
@@ -175,8 +175,8 @@ def benchmark_scores(
     pseudocount to the four cells of each pair. The pseudocount
     (`alikely.benchmark.decomposition.added_count`) is 0.35 for one set of images and four humans,
     and 0.1 for a mean over many sets of different images. The mean of the data sets' interval
-    centers therefore differs from the interval center for ``overall``. For label metrics, the
-    interval center uses chance agreement computed without pairing any joint error with itself. For
+    centers therefore differs from the interval center for ``overall``. For label metrics, chance
+    agreement in the interval center is computed only over pairs of distinct joint errors. For
     metrics that use neither correctness nor labels, intervals are centered on the estimate, and the
     influence of each trial is scaled up if errors are few.
 
@@ -512,8 +512,8 @@ def scores_from_result(result: Result) -> Result:
     Parameters
     ----------
     result : Result
-        As returned by `alikely.decision_margin_consistency`, with posterior draws. Pairs that
-        consist of two groups of humans form the row ``human-human``; pairs of models are excluded.
+        As returned by `alikely.decision_margin_consistency`, with posterior draws. Comparisons
+        between groups of humans form the row ``human-human``; pairs of models are excluded.
 
     Returns
     -------

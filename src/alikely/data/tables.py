@@ -106,8 +106,8 @@ def joint_correctness(
           are positions on the dimension ``class``, with -1 for excluded responses.
         - With crossed repeats (all responses of two observers paired), each ``trial`` is an item,
           and ``cells`` (float64) are proportions of response pairs, summed over items. ``correct``
-          is an observer's proportion correct on an item, out of ``answers`` (observer, trial)
-          responses; ``response`` has the additional dim ``repeat``.
+          is an observer's proportion correct on an item, and ``answers`` (observer, trial) the
+          number of responses; ``response`` has the additional dim ``repeat``.
         - For images chosen by a plan (`alikely.Trials.with_inclusion`): the variable ``inclusion``
           (trial) and the strata of the plan; ``cells`` are weighted (float64) and sum to the number
           of trials.

@@ -185,7 +185,8 @@ class Trials:
             "inspect", "jspsych", "label-studio", "leaderboard", "lighteval", "lm-eval",
             "model-vs-human", "opencompass", "psychopy", "qualtrics", "swe-bench"``.
         pattern : str, optional
-            Columns to read from file names, such as ``"{dataset}/{observer}_{session}.csv"``.
+            Pattern of file names that contain columns, such as
+            ``"{dataset}/{observer}_{session}.csv"``.
             ``{session:d}`` matches digits; ``*`` matches anything and is ignored.
         na_values : collection of str, optional
             Strings that denote missing values, in addition to empty fields. Default: NA, NaN, nan,
@@ -345,7 +346,7 @@ class Trials:
         labels : mapping of str to sequence, optional
             Additional labels of the observers, such as their families.
         item_columns : mapping of str to sequence, optional
-            Descriptions of the items, such as the patient, with one value per trial, as in
+            Attributes of the items, such as the patient, with one value per trial, as in
             `from_table`.
 
         Returns
@@ -624,8 +625,8 @@ class Trials:
             Labels to keep. Default: all. The label of a condition selects this condition in all
             data sets.
         repeat : int or sequence of int, optional
-            Repeats to keep, as numbered by the coordinate ``repeat``. Default: all. If you select a
-            single repeat, one response of each observer to each item is kept.
+            Repeats to keep, as numbered by the coordinate ``repeat``. Default: all. If you keep
+            only one repeat, each observer has at most one response to each item in a condition.
 
         Returns
         -------

@@ -110,8 +110,8 @@ def difference(
         - A mapping from ``dataset``, ``condition``, ``observer_a``, ``observer_b`` or ``observer``
           (either observer of a pair) to labels, such as ``{"observer_b": "resnet50"}``, which
           selects all comparisons with these labels.
-        - For a matrix: a mapping, a tuple of two observers, or a list of observers, which selects
-          all pairs of these observers.
+        - For a matrix: a mapping as above, a tuple of two observers (one pair), or a list of
+          observers (all of their pairs).
         - For scores: names of systems.
 
         If the metric is symmetric, the order within a pair does not matter: ``"a x b"`` also
@@ -133,7 +133,7 @@ def difference(
     -------
     pandas.DataFrame
         Table as returned by `contrast`, for the contrast ``first - second``. For a matrix, the
-        table has only the analytic row. Its estimate is the unweighted mean over the ``n_places``
+        table has only the analytic row, whose estimate is the unweighted mean over the ``n_places``
         conditions or data sets in which all selected pairs have estimates.
 
     Raises
@@ -413,11 +413,11 @@ def contrast(
     several correctness tables are combined, the analytic interval is therefore centered on the
     weighted sum that results when pseudo-trials are added to each table. In the pseudo-trials of a
     comparison, observers have the same accuracies as in its trials, and error consistency is pooled
-    over all comparisons whose weights have the same sign. The analytic interval always includes the
-    weighted sum of the estimates without pseudo-trials. If comparisons are based on few errors,
+    over all comparisons whose weights have the same sign. The analytic interval always includes
+    ``estimate``, which is computed without pseudo-trials. If comparisons are based on few errors,
     bootstrap intervals are too narrow, and the posterior is biased, because its prior is centered
-    on independent errors. With few errors, the bootstrap and posterior rows are omitted unless they
-    are named in `intervals`.
+    on independent errors. With few errors, the table omits bootstrap and posterior intervals unless
+    you name them in `intervals`.
 
     Examples
     --------

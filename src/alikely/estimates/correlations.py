@@ -60,7 +60,7 @@ def metric_correlations(
         and ``condition``, and one column of values, named after the measure. Without a column
         ``dataset`` or ``condition``, the values apply to all data sets or all conditions.
     n_resamples : int
-        Number of bootstrap replicates, in which systems are resampled, at least 1.
+        Number of bootstrap replicates, at least 1.
     ci_prob : float
         Probability level of the intervals, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -69,10 +69,10 @@ def metric_correlations(
     Returns
     -------
     pandas.DataFrame
-        For each pair of metrics, one row per domain (data set and condition), one for the mean over
-        domains (``"mean"``) and one for all pairs together (``"global"``). Columns: ``metric,
-        other, domain, n_pairs, n_undefined, correlation``, the interval, and ``note``. Pairs for
-        which either metric is undefined are excluded and counted in ``n_undefined``.
+        For each pair of metrics, one row per domain (data set and condition), one for the mean over domains (``"mean"``)
+        and one for all pairs together (``"global"``). Columns:
+        ``metric, other, domain, n_pairs, n_undefined, correlation``, the interval, and ``note``.
+        Pairs for which either metric is undefined are excluded and counted in ``n_undefined``.
 
     Raises
     ------

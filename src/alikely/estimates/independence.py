@@ -78,8 +78,8 @@ def independent_observers(
     -------
     xarray.DataTree
         ``posterior`` (``p_a, p_b``), ``posterior_predictive`` and ``observed_data``
-        (``observed_cells`` and the estimand); with NUTS, also ``sample_stats``; on request,
-        ``bootstrap`` (resample, pair).
+        (``observed_cells`` and the metric). NUTS adds ``sample_stats``, and resampling adds
+        ``bootstrap`` (dims ``resample, pair``).
 
         ``null`` (pair, way) compares each estimate with replicated data; ``way`` is ``"exact"``,
         ``"nuts"`` or ``"bootstrap"``. Variables:

@@ -434,7 +434,7 @@ def square_matrix(result: Result, name: str) -> xr.DataArray:
     result : Result
         As returned by `alikely.pairwise_matrix`.
     name : str
-        ``"estimate"``, ``"se"`` or another variable of the estimates.
+        ``"estimate"``, ``"se"`` or another variable in ``result.estimates``.
 
     Returns
     -------

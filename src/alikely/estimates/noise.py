@@ -82,11 +82,11 @@ def response_noise(
     Let ``p`` be the proportion correct among ``R`` responses to an item. ``p (1 - p) R / (R - 1)``
     is an unbiased estimate of the probability that one response is incorrect and another response
     is correct. ``noise_fraction`` is the mean of this estimate divided by the mean of ``1 - p``.
-    The variance of ``p`` due to noise, ``p (1 - p) / (R - 1)``, is subtracted from the variances
-    used to compute the correlation. Standard errors are computed from the influence of each item
-    [H74]_. Standard errors of the correlation are computed with a jackknife over items [M74]_. The
-    interval for ``noise_fraction`` is computed on the logit scale. The interval for the correlation
-    uses Student's t distribution.
+    The noise variance of ``p`` for ``R`` responses, ``p (1 - p) / (R - 1)``, is subtracted from the
+    variance of ``p`` across items before correlations are computed. Standard errors are computed
+    from the influence of each item [H74]_. Standard errors of the correlation are computed with a
+    jackknife over items [M74]_. The interval for ``noise_fraction`` is computed on the logit scale.
+    The interval for the correlation uses Student's t distribution.
 
     Examples
     --------

@@ -117,8 +117,8 @@ def compare(
     TypeError
         If `trials` or `metric` has the wrong type.
     ValueError
-        If the metric is unknown or an option is invalid, or if the trials do not allow the
-        comparison.
+        If the metric is unknown, an option is invalid, or the metric cannot be computed from the
+        trials.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def error_consistency(
     Parameters
     ----------
     trials : Trials or xarray.Dataset
-        Aligned responses. If only the four cells of each pair are known, pass a table from
+        Aligned responses. If you have only the counts of each pair's 2 x 2 table, pass a table from
         `alikely.data.from_counts`; ``pairs``, ``by`` and ``no_response`` then have no effect.
     pairs : str or sequence of (str, str)
         One of: ``"all"``; two kinds, such as ``"human-model"`` (the first kind is the reference);
@@ -295,13 +295,13 @@ def misclassification_agreement(
 
     Notes
     -----
-    Intervals describe the agreement in the population of joint errors from which the trials are
-    sampled. In the published formula for misclassification agreement, chance agreement is computed
+    Intervals describe the agreement in the population from which the joint errors are sampled.
+    In the published formula for misclassification agreement, chance agreement is computed
     from products of marginal proportions, which also pair every joint error with itself. The
     estimate of agreement is therefore too low if joint errors are few and agreement is high. In
-    posterior draws, chance agreement never pairs a joint error with itself, so the posterior median
-    of agreement is above the estimate. Analytic and bootstrap intervals are centered on the
-    estimate.
+    posterior draws, chance agreement is computed only from pairs of different joint errors, so the
+    posterior median of agreement is above the estimate. Analytic and bootstrap intervals are
+    centered on the estimate.
 
     If all responses on joint errors have the same label, the estimate is undefined and the
     posterior is wide, because it allows for other labels; a note is added. Without joint errors,
@@ -386,10 +386,9 @@ def error_similarity(
           ``excess_divergence``, observed minus expected divergence
         - ``log_bayes_factor``, in nats; positive values favor the hypothesis of equal error
           distributions
-        - ``p_equal``, the p-value of a permutation test of equal error distributions;
-          ``p_equal_adjusted``, ``p_equal`` adjusted for all pairs (Benjamini-Hochberg). ``p_equal``
-          and ``p_equal_adjusted`` account for the dependence due to items on which both observers
-          erred.
+        - ``p_equal``, the p-value of a permutation test of equal error distributions, and
+          ``p_equal_adjusted``, this p-value adjusted for all pairs (Benjamini-Hochberg). Both
+          p-values account for the dependence due to items on which both observers erred.
         - ``model_low`` and ``model_high``, limits from the posterior alone with probability level
           `ci_prob`
         - ``copy_probability``, the proportion of joint errors in which one observer copied the
@@ -419,10 +418,10 @@ def error_similarity(
     comes from the paired-errors model (`alikely.errors.pairs`). The simulated limit is the
     divergence at which the observed estimate would be improbably small or large in data sets
     simulated from similar populations (`alikely.errors.draws`). The quantiles of
-    ``result.draws("posterior")`` equal the limits of the posterior interval; draws of the
-    unadjusted posterior are in the group ``rows``. Do not average draws over pairs;
-    `alikely.mean` and `alikely.difference` compute the limits for means from the group
-    ``populations``.
+    ``result.draws("posterior")`` equal the limits of the posterior interval; draws from the
+    paired-errors model are in the group ``rows``. Do not average draws over pairs;
+    `alikely.mean` and `alikely.difference` compute limits for means from the simulated data (group
+    ``populations``).
 
     References
     ----------
@@ -478,8 +477,8 @@ def decision_margin_consistency(
         compare only groups of observers, omit `margins`.
     pairs : str, sequence of str, or sequence of (str, str)
         Pairs of systems, selected as in `error_consistency`. Each observer with margins is a
-        separate system. Observers without margins that have the same label `group` are pooled into
-        one system, named by this label.
+        separate system. Observers without margins are pooled by the label `group`; its values
+        name the resulting systems.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. Pooling conditions of unequal difficulty
         inflates the correlation of margins.
@@ -508,10 +507,10 @@ def decision_margin_consistency(
         Number of posterior draws of the noise-corrected correlation. 0 disables them.
     cluster : str, optional
         Item column that defines clusters of dependent items, such as ``"template"`` (read with
-        ``item_columns=``). Clusters are the sampling units of standard errors, the bootstrap,
-        reliability and ``"moments"``. Use ``"item"`` if items occur in several conditions that are
-        pooled. By default, clusters are the true classes, if these are known and each group of
-        trials has at least 5 classes.
+        ``item_columns=``). Clusters are the sampling units in standard errors, the bootstrap,
+        reliabilities and ``model="moments"``. Use ``"item"`` if items occur in several conditions
+        that are pooled. By default, clusters are the true classes, if these are known and each
+        group of trials has at least 5 classes.
     rng
         As in `error_consistency`. ``alikely.options.ci_prob`` sets the probability level of the
         intervals.
@@ -543,8 +542,8 @@ def decision_margin_consistency(
     ValueError
         If an option is invalid, or if the trials and margins do not allow the comparison.
     ValueError
-        If fewer than half of a model's items have responses. To use only items with responses,
-        remove the margins of all other items.
+        If most of a model's items have no responses, and most items with responses have no margins.
+        To use only matching items, remove all other margins.
 
     Notes
     -----
@@ -633,7 +632,8 @@ def agreement(
         readers agree with probability 2/3.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior for the 2 x 2 table of two readers' ratings, with ``n11 = n00`` greater than
-        ``n10 = n01``. With more than two classes, ``n11 + n00`` is the prior weight of agreement.
+        ``n10 = n01``. With more than two classes, the prior includes ``n11 + n00`` items on which
+        two readers agree.
         Default:
         ``(2/3, 1/3, 1/3, 2/3)``.
     cluster : str, optional

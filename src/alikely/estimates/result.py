@@ -85,15 +85,15 @@ class Result:
     Attributes
     ----------
     data : xarray.DataTree
-        A tree that ArviZ functions accept. For the bootstrap, pass
+        A data tree that ArviZ functions accept. For the bootstrap, pass
         ``group="bootstrap"`` and ``sample_dims="resample"`` to ArviZ functions. All results contain
         ``estimates`` and ``data_summary`` (numbers of trials and responses of each observer).
 
         - Pairs: ``observed_data`` (the correctness table), ``estimates`` (``estimate, se`` and
           tests of independence), ``bootstrap`` (resample, pair), ``posterior`` (chain, draw,
-          pair) and ``chains`` (see `chains`).
-        - Matrix: ``estimates``, whose dimension ``pair`` lists the upper triangle of the matrix row
-          by row. The dimension ``pair`` is preceded by ``condition`` or ``dataset`` if trials are
+          pair) and ``chains`` (MCMC fits, see `Result.chains`).
+        - Pairwise matrix: ``estimates``, whose dimension ``pair`` lists the upper triangle row by
+          row. The dimension ``pair`` is preceded by ``condition`` or ``dataset`` if trials are
           grouped by condition or data set. ``answers`` contains the responses as bits.
         - Scores: ``estimates`` (level, system), where systems are the models, ``human-human`` and
           ``ceiling`` (computed for the data sets with models). ``decomposition``: variance
@@ -121,7 +121,7 @@ class Result:
 
     @property
     def metric(self) -> Metric:
-        """Metric of the estimates, including its options."""
+        """The estimated metric, including its options."""
         attrs = self.data.attrs
         metric = get_metric(str(attrs["metric"]))
         kept = {name: np.asarray(attrs[name]).item() for name in metric.options if name in attrs}
@@ -172,8 +172,8 @@ class Result:
     def chains(self) -> dict[str, xr.DataTree]:
         """The MCMC fits of the posterior, each as returned by `alikely.inference.nuts`.
 
-        The only key is ``"all pairs"``, and ArviZ functions accept its value. The mapping is empty
-        if MCMC was not used.
+        The mapping has the single key ``"all pairs"``, whose value ArviZ functions accept, or is
+        empty if MCMC was not used.
         """
         if CHAINS not in self.data.children:
             return {}
@@ -261,8 +261,8 @@ class Result:
         ci_prob : float, optional
             Probability level of the intervals, in (0, 1). Default: as in the analysis.
         ci_kind : {"eti", "hdi"}, optional
-            Kind of the bootstrap and posterior intervals: equal-tailed or highest-density. Default:
-            as in the analysis.
+            Kind of bootstrap and posterior interval: equal-tailed or highest-density. Default: as
+            in the analysis.
         top, lowest : int, optional, and bool
             For a matrix: number of rows to show, and whether to show the lowest estimates instead
             of the highest. Default: all rows, up to a million.
@@ -355,7 +355,7 @@ class Result:
         digits : int
             Number of decimals.
         mean : str, sequence of str, or mapping, optional
-            For pairs: comparisons whose mean is described, selected as in `alikely.mean`.
+            Describe a mean. For pairs: comparisons to average, selected as in `alikely.mean`.
         difference : tuple, optional
             Describe one difference. For pairs: two selections of comparisons, as in
             `alikely.difference`. For scores: the names of two models.
@@ -517,15 +517,16 @@ class Result:
         Parameters
         ----------
         **labels : str or sequence of str
-            Labels to keep: for pairs ``dataset, condition, observer_a, observer_b``, and for a
-            matrix ``observer`` (in the given order), ``condition`` or ``dataset``. For benchmark
-            scores, pass ``system``; the rows ``human-human`` and ``ceiling`` are always kept.
+            Labels to select by: ``dataset, condition, observer_a, observer_b`` for pairs, or
+            ``observer`` (in the given order), ``condition`` or ``dataset`` for a matrix.
+            For benchmark scores, pass ``system``; the rows ``human-human`` and ``ceiling`` are
+            always kept.
 
         Returns
         -------
         Result
-            The selected part of the result. For a matrix, ``p_adjusted`` remains adjusted for all
-            pairs of the full matrix.
+            The selected part of the result. If part of a matrix is selected, ``p_adjusted`` remains
+            adjusted for all pairs.
 
         Raises
         ------
@@ -554,8 +555,8 @@ class Result:
     def load(cls, path: str | Path, trials: Trials | None = None) -> Result:
         """Load a result from a file written by `save`.
 
-        To compute means, differences, families or block means from a matrix, also pass its
-        `trials`, unless the metric is a correctness metric.
+        To compute means, differences or block means from a matrix, or to find families, also pass
+        its `trials`, unless the metric is a correctness metric.
         """
         tree = read_tree(path)
         kind = str(tree.attrs.get("kind", ""))

@@ -95,9 +95,9 @@ def nuts(
     Returns
     -------
     xarray.DataTree
-        ``posterior``: all free variables and deterministics; thinned draws keep their original
-        numbers. ``sample_stats``: statistics of the same draws. ``observed_data`` and
-        ``constant_data``. The tree has these attributes:
+        ``posterior``: all free variables and deterministics; after thinning, ``draw``
+        contains the original indices. ``sample_stats``: statistics of the same draws.
+        ``observed_data`` and ``constant_data``. The tree has these attributes:
 
         - ``n_divergences``: number of divergent transitions after warm-up, including thinned draws
         - ``evaluator``: ``"interpreter"`` or ``"numba"``, whichever evaluated the log density;

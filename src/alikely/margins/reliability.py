@@ -125,9 +125,9 @@ def split_half_reliability(
     Tables are incomplete if participants saw different lists of items, responses are missing, or
     only some items are repeated. In incomplete tables, responses have equal weights, differences
     between the means of observers are removed by least squares, and items are compared only within
-    the same list of items. If a table is incomplete, the result is the reliability of each item's
-    deviation from the mean of its list of items. Participants with the same list of items are split
-    into halves, and participants and items are resampled within lists.
+    the same list of items. For incomplete tables, the result is the reliability of each item's
+    deviation from the mean of all items that the same participants saw. Participants with the same
+    list of items are split into halves, and participants and items are resampled within lists.
 
     Examples
     --------
@@ -477,8 +477,8 @@ def fit_observers(
         Generative model: the default, or a custom model for the responses, such as an extended
         `alikely.models.observer_margins`. A custom model must define ``strength_mean``,
         ``strength`` (item), ``ability`` (observer), ``log_gain`` (observer) and ``share`` (source).
-        A custom model with stable deviations must also define ``stable_sd`` and, for each
-        observer, ``ceiling``.
+        A custom model with observers' stable deviations from item strengths must also define
+        ``stable_sd`` and ``ceiling`` (observer).
     n_draws : int
         Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -568,7 +568,7 @@ def variance_fractions(
     ci_prob : float
         Probability level of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
-        Kind of the interval: equal-tailed or highest-density.
+        Kind of interval: equal-tailed or highest-density.
 
     Returns
     -------

@@ -194,11 +194,10 @@ class Metric:
     name : str
         Name in results, on the command line and in files.
     value : callable
-        Function that takes the summed features, an array of shape ``(..., K)``. The function
-        returns an array of shape ``(...)``, with NaN for undefined values. Multiplying all sums of
+        Function that takes the summed features, an array of shape ``(..., K)``, and returns an
+        array of shape ``(...)``, with NaN for undefined values. Multiplying all sums of
         features by a constant must not change the metric, so that counts, weights and probabilities
-        give the same value. For the following `features`, the function takes these
-        arguments instead of summed features:
+        give the same value. For these values of `features`, the function takes other arguments:
 
         - ``"ratings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
@@ -245,9 +244,8 @@ class Metric:
         Variables of a result that tables show next to the estimate, if available.
     derived : mapping of str to callable
         Mapping from column names to functions that take the four cells of each pair as an array of
-        shape ``(..., 4)``. Tables show the columns of `derived` next to the estimate. For benchmark
-        scores, tables show the means of the derived columns over the pairs from which each score is
-        computed.
+        shape ``(..., 4)``. Tables show the columns of `derived` next to the estimate (for
+        benchmark scores, means over the pairs from which a score is computed).
     draws : str
         Source of posterior draws: ``"cells"`` (of correctness), ``"labels"`` (of joint errors),
         ``"ratings"``, ``"options"``, ``"rows"`` (divergences of distributions of incorrect
@@ -275,10 +273,11 @@ class Metric:
         returns an array with one string per pair. Each string is empty or gives an additional
         reason why the analytic interval is unreliable.
     distinct : callable, optional
-        For ``"labels"``: function of the label statistics of weighted joint errors, and of an array
-        of shape ``(..., 2)`` with sums of squared weights. The function returns the metric with
-        chance agreement computed over pairs of distinct joint errors (`errors.distinct_agreement`),
-        because products of marginal proportions also pair each joint error with itself.
+        For ``"labels"``: function that takes weighted label statistics (`errors.label_statistics`)
+        and an array of shape ``(..., 2)`` with sums of squared weights. The function returns the
+        metric with chance agreement computed over pairs of distinct joint errors
+        (`errors.distinct_agreement`), because products of marginal proportions also pair each joint
+        error with itself.
     all_pairs : callable, optional
         For metrics other than correctness metrics: function that `alikely.pairwise_matrix` applies
         to the responses of many observers, as returned by `alikely.data.tables.answers`. The
@@ -293,7 +292,7 @@ class Metric:
     all_influences : callable, optional
         With `all_pairs`: function that returns an array of shape (sum, trial), with the influence
         of each trial on weighted sums of the metric over pairs of observers. The function takes the
-        responses, and an array (sum, observer, observer) of weights.
+        responses, and the weights in each sum, of shape (sum, observer, observer).
     whys : tuple of str
         With `all_pairs`: possible reasons for an undefined estimate.
     options : mapping
@@ -389,7 +388,7 @@ class Metric:
 
     @property
     def crosses_repeats(self) -> bool:
-        """Whether all pairs of two observers' responses to an item are used."""
+        """Whether all repeated responses to an item are crossed between two observers."""
         return self.counts not in ONE_ANSWER
 
     def derivative(self, sums: Any) -> Any:

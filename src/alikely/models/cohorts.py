@@ -485,8 +485,8 @@ def cohort(
 
         - Numeric columns such as ``year`` are centered and have a coefficient per unit, such as
           ``log_odds_ratio_year``.
-        - Text, categorical and boolean columns, such as ``family``, have group effects that sum to
-          zero, such as ``log_odds_ratio_family``. With three or more groups, the standard
+        - Text, categorical and boolean columns have one effect per group; these effects,
+          such as ``log_odds_ratio_family``, sum to zero. With three or more groups, the standard
           deviation of the group effects is estimated (``log_odds_ratio_family_sd``).
     priors : mapping, optional
         Priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
@@ -533,21 +533,23 @@ def cohort(
     -----
     The number of humans who are correct is beta-binomial [S48]_, and human-human error consistency
     is the intraclass correlation of the beta distribution of ``P``. If ``s`` of ``H`` humans are
-    correct, ``P`` has the mean ``(mu phi + s)/(phi + H)`` with ``phi = 1/EC - 1``, so a model's
-    probability of a correct response is linear in ``s``. The parameters are a model's accuracy and
-    the log odds ratio between its response and that of the human it might copy. The accuracies and
-    the odds ratio determine the joint probability [P65]_. The parameters are nearly orthogonal, so
-    MCMC chains mix well. Unlike in [K25]_, the copy probability can be negative.
+    correct, their probability ``P`` of a correct response has the mean ``(mu phi + s)/(phi + H)``
+    with ``mu = human_accuracy`` and ``phi = 1/EC - 1``. A model's probability of a correct response
+    is therefore linear in ``s``. The parameters are a model's accuracy and the log odds ratio
+    between its response and that of the human it might copy. The accuracies and the odds ratio
+    determine the joint probability [P65]_. The parameters are nearly orthogonal, so MCMC chains mix
+    well. Unlike in [K25]_, the copy probability can be negative.
 
     If humans are treated as a sample, human ``h`` responds correctly to an image of easiness ``z ~
     Normal(0, 1)`` with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``, ``w = spread
-    loading[h]`` [B68]_. For a model, the log odds are ``level sqrt(1 + 0.346 w**2) + w z``, with
-    the model's ``level`` and ``w = spread following``. If ``following`` is 0, the model responds
-    independently of humans; if it is 1, easiness affects the model as much as it affects humans.
-    Models can be more consistent with humans than humans are with one another, which is impossible
-    if models copy humans. ``copy_probability`` is the slope of the best linear approximation to
-    the model's probability of a correct response as a function of ``P``. This slope may exceed 1.
-    Abilities are normally distributed, and loadings are log-normal.
+    loading[h]`` [B68]_. For a model, the log odds at easiness ``z`` are ``level sqrt(1 + 0.346
+    w**2) + w z``, with the model's ``level`` and with ``w`` equal to ``spread`` times
+    ``following``. If ``following`` is 0, the model responds independently of humans; if it is 1,
+    easiness affects the model as much as it affects humans. Models can be more consistent with
+    humans than humans are with one another, which is impossible if models copy humans.
+    ``copy_probability`` is the slope of the best linear approximation to the model's probability of
+    a correct response as a function of ``P``, and may exceed 1. Abilities are normally distributed,
+    and loadings are log-normal.
 
     Examples
     --------

@@ -188,7 +188,7 @@ def observer_margins(
 
     An observer's stable deviations from the shared strength can be separated from noise only if
     items are repeated. If fewer than 5 items were repeated, an observer's stable deviations are
-    treated as part of the noise, whose total standard deviation is then the unit of strengths.
+    treated as noise, and strengths are expressed in standard deviations of the total noise.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def observer_margins(
     ValueError
         If shapes do not match, or there are fewer than 2 observers or 5 items. If counts are not
         whole numbers with ``0 <= right <= shown``, or an observer or an item has no response. If
-        no item has both correct and incorrect responses. If margins are constant. If
+        no item has both correct and incorrect responses, or margins are constant. If
         `n_alternatives` is below 2. If a prior is invalid (see `alikely.models.copying`).
 
     Notes

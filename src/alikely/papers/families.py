@@ -240,7 +240,7 @@ def regime_family_contrasts(
 
     Notes
     -----
-    The p-value is exact if no scores are tied within a pair of families. If scores are tied, a
+    The p-value is exact if all scores in both families are distinct. If scores are tied, a
     normal approximation with corrections for ties and continuity is used. With two families of
     three models each, the p-value is at least 0.1.
 
@@ -409,8 +409,8 @@ def compare_groupings(
         Symmetric matrix with the names of the systems as index and columns. The diagonal of the
         matrix is ignored.
     groupings : mapping of str to mapping, pandas.Series or xarray.DataArray
-        Groupings by name, each with the group of every system; for example, conditions grouped by
-        distortion and by regime.
+        Groupings by name; each maps all systems to groups. For example, conditions can be grouped
+        by distortion and by regime.
     n_permutations : int
         Number of random permutations of the labels, at least 2.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

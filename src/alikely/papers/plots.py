@@ -215,7 +215,7 @@ def plot_condition_map(
     Raises
     ------
     TypeError
-        If `groups` or `divergences` does not name the conditions.
+        If `groups` or `divergences` has no condition names.
     ValueError
         If a distance is undefined or negative, or the matrix is not symmetric.
     ValueError

@@ -185,8 +185,8 @@ def expected_errors(
     ----------
     components : pandas.DataFrame
         Variance components, as returned by `variance_components`, or a table with the columns
-        ``system`` (``human-human`` for pairs of humans), ``n_conditions`` and `COMPONENTS`.
-        Negative variance components are replaced by 0.
+        ``system`` (``human-human`` for pairs of humans), ``n_conditions`` and those in
+        `COMPONENTS`. Negative variance components are replaced by 0.
     n_observers : array_like of int
         Number of humans, at least 2.
     n_images : array_like of int

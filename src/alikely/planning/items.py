@@ -360,7 +360,7 @@ def items_for_margins(
         Significance level of the two-sided test, in (0, 1).
     against : array_like
         Consistency under the null hypothesis, in (-1, 1). Both `dmc` and `against` are correlations
-        without attenuation by response noise.
+        before attenuation by response noise.
     n_items : array_like of int, optional
         Numbers of items for which to compute power, at least 5.
 

@@ -455,7 +455,7 @@ def trials_for_width(
         Target width, in (0, 2]. Array arguments are broadcast. To compute all combinations of two
         arguments, pass one of them with shape (n, 1).
     n_trials : array_like of int, optional
-        Numbers of trials, at least 2, for which the interval width is computed. Pass either
+        Numbers of trials, each at least 2, for which the interval width is computed. Pass either
         `n_trials` or `width`.
     assurance : float, optional
         Proportion of experiments in which the interval should not be wider than `width`, in (0, 1).
@@ -464,7 +464,7 @@ def trials_for_width(
     ci_prob : float
         Probability level of the interval, in (0, 1).
     metric : str or Metric
-        Correctness metric. For every metric, `ec` is the error consistency of the two observers.
+        Correctness metric. `ec` is the error consistency of the observers, whatever the metric.
     n_coverage : int
         Number of simulated data sets in which the intervals of all methods are also computed. 0
         disables these intervals.
@@ -504,8 +504,8 @@ def trials_for_width(
     -----
     The width is computed from the standard error [FCE69]_, and is accurate to within 3% if at least
     10 trials are expected in every cell of the table. If fewer than 10 trials are expected in one
-    of the four cells, the interval width is that of the central range (probability `ci_prob`) of
-    20,000 simulated estimates.
+    of the four cells, ``width`` is the width of the central range that contains a proportion
+    `ci_prob` of 20,000 simulated estimates.
 
     Examples
     --------
@@ -589,8 +589,8 @@ def trials_for_power(
 
     If `against` is 0, the test is Fisher's exact test [F22]_, reported as ``p_fisher`` in
     summaries. If `against` is not 0, the test is a score test, whose standard error is
-    computed under the null hypothesis and given the observed accuracies. Summaries do not report
-    the score test, but their intervals show whether the value of `against` is excluded.
+    computed from the observed accuracies under the null hypothesis. Summaries do not report the
+    score test, but their intervals show whether the value of `against` is excluded.
 
     Parameters
     ----------
@@ -969,14 +969,14 @@ def plan_from(
         Instead of a result, you can pass assumed values of ``accuracy_a``, ``accuracy_b`` and
         ``ec``. Each value is a number, a distribution such as ``scipy.stats.beta(30, 10)``, or
         draws from a distribution. The accuracies and ``ec`` are drawn independently, and impossible
-        combinations are drawn again.
+        combinations are redrawn.
     n_trials : array_like of int, optional
         Numbers of new trials, at least 2. Default: the smallest number for which the interval is at
         most as wide as `width` with probability `assurance`.
     width : float, optional
         Target width of the interval, in (0, 2].
     assurance : float
-        Proportion of studies in which the interval should be at most as wide as `width`, in (0, 1).
+        Proportion of studies in which the interval should not be wider than `width`, in (0, 1).
     keep_pilot : bool
         Whether to combine the new trials with those of the pilot.
     against : float

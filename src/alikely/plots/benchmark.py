@@ -76,7 +76,7 @@ def plot_benchmark(
     - ``"scores"``: scores with intervals, and the human ceiling with its interval as a band
       (`generalize_to`, `level`, `top`)
     - ``"ranks"``: ranks with their simultaneous confidence sets (`generalize_to`, `top`, `rng`).
-      Colors show which models differ significantly from the model with the highest rank. A model
+      Colors show which models differ significantly from the highest-ranked (best) model. A model
       with a large standard error may not differ significantly from the highest-ranked model,
       although a model with a better rank does
     - ``"prob_greater"``: posterior probability that the model in a row scores higher than the model
@@ -111,7 +111,7 @@ def plot_benchmark(
     ValueError
         If the benchmark lacks the required draws.
     ValueError
-        If `top` is below 1 or too large for a page.
+        If `top` is below 1, or more rows than fit on a page.
     TypeError
         If an argument is given that this kind of plot does not use.
 

@@ -55,8 +55,8 @@ def plot_margins(
     - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_,
       from a table of `alikely.estimates.consistency_table`. Open markers show posterior medians of
       noise-corrected correlations. Horizontal lines show the consistency within each group (solid,
-      or dotted with several conditions) and ``margin_ceiling`` (dashed). With a single condition,
-      lines have bands and also show means over models
+      or dotted if there are several conditions) and ``margin_ceiling`` (dashed). With a single
+      condition, lines have bands and also show means over models
 
     Parameters
     ----------

@@ -448,8 +448,8 @@ def plot_intervals(
     Notes
     -----
     The dot shows the posterior median for posterior intervals, and the estimate for other
-    intervals. A cross at the left edge marks an undefined estimate, for which the posterior is
-    nevertheless defined.
+    intervals. A cross at the left edge means that the estimate is undefined, although the posterior
+    is defined.
 
     Examples
     --------
@@ -756,7 +756,7 @@ def plot_errors(
     - ``"classes"``: divergence between the incorrect responses of two observers for each true
       class, from a result of `alikely.error_similarity` (`pair`). Colors show whether a common
       distribution or separate distributions are more likely; numbers of errors are on the right
-    - ``"confusions"``: proportions of responses for each true class, from the matrices of
+    - ``"confusions"``: proportions of responses for each true class, from a result of
       `alikely.estimates.confusion_matrices`; rows sum to 1. At most 6 groups are shown, 3 in a
       one-column figure
 

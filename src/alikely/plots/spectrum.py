@@ -64,7 +64,7 @@ def plot_spectrum(
     matplotlib.axes.Axes
         Axes with one row per data set, one dot per condition, and diamonds for the reference
         conditions. Conditions are labeled where there is space. The legend states the number of
-        conditions whose delta is undefined.
+        conditions whose difficulty (``delta``) is undefined.
 
     Raises
     ------

@@ -346,7 +346,8 @@ def detection_experiment(
 
     The defaults give an accuracy of about 0.49 and match the self-consistency (kappa 0.54) and
     error consistency (0.31) of 45 participants in a 16-alternative experiment with 160 images
-    [AK24]_. The following arguments also match the participants' accuracy (0.80)::
+    [AK24]_. With the following arguments, simulated accuracy also matches the participants'
+    accuracy (0.80)::
 
         detection_experiment(strength_mean=3.85, strength_sd=1.9, stable_sd=1.25)
 
@@ -528,9 +529,9 @@ def leaderboard(
     """Simulate models from several families that answer multiple-choice questions.
 
     A model knows the answer if its ability for the question exceeds the question's difficulty;
-    otherwise, the model guesses. The ability is the sum of a random part that the family shares and
-    a random part specific to the model. Guesses depend on how attractive each incorrect option is,
-    and on the option letters that the model prefers.
+    otherwise, the model guesses. A model's ability for a question is its general ability plus
+    random effects specific to its family and to the model. Guesses depend on how attractive each
+    incorrect option is, and on the option letters that the model prefers.
 
     Parameters
     ----------
@@ -725,7 +726,7 @@ def repeated_answers(
     """Simulate two observers who respond to the same items several times.
 
     Each observer has normally distributed evidence for every item, and the evidence is correlated
-    between observers. Independent noise is added to the evidence for every response. A response is
+    between observers. For every response, independent noise is added to the evidence. A response is
     correct if evidence plus noise is below a criterion, which is determined by the accuracy.
 
     Parameters

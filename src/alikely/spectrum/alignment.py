@@ -126,8 +126,8 @@ def condition_alignment(
 
     If both images and humans are resampled, trial-level noise is counted more than once [O07]_.
     Resampling n humans reproduces only ``(n - 1) / n`` of the variance between humans. In
-    individual conditions, counting trial-level noise more than once has a larger effect on the
-    standard deviation across replicates than underestimating the variance between humans. For error
+    individual conditions, bootstrap replicates vary too much because they count trial-level noise
+    more than once, although they underestimate the variance between humans. For error
     consistency in the model-vs-human data (4 to 7 humans), the standard deviation across bootstrap
     replicates is 1.1 times `se` for models, and 1.3 times `se` for human-human values. For means
     over 8 conditions, the standard deviation across bootstrap replicates is 1.1 times `se` for
@@ -295,7 +295,7 @@ def alignment_table(
     ci_prob : float
         Probability level of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
-        Kind of the bootstrap interval: equal-tailed or highest-density.
+        Kind of bootstrap interval: equal-tailed or highest-density.
 
     Returns
     -------
@@ -463,14 +463,14 @@ def regime_alignment(
     delta : mapping, pandas.Series, xarray.DataArray or xarray.Dataset, optional
         Difficulty of each condition, or a difficulty spectrum. Required for ``"representative"``.
     metrics : sequence of str, optional
-        Metrics in `alignment` that are replaced by their mean in each condition, separately for
-        models and humans. With error consistency and misclassification agreement, ``mean_ratio`` is
+        Metrics in `alignment` to average into one in each condition, separately for models and
+        humans. With error consistency and misclassification agreement, ``mean_ratio`` is
         the ratio on which [X26]_ base ranks (their equation 2). By default, every metric is
         analyzed separately.
     ci_prob : float
         Probability level of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
-        Kind of the bootstrap interval: equal-tailed or highest-density.
+        Kind of bootstrap interval: equal-tailed or highest-density.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness for the rank sets.
 
@@ -513,8 +513,8 @@ def regime_alignment(
     for all models, so that all models are compared on the same conditions. Uncertainty in the
     regime labels is not propagated into the intervals.
 
-    In replicates undefined in some conditions (only one human or no joint errors), the mean over
-    conditions deviates from its estimate by the mean deviation in the other conditions
+    A replicate can be undefined in some conditions (only one human or no joint errors). Its mean
+    is then the mean estimate plus its mean deviation from the estimates in the other conditions
     (`alikely.spectrum.alignment.mean_draws`).
 
     A few hard conditions with little human-human agreement can dominate `mean_ratio`. The variance

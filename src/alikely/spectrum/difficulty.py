@@ -103,7 +103,7 @@ def difficulty_spectrum(
 
         Attributes are ``reference_mean``, ``reference_sd``, ``n_reference``, ``chance``, ``kind``,
         ``no_response``, ``correction``, ``repeats`` (``"crossed"`` if items are repeated, else
-        empty) and ``missing_note`` (number of missing responses).
+        empty) and ``missing_note`` (text about missing responses).
 
     Raises
     ------

@@ -83,8 +83,8 @@ def regimes(
     ----------
     spectrum : xarray.Dataset or xarray.DataTree
         Difficulty spectrum with all deltas defined (see `alikely.difficulty_spectrum`), or
-        posterior distribution as returned by `alikely.fit_spectrum`. The arguments other than
-        `spectrum` apply only to a difficulty spectrum.
+        posterior distribution as returned by `alikely.fit_spectrum`. For a posterior distribution,
+        omit all other arguments.
     k : int or "auto"
         Number of regimes. ``"auto"`` selects the number between 1 and 6 with the lowest BIC [S78]_.
     n_starts : int
@@ -126,7 +126,7 @@ def regimes(
 
         For a posterior distribution: ``delta`` (posterior mean), its bounds, such as
         ``posterior_eti95_lb``, ``label`` (the most probable regime), ``probability`` (mean over
-        draws), and the attribute ``k``.
+        draws), and the attribute ``k`` (number of regimes).
 
     Raises
     ------
@@ -138,11 +138,12 @@ def regimes(
 
     Notes
     -----
-    As in scikit-learn, EM stops when a step increases the log likelihood by less than 1e-3; ``bic``
-    refers to this solution. The likelihood may have a higher maximum that EM does not find. We add
-    ``0.05**2`` to each variance, because the likelihood is otherwise unbounded if a component
-    collapses onto a single condition. If ``converged_bic`` is much lower than ``bic``, EM stopped
-    long before convergence, and a different grouping of the conditions may fit better.
+    As in scikit-learn, EM stops when a step changes the mean log likelihood per condition by less
+    than 1e-3; ``bic`` refers to this solution. The likelihood may have a higher maximum that EM
+    does not find. We add ``0.05**2`` to each variance, because the likelihood is otherwise
+    unbounded if a component collapses onto a single condition. If ``converged_bic`` is much lower
+    than ``bic``, EM stopped long before convergence, and a different grouping of the conditions may
+    fit better.
 
     In each replicate, EM starts from the mixture that was fitted to the data. ``stability``
     therefore describes the stability of these regimes, not of the search for regimes.
