@@ -69,10 +69,10 @@ def metric_correlations(
     Returns
     -------
     pandas.DataFrame
-        For each pair of metrics, one row per domain (data set and condition), one for the mean over domains (``"mean"``)
-        and one for all pairs together (``"global"``). Columns:
-        ``metric, other, domain, n_pairs, n_undefined, correlation``, the interval, and ``note``.
-        Pairs for which either metric is undefined are excluded and counted in ``n_undefined``.
+        For each pair of metrics, one row per domain (data set and condition), one for the mean over
+        domains (``"mean"``) and one for all pairs together (``"global"``). Columns: ``metric,
+        other, domain, n_pairs, n_undefined, correlation``, the interval, and ``note``. Pairs for
+        which either metric is undefined are excluded and counted in ``n_undefined``.
 
     Raises
     ------
