@@ -93,7 +93,7 @@ NOTES = {
     ),
     "no-variation": Note(
         "{why}: the standard error is 0. Report the posterior interval",
-        "the standard error is 0, because responses do not vary",
+        "the standard error is 0 because responses do not vary",
     ),
     "wide": Note(
         "The posterior interval is wider than {width}: these data say little about this "

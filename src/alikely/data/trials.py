@@ -137,7 +137,8 @@ class Trials:
         TypeError
             If an argument is not a table.
         ValueError
-            If a column is missing, mixes types or lacks a value, or if a label has a reserved name.
+            If a column is missing, mixes types or has missing values, or if a label is a reserved
+            name.
         ValueError
             If an observer has two rows for the same trial, or rows for the same trial have
             different true classes.

@@ -73,7 +73,8 @@ def plot_calibration(
     Raises
     ------
     ValueError
-        If the kind is unknown, or if the table is empty or lacks a column or a method.
+        If `kind` is unknown, if `table` is empty or lacks a required column, or if it has no rows
+        for a requested method.
     TypeError
         If an argument is given that this kind of plot does not use.
 

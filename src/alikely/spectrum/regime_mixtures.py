@@ -420,7 +420,7 @@ def fit_spectrum(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Groups to add to the tree, as in `alikely.inference.nuts`.
+        Further groups of the returned data tree, as in `alikely.inference.nuts`.
 
     Returns
     -------
