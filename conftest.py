@@ -46,6 +46,7 @@ SLOW_EXAMPLES = {
     "alikely.calibration.ranks.sbc",
     "alikely.estimates.pairs.error_similarity",
     "alikely.inference.chains.extended",
+    "alikely.inference.chains.nuts",
     "alikely.margins.reliability.fit_observers",
     "alikely.planning.trials.plan_from",
     "alikely.planning.trials.trials_for_width",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 
 def test_imports_follow_their_contracts() -> None:
     # In a separate process, because it disables the loggers of its process.
@@ -22,6 +24,7 @@ def test_import_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_exact_analyses_load_neither_pymc_nor_matplotlib() -> None:
     code = (
         "import sys, alikely as al\n"

@@ -170,7 +170,7 @@ def test_observers_without_defined_values() -> None:
     assert len(found.summary()) == 8
     assert al.benchmark.ranks(found)["observer"].tolist() == list("abcdef")
     assert al.benchmark.ranks(found)[["estimate", "se", "rank"]].isna().all(axis=None)
-    undefined = "the estimate for a pair is undefined, so the mean is also undefined"
+    undefined = "at least one pair has no estimate, so the mean is undefined"
     assert (al.benchmark.ranks(found)["note"] == undefined).all()
     assert al.benchmark.ranks(found)["n_pairs"].tolist() == [5] * 6
 

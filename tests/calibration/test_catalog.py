@@ -98,6 +98,7 @@ def test_names_and_files_on_a_page_exist(name: str) -> None:
         assert (ROOT / file).exists(), file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "branch"), KEPT)
 def test_evidence_follows_from_the_ranks_and_the_case(name: str, branch: str) -> None:
     stated, ranks, case = (

@@ -85,7 +85,7 @@ def test_pairwise_draws_raise_if_trials_are_shared() -> None:
     assert "posterior" not in al.difference(result, *pairs, intervals="all").index
     row = al.difference(result, *pairs, intervals=["posterior"]).loc["posterior"]
     assert np.isnan(row["estimate"])
-    assert "posteriors of comparisons that share trials were drawn separately" in row["note"]
+    assert "posteriors of comparisons that share trials were sampled separately" in row["note"]
 
 
 def test_undefined_differences_have_a_note() -> None:

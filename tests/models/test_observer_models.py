@@ -42,6 +42,7 @@ def counts(trials: al.Trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return correct, correct.sum(axis=2), np.full(correct.shape[:2], n_repeats)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "deviation"),
     [(1, 0.7), (6, 3.0), (30, 3.0)],

@@ -29,6 +29,7 @@ OTHER = ROW[::-1, ::-1]
 COMMON = (ROW + OTHER) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copying", [0.0, 0.8])
 def test_agreement_of_many_errors_equals_the_population_value(copying: float) -> None:
     rows = [ROW, OTHER, ROW]

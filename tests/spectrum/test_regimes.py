@@ -106,6 +106,7 @@ def test_far_points_neither_overflow_nor_vanish() -> None:
     assert np.isnan(neighbour_probabilities([np.nan], *mixture)).all()
 
 
+@pytest.mark.slow
 def test_recovers_a_well_separated_mixture() -> None:
     rng = np.random.default_rng(1)
     group = np.repeat([0, 1, 2], [15, 30, 20])

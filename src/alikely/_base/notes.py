@@ -42,7 +42,7 @@ NOTES = {
     ),
     "few-errors-biased": Note(
         "Fewer than {least} errors: the pseudocount dominates the estimate. Compare "
-        "divergence with expected_divergence",
+        "the divergence with its expected value (expected_divergence)",
         "error similarity is computed for an observer with fewer than 10 errors",
     ),
     "few-joint-errors": Note(
@@ -143,8 +143,8 @@ NOTES = {
     "clusters-pairs": Note(
         "The posterior of each pair ignores clusters and may be too narrow. Report the "
         "analytic interval",
-        "items are clustered or repeated, but the posterior of error similarity accounts "
-        "for clusters only in the correlation between the draws of different pairs",
+        "the posterior of error similarity is computed from clustered or repeated items (it "
+        "accounts for clusters only in the correlation between draws of different pairs)",
     ),
     "repeats-as-trials": Note(
         "Repeated responses to an item are treated as independent trials. Omit "
@@ -175,13 +175,13 @@ NOTES = {
     "bootstrap-sums": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the "
         "bootstrap interval is too narrow. Report the analytic interval",
-        "comparisons in a mean, or in one mean of a difference, have on average fewer than about "
-        "17 disagreements expected by chance",
+        "a mean, or one side of a difference, averages comparisons with few disagreements expected "
+        "by chance (fewer than about 17 on average)",
     ),
     "pair-by-pair": Note(
-        "Posteriors of comparisons that share trials were drawn separately. Use "
+        "Posteriors of comparisons that share trials were sampled separately. Use "
         "sampler='exact' with the same prior for both observers",
-        "a mean or difference includes comparisons whose posteriors were drawn separately",
+        "a mean or difference includes comparisons whose posteriors were sampled separately",
         "Use `sampler='exact'` with a prior that is the same for both observers, such as "
         "the default, or report the analytic interval",
     ),
@@ -308,7 +308,7 @@ NOTES = {
         "{generalize_to}. Report the analytic interval",
     ),
     "no-valid-interval": Note(
-        "No interval is valid, because the estimate is biased if a class has few errors. "
+        "Classes with few errors bias the estimate, so no interval is valid. "
         "Report the estimate without an interval",
         "error similarity is used as a benchmark metric",
         "Report the estimate without an interval, or use a different metric",
@@ -324,8 +324,8 @@ NOTES = {
         "a difference between systems is the same for all humans",
     ),
     "same-draws": Note(
-        "Both systems have identical posterior draws: their difference has no variance. "
-        "Exclude one of the systems",
+        "The two systems have identical posterior draws: their difference has no variance. "
+        "Exclude one system of this pair",
     ),
     "no-score": Note(
         "The data set has no score for {system}. Choose a data set with scores for all systems",
@@ -384,8 +384,8 @@ NOTES = {
         action="Report the interval as approximate",
     ),
     "shared-noise": Note(
-        "Data sets share {what}: their noise is correlated, and the latent correlation may be too "
-        "high. Report the raw correlation",
+        "Data sets share {what}: their noise is correlated, and the latent correlation may be "
+        "overestimated. Report the raw correlation",
         "data sets share images or humans",
     ),
     "weighted-images": Note(
@@ -422,7 +422,7 @@ NOTES = {
         "Readers form two groups ({most} and {least} readers) whose results differ: the "
         "mean over readers depends on the group sizes. Report the results of each reader",
         "two groups of readers have clearly different results",
-        "Report `reader_mean` from the `estimates` of the result",
+        "Report `reader_mean` from the result's `estimates`",
     ),
     "one-observer": Note(
         "The group has only one observer: agreement within the group is undefined",
@@ -434,7 +434,7 @@ NOTES = {
         action="Exclude pairs without common trials, or show the same trials to both observers",
     ),
     "undefined-pair": Note(
-        "The estimate for a pair is undefined, so the mean is also undefined",
+        "At least one pair has no estimate, so the mean is undefined",
         "a mean includes a pair without an estimate",
         "Exclude the observer or the condition without an estimate",
     ),

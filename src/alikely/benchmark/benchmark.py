@@ -287,9 +287,9 @@ def differences(
     columns : "all" or sequence of str, optional
         Additional columns to show: ``interval_center``, ``df`` or ``p_value_bh``.
     ci_prob : float, optional
-        Probability level of the intervals, in (0, 1). Default: as in the analysis.
+        Probability level of the intervals, in (0, 1). Default: as in `scores`.
     ci_kind : {"eti", "hdi"}, optional
-        Kind of the pointwise interval computed from posterior draws. Default: as in the analysis.
+        Kind of pointwise interval computed from posterior draws. Default: as in `scores`.
 
     Returns
     -------
@@ -343,7 +343,7 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
     scores : Result
         Scores as returned by `alikely.benchmark_scores`, with bootstrap replicates.
     ci_prob : float, optional
-        Probability level of the intervals, in (0, 1). Default: as in the analysis.
+        Probability level of the intervals, in (0, 1). Default: as in `scores`.
 
     Returns
     -------

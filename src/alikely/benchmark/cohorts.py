@@ -101,10 +101,10 @@ def fit_cohort(
         How humans differ from one another, as in `alikely.models.cohort`:
 
         - ``"drawn"``: a sample from a population whose members differ in accuracy and in the images
-          that they find difficult. Scores are given for a new human and for the observed humans.
+          that they find difficult. Models are scored against a new human and the observed humans.
           Humans are treated as a sample by default, because real humans are heterogeneous. In
           simulated benchmarks with heterogeneous humans, coverage was 0.93 to 0.97 (nominal 0.95).
-          ``"drawn"`` does not support covariates.
+          Covariates require ``human_effects=False``.
         - ``False``: exchangeable humans; the fastest option. `cohort_scores` adds a note if
           Cochran's Q test over all conditions rejects exchangeability (p < 0.01).
     covariates : mapping of str to table, optional

@@ -120,8 +120,8 @@ def reader_study(
     Notes
     -----
     The variance accounts for clustering by readers and by cases [CGM11]_:
-    ``V_readers + V_cases - V_both``, where ``V_both`` is the variance of individual ratings. If
-    ``V_readers + V_cases - V_both`` is below ``V_cases`` (the variance for fixed readers),
+    ``V_readers + V_cases - V_both``, where ``V_both`` is the variance assuming independent ratings.
+    If ``V_readers + V_cases - V_both`` is below ``V_cases`` (the variance for fixed readers),
     ``V_cases`` is used instead.
     ``V_readers`` is the jackknife variance over readers [ES81]_. For a mean
     over pairs, each jackknife step leaves out all pairs

@@ -96,9 +96,9 @@ def benchmark_scores(
     """Score models by the similarity of their errors to those of humans [G21]_.
 
     A score is the mean error consistency of a model with all humans. Unweighted means are computed
-    over conditions, then over humans, and then over data sets (or levels of conditions; see
-    `alikely.Trials.with_levels`). The row ``human-human`` is the mean error consistency over all
-    pairs of humans.
+    over conditions, then over humans, and then over data sets (or groups of conditions; see
+    `alikely.Trials.with_levels`). The row ``human-human`` contains the mean error consistency over
+    all pairs of humans.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def benchmark_scores(
     (`alikely.benchmark.decomposition.added_count`) is 0.35 for one set of images and four humans,
     and 0.1 for a mean over many sets of different images. The mean of the data sets' interval
     centers therefore differs from the interval center for ``overall``. For label metrics, chance
-    agreement in the interval center is computed only over pairs of distinct joint errors. For
+    agreement in ``interval_center`` is computed without pairing any joint error with itself. For
     metrics that use neither correctness nor labels, intervals are centered on the estimate, and the
     influence of each trial is scaled up if errors are few.
 

@@ -189,8 +189,8 @@ def coverage_study(
         For metrics not based on correctness, the available methods are ``"analytic"``,
         ``"bootstrap"``, ``"bca"``, ``"posterior"`` and ``"posterior hdi"``.
     metric : str or Metric
-        Metric to estimate: for correctness, for labels (such as ``"misclassification_agreement"``),
-        for ratings (such as ``"gwet_ac1"``), or for options (such as ``"kappa_p"``). For all
+        Metric based on correctness, labels (such as ``"misclassification_agreement"``), ratings
+        (such as ``"gwet_ac1"``) or multiple-choice options (such as ``"kappa_p"``). For all
         correctness metrics, the column ``ec`` of `grid` is the error consistency of the observers.
     n_datasets, n_draws : int
         Number of data sets in each setting, and number of draws or replicates for each data set,
@@ -231,8 +231,8 @@ def coverage_study(
     -----
     For metrics not based on correctness, all data sets of a setting are analyzed in a single call
     of the public function, as separate conditions. Incorrect responses are ordered, and each is
-    ``1 - peakedness`` times as likely as the previous one. Incorrect responses are equally
-    frequent for all true classes. The true value depends on the metric:
+    ``1 - peakedness`` times as likely as the previous one. For label metrics, all true
+    classes are equally likely. The true value depends on the metric:
 
     - Label metrics [X25]_: the true value is kappa of the joint distribution of the two incorrect
       labels; the second copies the first or is independent of it. All data sets have the same copy
@@ -240,7 +240,7 @@ def coverage_study(
       observers are correct on as many trials as there are joint errors.
     - Ratings: readers are exchangeable and err independently given the true class. The true value
       of a coefficient is its limit for infinitely many items.
-    - Multiple-choice options: two systems are equally accurate, and one copies the other. An
+    - Multiple-choice options: one of two equally accurate systems copies the other. An
       error is the most popular incorrect option with probability ``peakedness``, and a random one
       otherwise.
     - Probabilities: softmax of normally distributed logits, whose mean is one standard deviation

@@ -34,8 +34,8 @@ def cohort_counts(
     models, humans : str
         Observer kinds to count as models and as humans.
     no_response : {"error", "drop"}
-        As in `joint_correctness`. On each trial, ``n_humans`` does not count humans whose response
-        is dropped.
+        As in `joint_correctness`. ``n_humans`` excludes humans whose response to a trial is
+        dropped.
     who_was_right : bool
         Whether to also record which humans were correct on each trial, for generative models in
         which humans differ.

@@ -115,9 +115,11 @@ def joint_correctness(
     Raises
     ------
     ValueError
-        If a kind, observer or option is unknown, or there are fewer than two observers. If two
-        observers in a data set have no common trial. If labels are requested, but only correctness
-        is known.
+        If a kind, observer or option is unknown, or there are fewer than two observers.
+    ValueError
+        If two kinds of observers in a data set share no trial, and `disjoint` is False.
+    ValueError
+        If labels are requested, but only correctness is known.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class Trials:
     Attributes
     ----------
     data : xarray.Dataset
-        Trials of one condition are contiguous. Variables and coordinates:
+        Trials of the same condition are contiguous. Variables and coordinates:
 
         - ``correct`` (observer, trial), int8: 1 correct, 0 incorrect, -1 shown without a
           response, -2 not shown to this observer, -3 truth unknown
@@ -107,8 +107,8 @@ class Trials:
         observer, item : str
             Column names. Without a column ``item``, a column ``image`` is used.
         response, truth : str
-            Column names. A null response means that the trial was shown but not answered. A trial
-            without a row for an observer was not shown to this observer.
+            Column names. A null response means that the trial was shown but not answered. Trials
+            without a row for an observer count as not shown to that observer.
         correct : str
             Column with values of 0 and 1 (null: no response). The column ``correct`` is read only
             if ``response`` and ``truth`` are absent.
@@ -177,9 +177,9 @@ class Trials:
         path : str, path or sequence of these
             One or several files, globs, folders or zip archives. File types: ``.csv, .tsv`` (fields
             separated by commas, semicolons, tabs or pipes), ``.parquet, .feather, .json, .jsonl``,
-            also compressed (``.gz``). In text files, labels are kept as printed (``0.10`` is not
-            ``0.1``), except whole numbers printed as floats (``1.0``). Tables in memory are read as
-            in `from_table`.
+            also compressed (``.gz``). In text files, labels are kept as written (``0.10`` is not
+            ``0.1``), but ``1.0`` becomes ``1`` if all labels of a column are whole numbers. Tables
+            in memory are read as in `from_table`.
         format : str
             ``"auto"`` (which recognizes logs by their names and fields), ``"table"``, or one of
             ``"counts", "crowd-kit", "doccano", "evalplus", "every-eval-ever", "helm", "imrmc",
@@ -464,8 +464,8 @@ class Trials:
         Parameters
         ----------
         levels : mapping, pandas.Series or xarray.DataArray
-            Group in which each condition (named ``dataset:condition``) is scored, such as its
-            regime, ``alikely.regimes(spectrum)["label"]``.
+            Group of each condition, such as its regime (``alikely.regimes(spectrum)["label"]``).
+            Conditions are named ``dataset:condition``.
 
         Returns
         -------
@@ -505,8 +505,8 @@ class Trials:
             number of options is the number set by `with_options`, or by default the number of
             classes. Memory-mapped and dask arrays are not loaded into memory. Alternatively, a long
             table with the columns ``observer, item, option, probability`` (or ``logit``) and, if
-            needed to identify a trial, ``dataset, condition, repeat``. The options of a question
-            are those with a row in the table.
+            needed to identify a trial, ``dataset, condition, repeat``. In a long table, the
+            classes in a question's rows are its options.
         scale : {"probabilities", "logits"}
             Scale of `values`. Logits or log likelihoods are converted to probabilities with the
             softmax function.
@@ -623,7 +623,7 @@ class Trials:
         Parameters
         ----------
         condition, dataset, kind, observer : label or sequence of labels, optional
-            Labels to keep. Default: all. The label of a condition selects this condition in all
+            Labels to keep. Default: all. The label of a condition selects that condition in all
             data sets.
         repeat : int or sequence of int, optional
             Repeats to keep, as numbered by the coordinate ``repeat``. Default: all. If you keep

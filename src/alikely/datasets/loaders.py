@@ -74,8 +74,8 @@ def model_vs_human(
     Parameters
     ----------
     cache_dir : str or path, optional
-        Path of a local copy of the public toolbox, or of its ``raw-data`` folder, which has one
-        folder of csv files per data set. You can also pass a table of trials, or a folder that
+        Path of a local copy of the model-vs-human toolbox, or of its ``raw-data`` folder, which has
+        one folder of csv files per data set. You can also pass a table of trials, or a folder that
         contains a file ``trials.parquet``. By default, the public release of the model-vs-human
         data is downloaded once.
     datasets : str or sequence of str, optional
@@ -218,7 +218,8 @@ def sixteen_categories(
     ----------
     path : str or path, optional
         Path of a local copy of the categories: a file with lines such as ``knife = [n03041632]``,
-        or a folder with the code of [G18]_. By default, the public file is downloaded once.
+        or a folder with the code of [G18]_. By default, the file published with [G18]_ is
+        downloaded on first use.
     cache : str or path, optional
         Folder for downloads. Default: the user's cache folder.
 

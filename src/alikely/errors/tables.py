@@ -147,8 +147,10 @@ def condition_divergences(
     ------
     ValueError
         If there are no observers of kind `kind`, or a condition was shown to none of these
-        observers. If there are fewer than two conditions, if items are repeated, or if only
-        correctness is known.
+        observers.
+    ValueError
+        If there are fewer than two conditions, if items are repeated, or if only correctness is
+        known.
 
     Notes
     -----

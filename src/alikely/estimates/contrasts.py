@@ -102,7 +102,8 @@ def difference(
     Parameters
     ----------
     result : Result
-        Result of a comparison of pairs, of `alikely.pairwise_matrix`, or of a benchmark.
+        Result of a function that compares pairs (including `alikely.pairwise_matrix`), or benchmark
+        scores.
     first, second : str, sequence of str, or mapping
         Entries to select:
 
@@ -172,7 +173,8 @@ def mean(
     Parameters
     ----------
     result : Result
-        Result of a comparison of pairs, of `alikely.pairwise_matrix`, or of a benchmark.
+        Result of a function that compares pairs (including `alikely.pairwise_matrix`), or benchmark
+        scores.
     which : str, sequence of str, or mapping, optional
         As in `difference`. Default: all pairs or, for scores, all models.
     generalize_to, level, rope, ci_prob, intervals
@@ -181,10 +183,10 @@ def mean(
     Returns
     -------
     pandas.DataFrame
-        Table with the columns of `contrast`. For a matrix, the table has only the analytic row.
-        Defined pairs are averaged within each condition or data set, and the estimate is the
-        unweighted mean over the ``n_places`` conditions or data sets. ``n_pairs`` is the smallest
-        number of pairs in any condition or data set.
+        Table with the columns of `contrast`. For results of `alikely.pairwise_matrix`, the table
+        has only the row ``analytic``. Defined pairs are averaged within each condition or data set,
+        and the estimate is the unweighted mean over the ``n_places`` conditions or data sets.
+        ``n_pairs`` is the smallest number of pairs in any condition or data set.
 
     Raises
     ------

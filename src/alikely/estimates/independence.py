@@ -56,8 +56,7 @@ def independent_observers(
 ) -> xr.DataTree:
     """Sample the posterior and replicated data under a model of independent observers.
 
-    Estimates from the replicated data form the null distribution [K25]_ [GMS96]_. Samples are drawn
-    exactly or by MCMC.
+    Estimates from the replicated data form the null distribution [K25]_ [GMS96]_.
 
     Parameters
     ----------
@@ -78,8 +77,8 @@ def independent_observers(
     -------
     xarray.DataTree
         ``posterior`` (``p_a, p_b``), ``posterior_predictive`` and ``observed_data``
-        (``observed_cells`` and the metric). NUTS adds ``sample_stats``, and resampling adds
-        ``bootstrap`` (dims ``resample, pair``).
+        (``observed_cells`` and the metric). The tree also contains ``sample_stats`` with NUTS, and
+        ``bootstrap`` (dims ``resample, pair``) with resampling.
 
         ``null`` (pair, way) compares each estimate with replicated data; ``way`` is ``"exact"``,
         ``"nuts"`` or ``"bootstrap"``. Variables:

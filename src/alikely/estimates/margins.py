@@ -201,7 +201,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
         - ``n_models``: number of systems with margins, 0 to 2
         - ``group`` and ``model``: names of the group and of the model. For a pair of models,
           ``model`` is the second model and ``group`` is empty. For a pair of groups, ``group`` is
-          ``observer_a`` and ``model`` is empty.
+          the first group and ``model`` is empty.
         - ``accuracy_model``: accuracy of the model, or of the second of two groups
         - ``margin_consistency`` with its analytic interval (``_lb, _ub``)
         - ``noise_corrected``: posterior median of the noise-corrected correlation, with its
@@ -209,7 +209,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
         - ``error_consistency``: mean over pairs of observers, one from each system, with an
           analytic interval that generalizes to new trials
 
-        Columns for comparisons with a group of observers, with intervals (NaN for pairs of models):
+        Columns that require a group of observers, each with an interval (NaN for pairs of models):
 
         - ``group_error_consistency``: mean over pairs of group members, which is not a ceiling for
           a model without response noise

@@ -225,8 +225,8 @@ def error_consistency(
     TypeError
         If `trials` has the wrong type.
     ValueError
-        If an option is invalid, if a custom model does not contain the data, or if the trials do
-        not allow the comparison.
+        If an option is invalid, a custom model does not contain the data, true classes are
+        missing, or the observers have no common trials.
 
     References
     ----------
@@ -290,8 +290,8 @@ def misclassification_agreement(
     TypeError
         If `trials` has the wrong type.
     ValueError
-        If an option is invalid, if there are no class labels, or if the trials do not allow the
-        comparison.
+        If an option is invalid, if there are fewer than three class labels, or if observers have no
+        common trial.
 
     Notes
     -----
@@ -305,8 +305,8 @@ def misclassification_agreement(
 
     If all responses on joint errors have the same label, the estimate is undefined and the
     posterior is wide, because it allows for other labels; a note is added. Without joint errors,
-    there is neither an estimate nor a posterior. If a pair has too few joint errors for a method,
-    the summary has a note.
+    there is neither an estimate nor a posterior. If a pair has too few joint errors for
+    reliable intervals, the summary has a note.
 
     References
     ----------
@@ -356,8 +356,7 @@ def error_similarity(
         observers from different data sets.
     metric : str or Metric
         A metric computed from the distributions of incorrect responses. To change ``alpha``,
-        ``mixture`` or ``base`` of
-        `alikely.metrics.errors.error_divergence`, pass
+        ``mixture`` or ``base`` of `alikely.metrics.errors.error_divergence`, pass a metric such as
         ``alikely.metrics.get_metric("error_similarity", mixture="pooled")``.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error with the separate label ``(no response)``,
@@ -401,8 +400,9 @@ def error_similarity(
     TypeError
         If `trials` has the wrong type.
     ValueError
-        If an option is invalid, if there are no class labels, or if the trials or matrices do not
-        allow the comparison.
+        If an option is invalid, or if there are no class labels.
+    ValueError
+        If confusion matrices have different classes, or are passed without `paired`.
 
     Notes
     -----
@@ -414,14 +414,13 @@ def error_similarity(
     error distributions.
 
     Each limit of the posterior interval is the more extreme of a posterior limit and a limit from
-    simulated data sets. The posterior limit
-    comes from the paired-errors model (`alikely.errors.pairs`). The simulated limit is the
-    divergence at which the observed estimate would be improbably small or large in data sets
-    simulated from similar populations (`alikely.errors.draws`). The quantiles of
-    ``result.draws("posterior")`` equal the limits of the posterior interval; draws from the
-    paired-errors model are in the group ``rows``. Do not average draws over pairs;
-    `alikely.mean` and `alikely.difference` compute limits for means from the simulated data (group
-    ``populations``).
+    simulated data sets. The posterior limit comes from the paired-errors model
+    (`alikely.errors.pairs`). The simulated limit is the divergence at which the observed estimate
+    would be improbably small or large in data sets simulated from similar populations
+    (`alikely.errors.draws`). The quantiles of ``result.draws("posterior")`` equal the limits of the
+    posterior interval; draws from the paired-errors model are in the group ``rows``. Do not average
+    draws over pairs; `alikely.mean` and `alikely.difference` compute interval limits for means from
+    simulated data (``result.data["populations"]``).
 
     References
     ----------
@@ -540,10 +539,10 @@ def decision_margin_consistency(
     TypeError
         If `trials` is not a `Trials` object.
     ValueError
-        If an option is invalid, or if the trials and margins do not allow the comparison.
+        If an option is invalid, or if two systems have too few common items.
     ValueError
         If most of a model's items have no responses, and most items with responses have no margins.
-        To use only matching items, remove all other margins.
+        To compare only items with responses, remove other items' margins.
 
     Notes
     -----

@@ -89,12 +89,13 @@ class Result:
         ``group="bootstrap"`` and ``sample_dims="resample"`` to ArviZ functions. All results contain
         ``estimates`` and ``data_summary`` (numbers of trials and responses of each observer).
 
-        - Pairs: ``observed_data`` (the correctness table), ``estimates`` (``estimate, se`` and
-          tests of independence), ``bootstrap`` (resample, pair), ``posterior`` (chain, draw,
-          pair) and ``chains`` (MCMC fits, see `Result.chains`).
-        - Pairwise matrix: ``estimates``, whose dimension ``pair`` lists the upper triangle row by
+        - Results for pairs contain ``observed_data`` (the correctness table), ``estimates``
+          (``estimate, se`` and tests of independence), ``bootstrap`` (resample, pair),
+          ``posterior`` (chain, draw, pair) and ``chains`` (MCMC fits, see `Result.chains`).
+        - A pairwise matrix has ``estimates``, whose dimension ``pair`` lists the upper triangle by
           row. The dimension ``pair`` is preceded by ``condition`` or ``dataset`` if trials are
-          grouped by condition or data set. ``answers`` contains the responses as bits.
+          grouped by condition or data set. The group ``answers`` contains correctness as packed
+          bits.
         - Scores: ``estimates`` (level, system), where systems are the models, ``human-human`` and
           ``ceiling`` (computed for the data sets with models). ``decomposition``: variance
           components of
@@ -313,7 +314,7 @@ class Result:
             If the probability level, the kind, a method, a column or the library is invalid, or if
             an option does not apply to this kind of result.
         ImportError
-            If the library `as_` is not installed.
+            If the library requested with `as_` is not installed.
 
         Examples
         --------
@@ -355,7 +356,7 @@ class Result:
         digits : int
             Number of decimals.
         mean : str, sequence of str, or mapping, optional
-            Describe a mean. For pairs: comparisons to average, selected as in `alikely.mean`.
+            Describe the mean of comparisons of pairs, selected as in `alikely.mean`.
         difference : tuple, optional
             Describe one difference. For pairs: two selections of comparisons, as in
             `alikely.difference`. For scores: the names of two models.

@@ -113,9 +113,9 @@ def nuts(
     Warns
     -----
     SamplingWarning
-        If there are divergences, an r_hat above 1.01 or an effective sample size below 400 [V21]_.
-        A single warning states the number of divergences and the worst diagnostics, and names the
-        parameters and a plot that shows them.
+        If any transition diverged, any r_hat is above 1.01, or any effective sample size is below
+        400 [V21]_. A single warning states the number of divergences and the worst diagnostics, and
+        names the parameters and a plot that shows them.
 
     Examples
     --------

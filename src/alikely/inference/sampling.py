@@ -86,9 +86,9 @@ def posterior(
         Generative model for MCMC: `alikely.models.copying`, or a custom model of the pairs that
         defines the metric as a variable with the dimension ``pair``.
     include : "all" or sequence of str
-        Groups to add. ``["log_likelihood"]``: the log likelihood of every trial of every pair, or
-        of a custom model's observed values, for `arviz.loo`. Adding groups other than
-        ``log_likelihood`` (see `alikely.inference.nuts`) to the returned tree requires MCMC.
+        Groups to add to the returned tree. ``"log_likelihood"`` adds the log likelihood of every
+        trial of every pair, or of a custom model's observed values, for `arviz.loo`. All other
+        groups (see `alikely.inference.nuts`) require MCMC.
     cluster : str, optional
         Trial coordinate that defines clusters, such as ``"item"``. In each draw from the
         joint posterior, all trials in a cluster have the same weight. If the posteriors of

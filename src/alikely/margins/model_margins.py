@@ -70,8 +70,8 @@ def decision_margins(
 
         - Margins: one row per observer and item.
         - Logits or probabilities: one row per observer, item and class.
-        - A `Trials` object with option probabilities (`Trials.with_probabilities`) can replace
-          tables.
+        - You can pass one `Trials` object with option probabilities (`Trials.with_probabilities`)
+          instead of tables.
     columns : mapping of str to str, optional
         Mapping from roles to column names, for columns whose names differ from their roles. The
         roles are ``observer``, ``item`` (or ``image``), ``truth``, ``class``, ``condition``,

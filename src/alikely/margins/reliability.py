@@ -124,10 +124,11 @@ def split_half_reliability(
 
     Tables are incomplete if participants saw different lists of items, responses are missing, or
     only some items are repeated. In incomplete tables, responses have equal weights, differences
-    between the means of observers are removed by least squares, and items are compared only within
-    the same list of items. For incomplete tables, the result is the reliability of each item's
-    deviation from the mean of all items that the same participants saw. Participants with the same
-    list of items are split into halves, and participants and items are resampled within lists.
+    between participants' means are removed by least squares, and items in lists without common
+    participants are not compared. For incomplete tables, the result is the reliability of each
+    item's deviation from the mean of all items that the same participants saw. Participants with
+    the same list of items are split into halves, and participants and items are resampled within
+    lists.
 
     Examples
     --------
@@ -477,8 +478,8 @@ def fit_observers(
         Generative model: the default, or a custom model for the responses, such as an extended
         `alikely.models.observer_margins`. A custom model must define ``strength_mean``,
         ``strength`` (item), ``ability`` (observer), ``log_gain`` (observer) and ``share`` (source).
-        A custom model with observers' stable deviations from item strengths must also define
-        ``stable_sd`` and ``ceiling`` (observer).
+        A custom model with observers' stable deviations from item strengths must also define their
+        scalar standard deviation ``stable_sd``.
     n_draws : int
         Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

@@ -197,7 +197,7 @@ class Metric:
         Function that takes the summed features, an array of shape ``(..., K)``, and returns an
         array of shape ``(...)``, with NaN for undefined values. Multiplying all sums of
         features by a constant must not change the metric, so that counts, weights and probabilities
-        give the same value. For these values of `features`, the function takes other arguments:
+        give the same value. For these values of `features`, `value` takes other arguments:
 
         - ``"ratings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
@@ -292,7 +292,7 @@ class Metric:
     all_influences : callable, optional
         With `all_pairs`: function that returns an array of shape (sum, trial), with the influence
         of each trial on weighted sums of the metric over pairs of observers. The function takes the
-        responses, and the weights in each sum, of shape (sum, observer, observer).
+        responses and the weight of each pair in each sum, of shape (sum, observer, observer).
     whys : tuple of str
         With `all_pairs`: possible reasons for an undefined estimate.
     options : mapping
@@ -388,7 +388,7 @@ class Metric:
 
     @property
     def crosses_repeats(self) -> bool:
-        """Whether all repeated responses to an item are crossed between two observers."""
+        """Whether each response to an item is paired with every response of the other observer."""
         return self.counts not in ONE_ANSWER
 
     def derivative(self, sums: Any) -> Any:
@@ -578,7 +578,7 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
     ValueError
         If another metric already has this name.
     ValueError
-        If a function of a correctness metric returns infinite values or an array of the wrong
+        If one of a correctness metric's functions returns infinite values or an array of the wrong
         shape.
     ValueError
         If multiplying all cells by a constant changes the metric, or if the metric has a kink and
@@ -641,7 +641,7 @@ def get_metric(metric: str | Metric, **options: Any) -> Metric:
     Returns
     -------
     Metric
-        The metric, with these options.
+        Metric with the given options.
 
     Raises
     ------

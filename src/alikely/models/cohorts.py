@@ -478,10 +478,10 @@ def cohort(
           same population. The counts must record which humans were correct
           (``who_was_right=True``).
     covariates : mapping of str to table, optional
-        Covariates of each ``"model"`` or ``"condition"``, such as family or year. Covariates affect
-        ``level`` (the logit accuracy of models) and ``log_odds_ratio``. A pandas, polars or pyarrow
-        table has one row per model or condition, identified by the column ``model`` or
-        ``condition``, or by the index.
+        Covariates of models (key ``"model"``) or conditions (key ``"condition"``), such as family
+        or year. Covariates affect ``level`` (the logit accuracy of models) and ``log_odds_ratio``.
+        A pandas, polars or pyarrow table has one row per model or condition, identified by the
+        column ``model`` or ``condition``, or by the index.
 
         - Numeric columns such as ``year`` are centered and have a coefficient per unit, such as
           ``log_odds_ratio_year``.
@@ -516,7 +516,7 @@ def cohort(
     Raises
     ------
     ValueError
-        If the counts contain no model, or if a prior is invalid (see `alikely.models.copying`).
+        If the counts include no models, or if a prior is invalid (see `alikely.models.copying`).
     ValueError
         If `human_effects` is ``"drawn"`` and one of the following applies: the counts lack
         ``who_was_right``, a condition has only one human, or there are covariates.
@@ -532,8 +532,8 @@ def cohort(
     Notes
     -----
     The number of humans who are correct is beta-binomial [S48]_, and human-human error consistency
-    is the intraclass correlation of the beta distribution of ``P``. If ``s`` of ``H`` humans are
-    correct, their probability ``P`` of a correct response has the mean ``(mu phi + s)/(phi + H)``
+    is the intraclass correlation of this distribution. If ``s`` of ``H`` humans are correct,
+    their probability ``P`` of a correct response has the mean ``(mu phi + s)/(phi + H)``
     with ``mu = human_accuracy`` and ``phi = 1/EC - 1``. A model's probability of a correct response
     is therefore linear in ``s``. The parameters are a model's accuracy and the log odds ratio
     between its response and that of the human it might copy. The accuracies and the odds ratio
@@ -541,15 +541,15 @@ def cohort(
     well. Unlike in [K25]_, the copy probability can be negative.
 
     If humans are treated as a sample, human ``h`` responds correctly to an image of easiness ``z ~
-    Normal(0, 1)`` with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``, ``w = spread
-    loading[h]`` [B68]_. For a model, the log odds at easiness ``z`` are ``level sqrt(1 + 0.346
-    w**2) + w z``, with the model's ``level`` and with ``w`` equal to ``spread`` times
+    Normal(0, 1)`` with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``, where ``w``
+    is ``spread`` times ``loading[h]`` [B68]_. For a model, the log odds at easiness ``z`` are
+    ``level sqrt(1 + 0.346 w**2) + w z``, with the model's ``level``, and ``w`` is ``spread`` times
     ``following``. If ``following`` is 0, the model responds independently of humans; if it is 1,
     easiness affects the model as much as it affects humans. Models can be more consistent with
     humans than humans are with one another, which is impossible if models copy humans.
     ``copy_probability`` is the slope of the best linear approximation to the model's probability of
-    a correct response as a function of ``P``, and may exceed 1. Abilities are normally distributed,
-    and loadings are log-normal.
+    a correct response as a function of the human probability ``P``, and may exceed 1. Abilities are
+    normally distributed, and loadings are log-normal.
 
     Examples
     --------

@@ -224,10 +224,14 @@ def observer_margins(
     Raises
     ------
     ValueError
-        If shapes do not match, or there are fewer than 2 observers or 5 items. If counts are not
-        whole numbers with ``0 <= right <= shown``, or an observer or an item has no response. If
-        no item has both correct and incorrect responses, or margins are constant. If
-        `n_alternatives` is below 2. If a prior is invalid (see `alikely.models.copying`).
+        If shapes do not match, or there are fewer than 2 observers or 5 items.
+    ValueError
+        If counts are not whole numbers with ``0 <= right <= shown``, or an observer or an item has
+        no response.
+    ValueError
+        ValueError If no item has both correct and incorrect responses, or if all margins are equal.
+    ValueError
+        If `n_alternatives` is below 2, or a prior is invalid (see `alikely.models.copying`).
 
     Notes
     -----

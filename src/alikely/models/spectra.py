@@ -74,8 +74,8 @@ def spectrum(
     k : int
         Number of regimes, at least 1.
     covariates : mapping of str to table, optional
-        Table of covariates for ``"condition"`` or ``"human"``. The row index of the table contains
-        the values of `condition` or `person`. Column and variable names are as in
+        Covariates of conditions (key ``"condition"``) or humans (key ``"human"``). The row index of
+        a table contains the values of `condition` or `person`. Column and variable names are as in
         `alikely.models.cohort`. Condition covariates affect ``logit_accuracy``, with coefficients
         such as ``logit_accuracy_contrast``; regimes then describe the residual difficulty. Human
         covariates affect ability on the logit scale (``ability_age``).

@@ -76,9 +76,9 @@ def plot_radar(
     Raises
     ------
     TypeError
-        If families have no names, or if the axes are not polar.
+        If `families` has the wrong type or no model names, or the axes are not polar.
     ValueError
-        If the table is empty, or lacks a column or the metric.
+        If the table is empty, lacks a required column, or has no rows for `metric`.
     ValueError
         If a model has no family, or fewer than three data sets remain.
 

@@ -359,8 +359,8 @@ def items_for_margins(
     alpha : float
         Significance level of the two-sided test, in (0, 1).
     against : array_like
-        Consistency under the null hypothesis, in (-1, 1). Both `dmc` and `against` are correlations
-        before attenuation by response noise.
+        Consistency under the null hypothesis, in (-1, 1). Like `dmc`, `against` is a correlation
+        with the items' true accuracies.
     n_items : array_like of int, optional
         Numbers of items for which to compute power, at least 5.
 
@@ -393,7 +393,7 @@ def items_for_margins(
     over participants (`alikely.margins.spearman_brown`), whose square root is the correlation
     between these means and the true accuracies [S04]_. With 20 to 40 participants, [AK24]_ find
     correlations above 0.9 between the mean accuracies of items and their true accuracies. With an
-    `item_mean` of 0.75, the predicted correlation between items' mean accuracies and true
+    `item_mean` of 0.75, the predicted correlation between items' observed and true
     accuracies is 0.9 if `item_sd` is 0.134 (40 participants) or 0.185 (20 participants). To treat
     repeats of one observer as participants, set `item_sd` to ``sqrt(kappa * item_mean * (1 -
     item_mean))``, where ``kappa`` is the observer's self-consistency.

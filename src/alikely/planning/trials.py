@@ -464,7 +464,7 @@ def trials_for_width(
     ci_prob : float
         Probability level of the interval, in (0, 1).
     metric : str or Metric
-        Correctness metric. `ec` is the error consistency of the observers, whatever the metric.
+        Correctness metric. For all metrics, `ec` is the error consistency of the observers.
     n_coverage : int
         Number of simulated data sets in which the intervals of all methods are also computed. 0
         disables these intervals.
@@ -961,7 +961,7 @@ def plan_from(
     Parameters
     ----------
     source : Result or mapping
-        Result of a pilot study, for any metric. For correctness metrics, the counts of each planned
+        Result of a pilot study (any metric). For correctness metrics, the counts of each planned
         study are simulated and analyzed with the prior of the pilot study. For metrics that do not
         use correctness, and for any pilot study analyzed with ``cluster=``, plans use the posterior
         draws and the standard error from the pilot study.

@@ -70,8 +70,8 @@ def plot_matrix(
     Parameters
     ----------
     result : Result
-        Result for any metric. If a pair is compared several times, for example once per condition,
-        the unweighted mean of the estimates is shown.
+        Result to plot (any metric). If a pair is compared several times, for example once per
+        condition, the unweighted mean of the estimates is shown.
     observer_kinds : mapping or Trials, optional
         Kind or family of each observer, or the trials of the analysis.
     ax : matplotlib.axes.Axes, optional
@@ -196,7 +196,8 @@ def plot_metrics(
     Parameters
     ----------
     results : sequence of Result, or mapping of str to Result
-        Results to compare, for the same trials, pairs and groups. To name them, pass a mapping.
+        Results to compare, for the same trials, pairs and groups. To name the results, pass a
+        mapping.
     x, y : str
         Name of a metric, or of a result in the mapping `results`, for each axis.
     observer_kinds : mapping or Trials, optional
@@ -767,7 +768,7 @@ def plot_errors(
     kind : {"classes", "confusions"}
         Kind of plot.
     pair : str, optional
-        Label of a pair, from ``data.table["pair"]``; required for ``"classes"``.
+        Label of a pair, from ``data.table["pair"]``; required if `kind` is ``"classes"``.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on, only for ``"classes"``. Default: a new figure.
 

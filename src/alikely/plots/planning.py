@@ -89,8 +89,10 @@ def plot_plan(
     Raises
     ------
     ValueError
-        If the kind is unknown, or if a table is empty or lacks a column. If standard errors are
-        missing for some combinations of numbers of observers and images.
+        If the kind is unknown, or if a table is empty or lacks a column.
+    ValueError
+        If, for ``"design"``, any combination of numbers of observers and images lacks a standard
+        error.
     TypeError
         If an argument is given that this kind of plot does not use, or `data` has the wrong type.
 

@@ -634,8 +634,8 @@ def reader_study(
     spread : float
         Standard deviation, over readers, of the response criterion (in standard deviations of the
         evidence) and of Fisher's z of the correlation between reader and AI evidence. Half of the
-        variance of Fisher's z is common to both modalities. If `spread` is 0, readers have
-        identical parameters.
+        simulated variance of Fisher's z is common to both modalities. If `spread` is 0, readers
+        have identical parameters.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 

@@ -463,8 +463,8 @@ def regime_alignment(
     delta : mapping, pandas.Series, xarray.DataArray or xarray.Dataset, optional
         Difficulty of each condition, or a difficulty spectrum. Required for ``"representative"``.
     metrics : sequence of str, optional
-        Metrics in `alignment` to average into one in each condition, separately for models and
-        humans. With error consistency and misclassification agreement, ``mean_ratio`` is
+        Metrics in `alignment` to average into a single metric in each condition, separately for
+        models and humans. With error consistency and misclassification agreement, ``mean_ratio`` is
         the ratio on which [X26]_ base ranks (their equation 2). By default, every metric is
         analyzed separately.
     ci_prob : float
@@ -513,9 +513,9 @@ def regime_alignment(
     for all models, so that all models are compared on the same conditions. Uncertainty in the
     regime labels is not propagated into the intervals.
 
-    A replicate can be undefined in some conditions (only one human or no joint errors). Its mean
-    is then the mean estimate plus its mean deviation from the estimates in the other conditions
-    (`alikely.spectrum.alignment.mean_draws`).
+    A replicate can be undefined in some conditions (only one human or no joint errors). A
+    replicate's mean is the mean estimate over conditions, plus its mean deviation from the
+    estimates where it is defined (`alikely.spectrum.alignment.mean_draws`).
 
     A few hard conditions with little human-human agreement can dominate `mean_ratio`. The variance
     of `mean_ratio` is infinite if a human-human value can be 0.

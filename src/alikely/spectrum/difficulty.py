@@ -124,9 +124,9 @@ def difficulty_spectrum(
     correct, rounded down to a whole number.
 
     The standard deviation of logit accuracy across reference conditions includes binomial noise.
-    Because of binomial noise, delta depends on the number of trials, even for the same humans.
-    `alikely.fit_spectrum` separates difficulty from binomial noise, but requires a single response
-    per item.
+    Because of binomial noise, Glass's delta depends on the number of trials, even for the same
+    humans. `alikely.fit_spectrum` separates difficulty from binomial noise, but requires a single
+    response per item.
 
     Examples
     --------

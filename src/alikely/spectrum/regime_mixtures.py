@@ -83,8 +83,8 @@ def regimes(
     ----------
     spectrum : xarray.Dataset or xarray.DataTree
         Difficulty spectrum with all deltas defined (see `alikely.difficulty_spectrum`), or
-        posterior distribution as returned by `alikely.fit_spectrum`. For a posterior distribution,
-        omit all other arguments.
+        posterior distribution as returned by `alikely.fit_spectrum`. If you pass a posterior
+        distribution, omit all other arguments.
     k : int or "auto"
         Number of regimes. ``"auto"`` selects the number between 1 and 6 with the lowest BIC [S78]_.
     n_starts : int
@@ -405,9 +405,9 @@ def fit_spectrum(
     k : int
         Number of regimes, at least 1.
     covariates : mapping of str to table, optional
-        Covariates of each ``"condition"`` or ``"human"`` (``dataset:observer``), as in
-        `alikely.models.spectrum`. With covariates, regimes describe the difficulty that the
-        covariates do not explain.
+        Covariates of conditions (key ``"condition"``) or humans (key ``"human"``, labels
+        ``dataset:observer``), as in `alikely.models.spectrum`. With covariates, regimes describe
+        the difficulty that the covariates do not explain.
     priors : mapping, optional
         Priors for the model's variables by name, as in `alikely.models.spectrum`.
     model : "spectrum" or pymc.Model
