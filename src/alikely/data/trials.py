@@ -178,8 +178,8 @@ class Trials:
             One or several files, globs, folders or zip archives. File types: ``.csv, .tsv`` (fields
             separated by commas, semicolons, tabs or pipes), ``.parquet, .feather, .json, .jsonl``,
             also compressed (``.gz``). In text files, labels are kept as written (``0.10`` is not
-            ``0.1``), but ``1.0`` becomes ``1`` if all labels of a column are whole numbers. Tables
-            in memory are read as in `from_table`.
+            ``0.1``), but ``1.0`` becomes ``1`` in columns of whole numbers. Tables in memory are
+            read as in `from_table`.
         format : str
             ``"auto"`` (which recognizes logs by their names and fields), ``"table"``, or one of
             ``"counts", "crowd-kit", "doccano", "evalplus", "every-eval-ever", "helm", "imrmc",

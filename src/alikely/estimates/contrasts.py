@@ -183,7 +183,7 @@ def mean(
     Returns
     -------
     pandas.DataFrame
-        Table with the columns of `contrast`. For results of `alikely.pairwise_matrix`, the table
+        Table with the columns that `contrast` returns. For results of `alikely.pairwise_matrix`, it
         has only the row ``analytic``. Defined pairs are averaged within each condition or data set,
         and the estimate is the unweighted mean over the ``n_places`` conditions or data sets.
         ``n_pairs`` is the smallest number of pairs in any condition or data set.

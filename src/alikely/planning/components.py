@@ -82,9 +82,8 @@ def variance_components(
     The mean is a model's mean error consistency with humans, or the mean over pairs of humans (the
     human-human consistency). For pairs of humans, each human is part of several pairs, so the
     design is a round robin [WK79]_ and the mean is a U-statistic [H48]_. Each variance component is
-    computed from a mean square of the influence of individual trials, minus the components of
-    interactions and noise that this mean square includes. Negative variance estimates are not
-    set to 0.
+    a mean square of the influences of individual trials, minus the components of interactions and
+    noise that it includes. Negative variance estimates are not set to 0.
 
     Parameters
     ----------
