@@ -263,6 +263,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not any(m.kwargs.get("first") for m in item.iter_markers("slow")))
 
 
+def pytest_collection_finish() -> None:
+    """Exclude what imports created from garbage collection: it stays until the end."""
+    gc.freeze()
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Show the recorded results of all studies, from all workers."""
     reports = [

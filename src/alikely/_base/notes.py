@@ -143,8 +143,8 @@ NOTES = {
     "clusters-pairs": Note(
         "The posterior of each pair ignores clusters and may be too narrow. Report the "
         "analytic interval",
-        "the posterior of error similarity is computed from clustered or repeated items (it "
-        "accounts for clusters only in the correlation between draws of different pairs)",
+        "the posterior of error similarity is computed from clustered or repeated items; only "
+        "the correlations between draws of different pairs account for clusters",
     ),
     "repeats-as-trials": Note(
         "Repeated responses to an item are treated as independent trials. Omit "
@@ -157,8 +157,8 @@ NOTES = {
         "trials are independent",
     ),
     "item-labels": Note(
-        "An item label with several true classes denotes a different item in each "
-        "condition. Use unique labels",
+        "The true class of an item label varies between conditions: labels denote different "
+        "items in each condition. Use unique labels",
         "an item label has several true classes",
     ),
     "prior-alone": Note(
@@ -367,7 +367,7 @@ NOTES = {
     "reliability-unclear": Note(
         "The reliability of scores does not differ significantly from 0: no interval is "
         "available. Report the raw correlation",
-        "the interval for a latent correlation has infinite limits",
+        "a latent correlation has no finite Fieller interval",
         "Report the raw correlation, or collect more trials",
     ),
     "correlation-beyond-one": Note(
@@ -420,7 +420,7 @@ NOTES = {
     ),
     "reader-groups": Note(
         "Readers form two groups ({most} and {least} readers) whose results differ: the "
-        "mean over readers depends on the group sizes. Report the results of each reader",
+        "mean over readers depends on the group sizes. Report the results for each reader",
         "two groups of readers have clearly different results",
         "Report `reader_mean` from the result's `estimates`",
     ),

@@ -140,9 +140,9 @@ def agreement_regression(
     the family effect was 0.007 to 0.02 with the mean accuracy and its square as predictors, and
     below 0.0005 when the difference in accuracy was added.
 
-    All pairs in a matrix are based on the same questions, so the sampling errors of their estimates
-    are correlated. The variance of the coefficients that is due to the questions is estimated from
-    the influence of each question [H74]_ and added to the variance of the draws.
+    All estimates in a matrix are based on the same questions, so their sampling errors are
+    correlated. The variance of the coefficients that is due to the questions is estimated from the
+    influence of each question [H74]_ and added to the variance of the draws.
 
     The standard deviations ``tau``, ``sigma`` and ``omega`` are estimated by importance sampling.
     If the importance weights are too uneven [V24]_, the result has a note.

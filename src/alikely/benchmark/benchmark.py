@@ -289,7 +289,7 @@ def differences(
     ci_prob : float, optional
         Probability level of the intervals, in (0, 1). Default: as in `scores`.
     ci_kind : {"eti", "hdi"}, optional
-        Kind of pointwise interval computed from posterior draws. Default: as in `scores`.
+        Kind of pointwise interval computed from posterior draws. Default: the kind in `scores`.
 
     Returns
     -------
@@ -365,7 +365,7 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
     TypeError
         If `scores` has the wrong type.
     ValueError
-        If there are no bootstrap replicates, or no two data sets share 4 models.
+        If there are no bootstrap replicates, or no two data sets share at least 4 models.
     """
     prob, _ = of_kind(scores, "model").interval_options(ci_prob, None)
     names, models = dataset_names(scores), model_names(scores)

@@ -101,10 +101,10 @@ def fit_cohort(
         How humans differ from one another, as in `alikely.models.cohort`:
 
         - ``"drawn"``: a sample from a population whose members differ in accuracy and in the images
-          that they find difficult. Models are scored against a new human and the observed humans.
-          Humans are treated as a sample by default, because real humans are heterogeneous. In
-          simulated benchmarks with heterogeneous humans, coverage was 0.93 to 0.97 (nominal 0.95).
-          Covariates require ``human_effects=False``.
+          that they find difficult. Models have separate scores for a new human and the observed
+          humans. Humans are treated as a sample by default, because real humans are heterogeneous.
+          In simulated benchmarks with heterogeneous humans, coverage was 0.93 to 0.97 (nominal
+          0.95). Covariates require ``human_effects=False``.
         - ``False``: exchangeable humans; the fastest option. `cohort_scores` adds a note if
           Cochran's Q test over all conditions rejects exchangeability (p < 0.01).
     covariates : mapping of str to table, optional
@@ -115,15 +115,15 @@ def fit_cohort(
     priors : mapping, optional
         Priors for the model's variables by name, as in `alikely.models.cohort`.
     model : "cohort" or pymc.Model
-        A custom generative model of the counts in the trials (`alikely.data.cohort_counts`), such
-        as an extended `alikely.models.cohort`. `QUANTITIES` lists the variables that the model must
+        A custom generative model of the counts that `alikely.data.cohort_counts` returns, such as
+        an extended `alikely.models.cohort`. `QUANTITIES` lists the variables that the model must
         define, and their dimensions.
     n_draws : int
         Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Groups to add to the result, as in `alikely.inference.nuts`. The log likelihood
+        ArviZ groups to add to the result, as in `alikely.inference.nuts`. The log likelihood
         ``model_right`` of the evaluated models has one row per combination of condition and number
         of correct humans.
 

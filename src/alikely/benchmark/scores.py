@@ -180,8 +180,8 @@ def benchmark_scores(
     metrics that use neither correctness nor labels, intervals are centered on the estimate, and the
     influence of each trial is scaled up if errors are few.
 
-    The bootstrap and the posterior resample each image, as identified by `item_scope`, once for all
-    its occurrences. The posterior for class-level errors treats repeated images as different
+    In the bootstrap and the posterior, all occurrences of an image, as identified by `item_scope`,
+    are resampled together. The posterior for class-level errors treats repeated images as different
     images; if this matters, a note is added.
 
     Examples
@@ -525,8 +525,9 @@ def scores_from_result(result: Result) -> Result:
         If `result` does not come from an analysis of pairs. To score trials, use
         `alikely.benchmark_scores`.
     ValueError
-        If the result has no posterior, or is not based on decision margins. If models are not
-        compared with the same humans in the same conditions.
+        If the result has no posterior, or is not based on decision margins.
+    ValueError
+        If models are compared with different humans or in different conditions.
 
     Notes
     -----

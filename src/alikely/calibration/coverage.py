@@ -240,9 +240,9 @@ def coverage_study(
       observers are correct on as many trials as there are joint errors.
     - Ratings: readers are exchangeable and err independently given the true class. The true value
       of a coefficient is its limit for infinitely many items.
-    - Multiple-choice options: one of two equally accurate systems copies the other. An
-      error is the most popular incorrect option with probability ``peakedness``, and a random one
-      otherwise.
+    - Multiple-choice options: one of two equally accurate systems sometimes copies the other's
+      response. An error is the most popular incorrect option with probability ``peakedness``, and a
+      random one otherwise.
     - Probabilities: softmax of normally distributed logits, whose mean is one standard deviation
       higher for the correct option. The true value of a metric is computed from 500,000 simulated
       questions.

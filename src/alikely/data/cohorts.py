@@ -34,8 +34,8 @@ def cohort_counts(
     models, humans : str
         Observer kinds to count as models and as humans.
     no_response : {"error", "drop"}
-        As in `joint_correctness`. ``n_humans`` excludes humans whose response to a trial is
-        dropped.
+        As in `joint_correctness`. With ``"drop"``, ``n_humans`` counts only humans who responded to
+        the trial.
     who_was_right : bool
         Whether to also record which humans were correct on each trial, for generative models in
         which humans differ.
@@ -43,8 +43,8 @@ def cohort_counts(
     Returns
     -------
     xarray.Dataset
-        A stratum combines a condition, a number of humans who responded (``n_humans``) and the
-        number of them who were correct (``n_right``).
+        A stratum contains the trials of a condition with given numbers of humans who responded
+        (``n_humans``) and were correct (``n_right``).
 
         - ``n_trials`` (stratum)
         - ``shown``, ``right`` (model, stratum): numbers of trials shown to each model and of

@@ -70,7 +70,7 @@ def joint_correctness(
         ``a``; with ``pairs="all"``, humans precede all other observers.
     by : {"condition", "dataset"} or None
         Groups of trials that are counted separately. Conditions are nested in data sets; ``None``
-        pools all trials.
+        counts all trials together.
     no_response : {"error", "drop"}
         Whether to count an observer's missing response as an error (the convention of the
         model-vs-human benchmark), or to exclude the trial from the observer's pairs.
@@ -86,7 +86,7 @@ def joint_correctness(
         Whether to allow pairs without a common trial, for metrics that do not need common trials.
     directed : bool
         Whether to count pairs of observers of the same kind in both orders, for metrics that are
-        not symmetric. Pairs in a list are counted only in the order given.
+        not symmetric. A pair listed as ``(a, b)`` is not also counted as ``(b, a)``.
     repeats : {"paired", "crossed"}
         How to pair responses to items that are repeated within a condition. ``"paired"`` pairs the
         first responses of both observers, then the second responses, and so on; each pair of

@@ -113,8 +113,8 @@ class Trials:
             Column with values of 0 and 1 (null: no response). The column ``correct`` is read only
             if ``response`` and ``truth`` are absent.
         condition, dataset, repeat, kind : str
-            Column names. Columns with the default names are optional. ``kind`` contains the kind of
-            each observer, such as human or model. Analyses use the kind of observer to select
+            Column names. Columns with the default names may be absent. ``kind`` contains the kind
+            of each observer, such as human or model. Analyses use the kind of observer to select
             pairs.
         labels : sequence of str
             Names of columns that describe observers, such as a model family.
@@ -191,9 +191,9 @@ class Trials:
             ``{session:d}`` matches digits; ``*`` matches anything and is ignored.
         na_values : collection of str, optional
             Strings that denote missing values, in addition to empty fields. Default: NA, NaN, nan,
-            null and NULL in tables, none in logs. A missing response means that the trial was shown
-            but not answered; a missing value in another column raises an error. Values listed in
-            `classes` are never read as missing.
+            null and NULL in tables; no strings in logs. A missing response means that the trial was
+            shown but not answered; a missing value in another column raises an error. Values listed
+            in `classes` are never read as missing.
         sep, encoding : str, optional
             Separator and encoding of text files. By default, the separator and the encoding are
             detected and reported in a note.
@@ -204,7 +204,7 @@ class Trials:
             row for each observer and one column for each item, as in surveys.
         score, filter : str, optional
             Name of the score or filter to read, if logs contain several of them. If logs come from
-            several tools, give one name per tool, separated by commas.
+            several tools, give one score or filter per tool, separated by commas.
         runs : {"newest", "all"}
             What to do if an observer has several runs of the same task: use the newest complete
             run, or use all runs as separate observers.
@@ -284,7 +284,7 @@ class Trials:
             Column of true classes. If the default column ``truth`` is absent, responses are read as
             correctness (0 or 1).
         condition, dataset, repeat : str
-            Column names. Columns with the default names are optional.
+            Column names. Columns with the default names may be absent.
         kind : mapping of str to str, optional
             Kind of each observer.
         item_columns, classes
@@ -459,7 +459,7 @@ class Trials:
         return Trials(with_options(self.data, n_options))
 
     def with_levels(self, levels: Groups) -> Trials:
-        """Group conditions into levels that benchmarks score separately.
+        """Group conditions to compute benchmark scores for each group.
 
         Parameters
         ----------
@@ -501,8 +501,8 @@ class Trials:
         ----------
         values : array_like or table
             An array of shape (observer, trial, class), in the order of `data` and `classes`. Values
-            are NaN for trials without probabilities, and 0 for classes that are not options. The
-            number of options is the number set by `with_options`, or by default the number of
+            are NaN for trials without probabilities, and 0 for classes not among a trial's options.
+            The number of options is the number set by `with_options`, or by default the number of
             classes. Memory-mapped and dask arrays are not loaded into memory. Alternatively, a long
             table with the columns ``observer, item, option, probability`` (or ``logit``) and, if
             needed to identify a trial, ``dataset, condition, repeat``. In a long table, the
@@ -522,8 +522,9 @@ class Trials:
             If shapes or labels do not match, if an option is unknown, or if a question has only one
             option.
         ValueError
-            If a probability is negative, if only some probabilities of a response are NaN, or if
-            they do not sum to 1 (tolerance 1e-6; 1e-3 below double precision).
+            If a probability is negative, or if only some probabilities of a response are NaN.
+        ValueError
+            If probabilities do not sum to 1 (tolerance 1e-6; 1e-3 for single or half precision).
 
         Examples
         --------

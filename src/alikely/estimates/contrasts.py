@@ -111,9 +111,9 @@ def difference(
         - A mapping from ``dataset``, ``condition``, ``observer_a``, ``observer_b`` or ``observer``
           (either observer of a pair) to labels, such as ``{"observer_b": "resnet50"}``, which
           selects all comparisons with these labels.
-        - For a matrix: a mapping as above, a tuple of two observers (one pair), or a list of
-          observers (all of their pairs).
-        - For scores: names of systems.
+        - For a matrix, instead of labels of entries: a tuple of two observers (one pair), or a list
+          of observers (all of their pairs).
+        - For benchmark scores: names of systems to select.
 
         If the metric is symmetric, the order within a pair does not matter: ``"a x b"`` also
         selects ``"b x a"``.
@@ -125,7 +125,7 @@ def difference(
         Region of practical equivalence [K18]_, whose posterior probability is added as the column
         ``rope_mass``.
     ci_prob : float, optional
-        Probability level of the intervals. Default: as in the analysis.
+        Probability level of the intervals. Default: as in `result`.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
         Methods to show, one per row. The default shows the method recommended for the metric;
         ``"all"`` shows all valid methods.
@@ -184,8 +184,8 @@ def mean(
     -------
     pandas.DataFrame
         Table with the columns that `contrast` returns. For results of `alikely.pairwise_matrix`, it
-        has only the row ``analytic``. Defined pairs are averaged within each condition or data set,
-        and the estimate is the unweighted mean over the ``n_places`` conditions or data sets.
+        has only the row ``analytic``. Defined estimates are averaged within each condition or data
+        set, and the estimate is the unweighted mean over the ``n_places`` conditions or data sets.
         ``n_pairs`` is the smallest number of pairs in any condition or data set.
 
     Raises
@@ -390,7 +390,7 @@ def contrast(
         trials), ``bootstrap`` (the same resampled trials for all comparisons), ``posterior`` (joint
         draws). If several correctness tables are combined, the analytic method is recommended;
         otherwise, the method that `alikely.Result.summary` reports is recommended. If `rope` is
-        passed, a row for the posterior is added. Columns:
+        passed, the default table includes the row ``posterior``. Columns:
 
         - ``estimate`` (the median for the posterior), ``se`` and the limits of the interval
         - ``p_value``: two-sided test against 0 (analytic row)
@@ -413,9 +413,9 @@ def contrast(
     -----
     If accuracies are near 1, estimates are biased and their standard errors are too small. If
     several correctness tables are combined, the analytic interval is therefore centered on the
-    weighted sum that results when pseudo-trials are added to each table. In the pseudo-trials of a
-    comparison, observers have the same accuracies as in its trials, and error consistency is pooled
-    over all comparisons whose weights have the same sign. The analytic interval always includes
+    weighted sum of estimates from tables with added pseudo-trials. The pseudo-trials of a
+    comparison have the observers' accuracies in its trials, and the error consistency pooled over
+    all comparisons whose weights have the same sign. The analytic interval always includes
     ``estimate``, which is computed without pseudo-trials. If comparisons are based on few errors,
     bootstrap intervals are too narrow, and the posterior is biased, because its prior is centered
     on independent errors. With few errors, the table omits bootstrap and posterior intervals unless

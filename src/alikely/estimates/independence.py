@@ -77,8 +77,8 @@ def independent_observers(
     -------
     xarray.DataTree
         ``posterior`` (``p_a, p_b``), ``posterior_predictive`` and ``observed_data``
-        (``observed_cells`` and the metric). The tree also contains ``sample_stats`` with NUTS, and
-        ``bootstrap`` (dims ``resample, pair``) with resampling.
+        (``observed_cells`` and the metric). With NUTS, the tree also contains ``sample_stats``;
+        with `n_resamples` > 0, it contains ``bootstrap`` (dims ``resample, pair``).
 
         ``null`` (pair, way) compares each estimate with replicated data; ``way`` is ``"exact"``,
         ``"nuts"`` or ``"bootstrap"``. Variables:

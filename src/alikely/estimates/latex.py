@@ -62,7 +62,8 @@ def latex_table(
     digits : int
         Number of decimals, from 0 to 10.
     caption, label : str, optional
-        Caption and label, in LaTeX. With a caption or a label, the table becomes a LaTeX float.
+        Caption and label, as LaTeX code. With a caption or a label, the table becomes a LaTeX
+        float.
     headings : mapping of str to str, optional
         Column headings that replace column names.
 

@@ -200,7 +200,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
         - ``dataset, condition, observer_a, observer_b, n_trials, accuracy_a, accuracy_b``
         - ``n_models``: number of systems with margins, 0 to 2
         - ``group`` and ``model``: names of the group and of the model. For a pair of models,
-          ``model`` is the second model and ``group`` is empty. For a pair of groups, ``group`` is
+          ``model`` is ``observer_b`` and ``group`` is empty. For a pair of groups, ``group`` is
           the first group and ``model`` is empty.
         - ``accuracy_model``: accuracy of the model, or of the second of two groups
         - ``margin_consistency`` with its analytic interval (``_lb, _ub``)

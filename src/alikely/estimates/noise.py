@@ -62,7 +62,7 @@ def response_noise(
           such errors would not recur in another response to the same item
         - ``note``
     pairs : pandas.DataFrame
-        One row per pair and group, with standard errors (``_se``):
+        One row per pair and group, with standard errors (suffix ``_se``):
 
         - ``single``: error consistency between individual responses
         - ``majority``: error consistency between majority votes (a tie counts as half correct)

@@ -291,7 +291,7 @@ def misclassification_agreement(
         If `trials` has the wrong type.
     ValueError
         If an option is invalid, if there are fewer than three class labels, or if observers have no
-        common trial.
+        common trials.
 
     Notes
     -----
@@ -299,9 +299,9 @@ def misclassification_agreement(
     In the published formula for misclassification agreement, chance agreement is computed
     from products of marginal proportions, which also pair every joint error with itself. The
     estimate of agreement is therefore too low if joint errors are few and agreement is high. In
-    posterior draws, chance agreement is computed only from pairs of different joint errors, so the
-    posterior median of agreement is above the estimate. Analytic and bootstrap intervals are
-    centered on the estimate.
+    posterior draws, chance agreement excludes pairs of a joint error with itself, so the posterior
+    median of agreement is above the estimate. Analytic and bootstrap intervals are centered on the
+    estimate.
 
     If all responses on joint errors have the same label, the estimate is undefined and the
     posterior is wide, because it allows for other labels; a note is added. Without joint errors,
@@ -646,14 +646,12 @@ def agreement(
 
         - ``error_consistency``; with ``readers="all"``, the mean over the pairs for which it is
           defined
-        - ``n_missing``: number of missing ratings for items that another reader rated. Items with
-          missing ratings are excluded from pairs; with ``readers="all"``, all existing ratings are
-          used.
+        - ``n_missing``: number of missing ratings for items that another reader rated
         - ``n_minority_ratings``: number of items times the proportion of ratings outside the most
           frequent class
         - ``n_trials``: number of common trials or, with ``readers="all"``, number of items with at
-          least two ratings. With ``readers="all"``, ``accuracy_a`` and ``accuracy_b`` are the mean
-          accuracy of the readers.
+          least two ratings. With ``readers="all"``, ``accuracy_a`` and ``accuracy_b`` both equal
+          the readers' mean accuracy.
 
     Raises
     ------

@@ -96,11 +96,11 @@ class Result:
           row. The dimension ``pair`` is preceded by ``condition`` or ``dataset`` if trials are
           grouped by condition or data set. The group ``answers`` contains correctness as packed
           bits.
-        - Scores: ``estimates`` (level, system), where systems are the models, ``human-human`` and
-          ``ceiling`` (computed for the data sets with models). ``decomposition``: variance
-          components of
-          analytic intervals. ``bootstrap``: ``score`` (resample, level, system). ``posterior``:
-          ``score`` (chain, draw, level, system).
+        - Scores: ``estimates`` (level, system), where levels are data sets and ``overall``, and
+          systems are models, ``human-human`` and ``ceiling`` (human-human score of data sets with
+          models). ``decomposition``: variance components of analytic intervals. ``bootstrap``:
+          ``score`` (resample, level, system). ``posterior``: ``score`` (chain, draw, level,
+          system).
     trials : Trials, optional
         The analyzed trials, if later analyses need them. `Result.save` does not save the trials.
 
@@ -136,7 +136,7 @@ class Result:
 
     @property
     def estimates(self) -> xr.Dataset:
-        """Point estimates with their standard errors and related variables."""
+        """Point estimates and other variables, such as standard errors."""
         return self.data["estimates"].to_dataset()
 
     @property
@@ -173,8 +173,8 @@ class Result:
     def chains(self) -> dict[str, xr.DataTree]:
         """The MCMC fits of the posterior, each as returned by `alikely.inference.nuts`.
 
-        The mapping has the single key ``"all pairs"``, whose value ArviZ functions accept, or is
-        empty if MCMC was not used.
+        The mapping is empty if MCMC was not used. Otherwise, its only key is ``"all pairs"``, whose
+        value ArviZ functions accept.
         """
         if CHAINS not in self.data.children:
             return {}
@@ -182,7 +182,7 @@ class Result:
 
     @property
     def without_draws(self) -> bool:
-        """Whether equal-tailed posterior limits were computed from the counts of each pair."""
+        """Whether equal-tailed posterior limits were computed exactly, without draws."""
         return self.data.attrs.get("posterior_limits") == WITHOUT_DRAWS
 
     def interval_options(
@@ -235,10 +235,9 @@ class Result:
         By default, each row has one interval, computed by the method recommended for the metric.
         For pairs, the posterior interval is recommended if the posterior describes the same
         quantity as the estimate and accounts for clusters. For scores, the analytic interval is
-        recommended. Each pair has one test of independence, ``p_null``. The null hypothesis of
-        ``p_null`` is that the two observers err independently, given their accuracies. The
-        false-positive rate of ``p_null`` is closer to the nominal rate than that of Fisher's exact
-        test.
+        recommended. For pairs, ``p_null`` is the p-value of a test of the null hypothesis that the
+        two observers err independently, given their accuracies. The false-positive rate of
+        ``p_null`` is closer to the nominal rate than that of Fisher's exact test.
 
         Parameters
         ----------
@@ -254,16 +253,17 @@ class Result:
               another quantity
             - ``"all"``: every method that is valid for the metric (except BCa), and every column
             - a sequence of methods: intervals from these methods only. For methods that are invalid
-              for the metric, the note gives the reason. Scores have no bootstrap intervals, because
-              these would be too narrow.
+              for the metric, the note gives the reason. Benchmark scores have no bootstrap
+              intervals, because these would be too narrow.
         columns : "all" or sequence of str, optional
             Additional columns, or ``"all"``. Columns that are invalid for the metric are shown only
             if you list their names.
         ci_prob : float, optional
-            Probability level of the intervals, in (0, 1). Default: as in the analysis.
+            Probability level of the intervals, in (0, 1). Default: the `ci_prob` of the
+            result.
         ci_kind : {"eti", "hdi"}, optional
-            Kind of bootstrap and posterior interval: equal-tailed or highest-density. Default: as
-            in the analysis.
+            Kind of bootstrap and posterior interval: equal-tailed or highest-density. Default: the
+            `ci_kind` of the result.
         top, lowest : int, optional, and bool
             For a matrix: number of rows to show, and whether to show the lowest estimates instead
             of the highest. Default: all rows, up to a million.
@@ -352,14 +352,14 @@ class Result:
         interval : {"analytic", "bootstrap", "bca", "posterior"}, optional
             Method used to compute the interval. Default: the method recommended for the metric.
         ci_prob : float, optional
-            Default: as in the analysis.
+            Default: the `ci_prob` of the result.
         digits : int
             Number of decimals.
         mean : str, sequence of str, or mapping, optional
-            Describe the mean of comparisons of pairs, selected as in `alikely.mean`.
+            Describe the mean estimate of pairs, selected as in `alikely.mean`.
         difference : tuple, optional
             Describe one difference. For pairs: two selections of comparisons, as in
-            `alikely.difference`. For scores: the names of two models.
+            `alikely.difference`. For scores: names of the models to compare.
 
         Returns
         -------
@@ -426,7 +426,7 @@ class Result:
             As in `sentence`.
         columns : sequence of str, optional
             Columns of the summary. Default: labels that differ between rows, the estimate, its
-            interval, and the number of trials or errors. Notes follow the table.
+            interval, and the number of trials or errors. Notes appear below the table.
         top, sort
             As in `summary`.
         digits, caption, label
@@ -496,7 +496,7 @@ class Result:
         method : {"bootstrap", "posterior"}
             Method of inference.
         level
-            As in `summary`, for scores only. Intervals computed from draws of scores generalize to
+            For scores: as in `summary`. Intervals computed from draws of scores generalize to
             new images.
 
         Returns

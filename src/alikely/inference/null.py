@@ -162,8 +162,8 @@ def null_percentiles(
 
     Agreement and error consistency each have a lower and an upper limit for every bin of expected
     agreement, as in the supplement of [G20]_. The limits for independent observers are computed
-    rather than simulated, because the number of trials that both got correct has a hypergeometric
-    distribution given their numbers of correct responses.
+    rather than simulated, because the number of trials on which both are correct has a
+    hypergeometric distribution given their numbers of correct responses.
 
     Parameters
     ----------

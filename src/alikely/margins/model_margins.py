@@ -55,7 +55,7 @@ def decision_margins(
     how: How = "mean",
     unmapped: Literal["error", "ignore"] = "error",
 ) -> pd.DataFrame:
-    """Compute the decision margins of observers from margins, logits or class probabilities.
+    """Read decision margins, or compute them from logits or class probabilities.
 
     The margin of an item is the difference between the score of its true class and the highest
     other score, divided by the square root of 2. If the noise of each score has unit variance, the
@@ -88,8 +88,7 @@ def decision_margins(
         classes to 16 categories, use `alikely.datasets.sixteen_categories`.
     how : {"mean", "mean_probability"}
         Score of a coarse category: the mean of its classes' logits [AK24]_, or the log of the mean
-        of their probabilities [G21]_. Margins from log probabilities are differences between
-        logits.
+        of their probabilities [G21]_. Log probabilities and logits give the same margins.
     unmapped : {"error", "ignore"}
         Whether to raise an error for classes without a coarse category, or to exclude them and
         report their number in ``note``.

@@ -485,8 +485,8 @@ def fit_observers(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Groups to add to the result, as in `alikely.inference.nuts`. The log likelihood has one
-        value per observer and item.
+        ArviZ groups to add to the result, as in `alikely.inference.nuts`. The log likelihood has
+        one value per observer and item.
 
     Returns
     -------
@@ -642,7 +642,7 @@ def explained_consistency(
     Notes
     -----
     Without repeated items, observers' stable deviations from the shared item strengths are part of
-    the noise, and predictions are valid only for pairs of different observers.
+    the noise, and consistency within an observer is not predicted.
     """
     ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")

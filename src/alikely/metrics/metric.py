@@ -194,8 +194,8 @@ class Metric:
     name : str
         Name in results, on the command line and in files.
     value : callable
-        Function that takes the summed features, an array of shape ``(..., K)``, and returns an
-        array of shape ``(...)``, with NaN for undefined values. Multiplying all sums of
+        Function that takes sums of `features` over trials, an array of shape ``(..., K)``, and
+        returns an array of shape ``(...)``, with NaN for undefined values. Multiplying all sums of
         features by a constant must not change the metric, so that counts, weights and probabilities
         give the same value. For these values of `features`, `value` takes other arguments:
 
@@ -292,7 +292,8 @@ class Metric:
     all_influences : callable, optional
         With `all_pairs`: function that returns an array of shape (sum, trial), with the influence
         of each trial on weighted sums of the metric over pairs of observers. The function takes the
-        responses and the weight of each pair in each sum, of shape (sum, observer, observer).
+        responses, and the weights for sums over pairs of observers, of shape (sum, observer,
+        observer).
     whys : tuple of str
         With `all_pairs`: possible reasons for an undefined estimate.
     options : mapping
@@ -301,7 +302,7 @@ class Metric:
         DOIs to cite, or keys in the bibliography of a report.
     module : str
         Module to import before a file with this metric can be loaded. Default: the module that
-        creates the metric.
+        calls `Metric`.
 
     Examples
     --------
@@ -388,7 +389,7 @@ class Metric:
 
     @property
     def crosses_repeats(self) -> bool:
-        """Whether each response to an item is paired with every response of the other observer."""
+        """Whether all pairs of two observers' responses to the same item are used."""
         return self.counts not in ONE_ANSWER
 
     def derivative(self, sums: Any) -> Any:

@@ -542,9 +542,10 @@ def cohort(
 
     If humans are treated as a sample, human ``h`` responds correctly to an image of easiness ``z ~
     Normal(0, 1)`` with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``, where ``w``
-    is ``spread`` times ``loading[h]`` [B68]_. For a model, the log odds at easiness ``z`` are
-    ``level sqrt(1 + 0.346 w**2) + w z``, with the model's ``level``, and ``w`` is ``spread`` times
-    ``following``. If ``following`` is 0, the model responds independently of humans; if it is 1,
+    is ``spread`` times ``loading[h]`` [B68]_. A model's log odds at easiness ``z`` are
+    ``level sqrt(1 + 0.346 w**2) + w z``, where ``level`` is its logit accuracy and ``w`` is
+    ``spread`` times ``following``.
+    If ``following`` is 0, the model responds independently of humans; if it is 1,
     easiness affects the model as much as it affects humans. Models can be more consistent with
     humans than humans are with one another, which is impossible if models copy humans.
     ``copy_probability`` is the slope of the best linear approximation to the model's probability of

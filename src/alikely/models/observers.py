@@ -229,7 +229,7 @@ def observer_margins(
         If counts are not whole numbers with ``0 <= right <= shown``, or an observer or an item has
         no response.
     ValueError
-        ValueError If no item has both correct and incorrect responses, or if all margins are equal.
+        If no item has both correct and incorrect responses, or if all margins are equal.
     ValueError
         If `n_alternatives` is below 2, or a prior is invalid (see `alikely.models.copying`).
 

@@ -115,7 +115,7 @@ def spectrum(
     The prior density of gaps between regime means vanishes at 0, and that of regime widths vanishes
     at 0 and infinity. With priors that allow gaps of 0 between regimes, or regime widths of 0 or
     infinity, a regime could collapse onto a single condition, or two regimes could coincide
-    [RG97]_. No correction is needed for accuracies of 0 and 1.
+    [RG97]_. The model allows accuracies of 0 and 1 without correction.
 
     Examples
     --------

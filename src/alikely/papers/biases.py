@@ -198,8 +198,8 @@ def item_contrast(
     kind_a, kind_b : str
         Kinds of observers.
     easy, hard : float
-        Minimum accuracy of easy items and maximum accuracy of hard items,
-        ``0 <= hard < easy <= 1``.
+        Minimum accuracy on easy items and maximum accuracy on hard items, ``0 <= hard < easy <=
+        1``.
 
     Returns
     -------

@@ -71,7 +71,8 @@ def family_tests(
         Family and super-family of each model, for example
         ``trials.select(kind="model").data["family"]``.
     regimes : mapping, pandas.Series or xarray.DataArray, optional
-        Label of each condition, as returned by `alikely.regimes`. Default: all conditions together.
+        Regime of each condition, as returned by `alikely.regimes`. Default: all conditions
+        together.
     n_permutations : int
         Number of permutations for each test, at least 2.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -107,9 +108,9 @@ def family_tests(
 
     Notes
     -----
-    Homogeneous super-families alone can produce a small p-value for ``H1``, and homogeneous
-    families alone can produce a small p-value for ``H2``. The test within super-families is
-    unaffected by differences between super-families.
+    Homogeneous super-families alone can produce a small p-value for ``H1`` (families), and
+    homogeneous families alone can do so for ``H2`` (super-families). The test within super-families
+    is unaffected by differences between super-families.
 
     Examples
     --------
@@ -240,9 +241,9 @@ def regime_family_contrasts(
 
     Notes
     -----
-    The p-value is exact if all scores in both families are distinct. If scores are tied, a
-    normal approximation with corrections for ties and continuity is used. With two families of
-    three models each, the p-value is at least 0.1.
+    The p-value is exact if all scores in both families are distinct. If scores are tied, the
+    p-value uses a normal approximation with corrections for ties and continuity. With two families
+    of three models each, the p-value is at least 0.1.
 
     Examples
     --------
@@ -443,9 +444,9 @@ def compare_groupings(
 
     Notes
     -----
-    Distances that share a system are dependent, so a t test of Cohen's d is not valid. Six systems
-    can be split into two groups of three in only 10 ways, so the permutation p-value cannot be much
-    smaller than 0.1.
+    Distances that share a system are dependent, so a t test of distances is not valid. Six
+    systems can be split into two groups of three in only 10 ways, so the permutation p-value cannot
+    be much smaller than 0.1.
 
     Examples
     --------

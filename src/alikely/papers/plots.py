@@ -80,7 +80,7 @@ def plot_radar(
     ValueError
         If the table is empty, lacks a required column, or has no rows for `metric`.
     ValueError
-        If a model has no family, or fewer than three data sets remain.
+        If a model has no family, or fewer than three data sets can be plotted.
 
     Examples
     --------

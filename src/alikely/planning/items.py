@@ -77,7 +77,7 @@ def items_for_agreement(
         True value of the coefficient, below 1. `value` must be at least the coefficient of
         independent readers with the given class frequencies.
     width : array_like, optional
-        Width of the interval, in (0, 2]. `value` and `width` are broadcast.
+        Width of the interval, in (0, 2]. `value` and `width` are broadcast together.
     n_items : array_like of int, optional
         Number of items, at least 2, as an alternative to `width`.
     coefficient : str
@@ -125,8 +125,8 @@ def items_for_agreement(
     [M62]_. With two classes, the Dirichlet model is the common-correlation model [DE92]_. The
     influence function of the coefficient is evaluated for every rating pattern. The variance of the
     influence function, divided by `n_items`, is the squared standard error [G08]_. Intervals are
-    computed on the logit scale, as in `alikely.agreement`. In about half of all studies, the
-    interval is wider than planned. With more than two readers, the standard errors of the
+    computed on the logit scale, as in `alikely.agreement`. In about half of studies of the planned
+    size, the interval is wider than planned. With more than two readers, the standard errors of the
     coefficient also depend on associations among the ratings of three or more readers.
 
     Examples

@@ -971,8 +971,8 @@ def plan_from(
         draws from a distribution. The accuracies and ``ec`` are drawn independently, and impossible
         combinations are redrawn.
     n_trials : array_like of int, optional
-        Numbers of new trials, at least 2. Default: the smallest number for which the interval is at
-        most as wide as `width` with probability `assurance`.
+        Numbers of new trials, each at least 2. Default: the smallest number for which the interval
+        is at most as wide as `width` with probability `assurance`.
     width : float, optional
         Target width of the interval, in (0, 2].
     assurance : float

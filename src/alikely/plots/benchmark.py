@@ -111,7 +111,7 @@ def plot_benchmark(
     ValueError
         If the benchmark lacks the required draws.
     ValueError
-        If `top` is below 1, or more rows than fit on a page.
+        If `top` is below 1, or if `top` rows do not fit on a page.
     TypeError
         If an argument is given that this kind of plot does not use.
 

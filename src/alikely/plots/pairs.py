@@ -73,7 +73,7 @@ def plot_matrix(
         Result to plot (any metric). If a pair is compared several times, for example once per
         condition, the unweighted mean of the estimates is shown.
     observer_kinds : mapping or Trials, optional
-        Kind or family of each observer, or the trials of the analysis.
+        Kind or family of each observer, or trials that contain the kinds.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 
@@ -201,7 +201,7 @@ def plot_metrics(
     x, y : str
         Name of a metric, or of a result in the mapping `results`, for each axis.
     observer_kinds : mapping or Trials, optional
-        Kind of each observer, or the trials of the analysis. Colors show kinds.
+        Kind of each observer, or trials that contain the kinds. Colors show kinds.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 
@@ -564,7 +564,7 @@ def plot_agreement(
     kind : {"agreement", "accuracy", "bounds"}
         Kind of plot.
     observer_kinds : mapping or Trials, optional
-        Kind of each observer, or the trials of the analysis. Pairs are colored by the kinds of
+        Kind of each observer, or trials that contain the kinds. Pairs are colored by the kinds of
         their observers.
     ax : matplotlib.axes.Axes, or two of them for ``"agreement"`` and ``"bounds"``, optional
         Axes to draw on. Default: a new figure.

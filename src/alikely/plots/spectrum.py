@@ -202,7 +202,7 @@ def plot_alignment(
     TypeError
         If an argument is given that this kind of plot does not use.
     TypeError
-        If a required argument is missing, or families have no names.
+        If a required argument is missing, or `families` is an array without names of models.
 
     References
     ----------
@@ -350,9 +350,9 @@ def plot_regimes(
     """Plot models' ranks and their confidence sets in each regime, with rank 1 at the top.
 
     Lines connect the ranks of a model, and light bars show simultaneous confidence sets. If there
-    are more than 12 models and no families, only the 8 models whose ranks change most are in color
-    and have confidence sets. If there are more than 50 models, only the 8 models whose ranks change
-    most are labeled.
+    are more than 12 models and no families, only the 8 models whose ranks change most are shown in
+    color, with confidence sets. If there are more than 50 models, only the 8 models whose ranks
+    change most are labeled.
 
     Parameters
     ----------
@@ -374,7 +374,7 @@ def plot_regimes(
     Raises
     ------
     TypeError
-        If `table` is not a DataFrame, or families have no names.
+        If `table` is not a DataFrame, or `families` has no model names.
     ValueError
         If the metric is unknown, if the table is empty or lacks a column, if no model has a rank,
         or if a model has no family.

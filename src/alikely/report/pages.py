@@ -104,8 +104,8 @@ def make_report(*results: Result, title: str | None = None, notes: Sequence[str]
     Parameters
     ----------
     *results : Result
-        Results of one analysis, such as pairs and scores computed from the same trials. If a report
-        contains scores, differences between pairs are omitted.
+        Results of one analysis, such as error consistency and benchmark scores computed from the
+        same trials. If a report contains scores, differences between pairs are omitted.
     title : str, optional
     notes : sequence of str
         Paragraphs below the title.
@@ -113,8 +113,8 @@ def make_report(*results: Result, title: str | None = None, notes: Sequence[str]
     Returns
     -------
     Report
-        Report with the findings, the main figure, notes, methods, the data as read, estimates,
-        tests, ranks, differences, ceilings and references.
+        Report with the findings, the main figure, notes, methods, a summary of the data,
+        estimates, tests, ranks, differences, ceilings and references.
 
     Raises
     ------

@@ -361,14 +361,14 @@ def detection_experiment(
         Mapping from the name of each model to the correlation between its margins and the shared
         item strengths.
     strength_mean, strength_sd : float
-        Mean and standard deviation of the shared strengths of items, in units of the standard
-        deviation of the noise in the evidence for one alternative.
+        Mean and standard deviation of the item strengths shared by all observers, in units of the
+        standard deviation of the noise in the evidence for each alternative.
     ability_sd, log_gain_sd : float
         Standard deviations, across observers, of ability and of the logarithm of the gain that
         scales item strengths.
     stable_sd : float
-        Standard deviation of an observer's deviations from item strengths. An observer's deviation
-        for an item is the same in all repeats.
+        Standard deviation of an observer's item strengths around the shared ones. An observer's
+        deviation for an item is the same in all repeats.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -538,7 +538,7 @@ def leaderboard(
     n_models, n_families, n_questions : int
         Numbers of models, families and questions. Families have approximately equal sizes.
     n_options : int
-        Number of options, from 2 to 10.
+        Number of options per question, from 2 to 10.
     shared : float
         Fraction of the question-specific variance in ability that models of the same family share,
         in [0, 1].

@@ -465,7 +465,7 @@ def regime_alignment(
     metrics : sequence of str, optional
         Metrics in `alignment` to average into a single metric in each condition, separately for
         models and humans. With error consistency and misclassification agreement, ``mean_ratio`` is
-        the ratio on which [X26]_ base ranks (their equation 2). By default, every metric is
+        the ratio by which [X26]_ rank models (their equation 2). By default, every metric is
         analyzed separately.
     ci_prob : float
         Probability level of the intervals, in (0, 1).
@@ -500,7 +500,8 @@ def regime_alignment(
     TypeError
         If an argument has the wrong type.
     ValueError
-        If a condition has no label, or if a model lacks a condition that other models have.
+        If a condition has no regime in `labels`, or if a model lacks a condition that other models
+        have.
     ValueError
         If there are no replicates, or if `delta` is missing.
     ValueError
@@ -514,8 +515,9 @@ def regime_alignment(
     regime labels is not propagated into the intervals.
 
     A replicate can be undefined in some conditions (only one human or no joint errors). A
-    replicate's mean is the mean estimate over conditions, plus its mean deviation from the
-    estimates where it is defined (`alikely.spectrum.alignment.mean_draws`).
+    replicate's mean is the mean estimate over all conditions, plus its mean deviation from the
+    estimates in conditions where the replicate is defined
+    (`alikely.spectrum.alignment.mean_draws`).
 
     A few hard conditions with little human-human agreement can dominate `mean_ratio`. The variance
     of `mean_ratio` is infinite if a human-human value can be 0.

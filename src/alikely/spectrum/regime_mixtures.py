@@ -82,9 +82,9 @@ def regimes(
     Parameters
     ----------
     spectrum : xarray.Dataset or xarray.DataTree
-        Difficulty spectrum with all deltas defined (see `alikely.difficulty_spectrum`), or
-        posterior distribution as returned by `alikely.fit_spectrum`. If you pass a posterior
-        distribution, omit all other arguments.
+        Difficulty spectrum as returned by `alikely.difficulty_spectrum`, without undefined values
+        of ``delta``, or posterior distribution as returned by `alikely.fit_spectrum`. If you pass a
+        posterior distribution, omit all other arguments.
     k : int or "auto"
         Number of regimes. ``"auto"`` selects the number between 1 and 6 with the lowest BIC [S78]_.
     n_starts : int
@@ -420,7 +420,7 @@ def fit_spectrum(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Further groups of the returned data tree, as in `alikely.inference.nuts`.
+        Groups to add to the returned data tree, such as ``"prior"`` (see `alikely.inference.nuts`).
 
     Returns
     -------
