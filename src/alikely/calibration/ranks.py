@@ -186,7 +186,7 @@ def sbc(
         The quantity ``log_likelihood`` is the log likelihood of the data under `source`. Without
         ``log_likelihood``, a sampler that ignores the data would pass the test [M23]_.
 
-        The table's method ``summary(ci_prob)`` tests whether the ranks of each quantity are
+        The table's ``summary(ci_prob)`` method tests whether the ranks of each quantity are
         uniform.
 
     Raises

@@ -1152,12 +1152,12 @@ def choose_conditions(
     Notes
     -----
     The separation in a set of conditions is the variance of mean scores across models, divided by
-    half the mean variance of pairwise model differences across samples of images. The
-    separation of models is a squared signal-to-noise ratio, whose expected value is 1 if there is
-    only noise. The estimated noise includes variance due to sampling images, but not variance due
-    to sampling humans. A model without errors in a condition has an error consistency
-    of 0 with all humans who make errors, and this value has no sampling variance. Conditions with accuracies near 1 therefore
-    appear more informative than they are.
+    half the mean variance of pairwise model differences across samples of images. The separation of
+    models is a squared signal-to-noise ratio, whose expected value is 1 if there is only noise. The
+    estimated noise includes variance due to sampling images, but not variance due to sampling
+    humans. A model without errors in a condition has an error consistency of 0 with all humans who
+    make errors, and this value has no sampling variance. Conditions with accuracies near 1
+    therefore appear more informative than they are.
 
     Examples
     --------
