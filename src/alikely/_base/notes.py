@@ -36,7 +36,7 @@ NOTES = {
     "few-errors": Note(
         "Fewer than {least} errors or correct responses: analytic and bootstrap intervals "
         "are too narrow. Report the posterior interval",
-        "an observer of the pair makes fewer than 10 errors, or gives fewer than 10 correct "
+        "one of the two observers makes fewer than 10 errors, or gives fewer than 10 correct "
         "responses",
         "Report the posterior interval, or collect more trials",
     ),
@@ -436,7 +436,7 @@ NOTES = {
     "undefined-pair": Note(
         "At least one pair has no estimate, so the mean is undefined",
         "a mean includes a pair without an estimate",
-        "Exclude the observer or the condition without an estimate",
+        "Exclude the observer or the condition that has no estimate",
     ),
     "few-means": Note(
         "Fewer than two observers have a defined mean over pairs: no ranks are available",

@@ -172,7 +172,7 @@ def benchmark_scores(
     for images and for humans (`alikely.benchmark.decomposition.crossed_degrees`).
 
     For correctness metrics, intervals are centered on ``interval_center``, the score after adding a
-    pseudocount to the four cells of each pair. The pseudocount
+    pseudocount to the four cells of each pair's 2 x 2 table. The pseudocount
     (`alikely.benchmark.decomposition.added_count`) is 0.35 for one set of images and four humans,
     and 0.1 for a mean over many sets of different images. The mean of the data sets' interval
     centers therefore differs from the interval center for ``overall``. For label metrics, chance

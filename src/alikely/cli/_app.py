@@ -67,7 +67,7 @@ class Reading:
     format : str
         Format of FILE: table, or the name of an evaluation tool.
     pattern : str
-        Pattern of file names that contain columns, such as
+        Pattern for file names that contain values of columns, such as
         '{dataset}/{observer}_{session:d}.csv'.
     sep : str
         Separator of text files (default: detected).

@@ -186,7 +186,7 @@ class Trials:
             "inspect", "jspsych", "label-studio", "leaderboard", "lighteval", "lm-eval",
             "model-vs-human", "opencompass", "psychopy", "qualtrics", "swe-bench"``.
         pattern : str, optional
-            Pattern of file names that contain columns, such as
+            Pattern for file names that contain values of columns, such as
             ``"{dataset}/{observer}_{session}.csv"``.
             ``{session:d}`` matches digits; ``*`` matches anything and is ignored.
         na_values : collection of str, optional

@@ -243,9 +243,9 @@ class Metric:
     alongside : tuple of str
         Variables of a result that tables show next to the estimate, if available.
     derived : mapping of str to callable
-        Mapping from column names to functions that take the four cells of each pair as an array of
-        shape ``(..., 4)``. Tables show the columns of `derived` next to the estimate (for
-        benchmark scores, means over the pairs from which a score is computed).
+        Mapping from column names to functions that take the four cells of each pair's 2 x 2 table
+        as an array of shape ``(..., 4)``. Tables show the columns of `derived` next to the estimate
+        (for benchmark scores, means over the pairs from which a score is computed).
     draws : str
         Source of posterior draws: ``"cells"`` (of correctness), ``"labels"`` (of joint errors),
         ``"ratings"``, ``"options"``, ``"rows"`` (divergences of distributions of incorrect
