@@ -430,7 +430,7 @@ NOTES = {
     ),
     "no-common-trials": Note(
         "No common trials",
-        "the observers of a pair did not respond to any common trials",
+        "the observers in a pair have no trials in common",
         action="Exclude pairs without common trials, or show the same trials to both observers",
     ),
     "undefined-pair": Note(

@@ -52,7 +52,7 @@ def difficulty_spectrum(
     no_response: str = "error",
     correction: float = 0.0,
 ) -> xr.Dataset:
-    """Compute the human difficulty of each condition: Glass's delta of logit accuracies.
+    """Compute the difficulty of each condition for humans (Glass's delta of logit accuracies).
 
     Parameters
     ----------
