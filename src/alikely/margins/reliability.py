@@ -605,7 +605,7 @@ def explained_consistency(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Compare observed error consistency with predictions of a model in which items have strengths [GMS96]_.
+    """Compare observed error consistency with predictions from the strengths of items [GMS96]_.
 
     Responses of the same observers to the same items are simulated from the fitted generative
     model, with new noise and new stable deviations of observers from the shared item strengths. If
