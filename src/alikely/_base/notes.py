@@ -149,7 +149,7 @@ NOTES = {
     "repeats-as-trials": Note(
         "Repeated responses to an item are treated as independent trials. Omit "
         "cluster='trial' to resample items",
-        "`cluster='trial'` was passed although items are repeated",
+        "`cluster='trial'` was passed even though items are repeated",
     ),
     "repeats-no-tests": Note(
         "Items are repeated: p_fisher and log_bf10 are not available. Use p_null",

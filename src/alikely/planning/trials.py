@@ -442,9 +442,9 @@ def trials_for_width(
     """Find the number of trials for an interval of a given width, or vice versa [K25]_.
 
     Without `assurance`, `width` is the width of the central range of estimates in repeated
-    experiments, and about half of all experiments have a wider interval. With `assurance`, this
-    proportion of experiments has an interval that is at most as wide as requested
-        [KM03]_.
+    experiments, and about half of all experiments have a wider interval. If `assurance` is passed,
+    a proportion `assurance` of experiments
+        has an interval no wider than requested [KM03]_.
 
     Parameters
     ----------
