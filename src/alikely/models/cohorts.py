@@ -561,7 +561,7 @@ def cohort(
     6
     >>> model = al.models.cohort(counts, priors={"level_mean": pm.Normal.dist(1, 1)})
 
-    Add the column ``family`` as a covariate of models:
+    Use the column ``family`` as a covariate for models:
 
     >>> table = pd.DataFrame({"family": list("ababcc")}, index=counts["model"].values)
     >>> model = al.models.cohort(counts, covariates={"model": table})
