@@ -400,7 +400,7 @@ NOTES = {
         "The effective number of images is only {n}: the interval may be too narrow",
         "the standard error of a weighted estimate is based on few images, for example because "
         "images were selected for other comparisons",
-        "Report the interval as approximate, or select images for this comparison",
+        "Report the interval as approximate, or show images that are selected for this comparison",
     ),
     "strata-several-humans": Note(
         "With several humans, the posterior interval may be too narrow (coverage 0.89 for two "

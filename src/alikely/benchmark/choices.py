@@ -81,7 +81,7 @@ def multiverse_analysis(
     -------
     pandas.DataFrame
         One row per system and combination of choices. The first combination of choices is the one
-        that `alikely.benchmark_scores` uses. Columns:
+        that `alikely.benchmark_scores` uses, without the conditions in `exclude`. Columns:
 
         - ``no_response``, ``conditions``, ``grouping``, ``both_perfect``, ``metric``: the choices
         - ``system``, ``score``

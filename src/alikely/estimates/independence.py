@@ -194,7 +194,7 @@ def test_copy_model(result: Result) -> pd.DataFrame:
     ----------
     result : Result
         Result that provides the count tables and the prior. The prior must be a Dirichlet
-        distribution; its marginal distributions are the priors of accuracies under independence.
+        distribution; its marginal distributions are the priors for accuracies under independence.
 
     Returns
     -------

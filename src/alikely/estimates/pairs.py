@@ -201,7 +201,7 @@ def error_consistency(
         the cells of each pair, or the correctness of both observers by trial.
     cluster : str, optional
         Trial coordinate that defines clusters, for example ``"item"``. Clusters, not trials, are
-        the sampling units of the standard errors, the bootstrap, the posterior and the null test.
+        the sampling units for standard errors, the bootstrap, the posterior and the null test.
         Default: items if any item is repeated, otherwise trials. By default, the responses of two
         observers to a repeated item are crossed, and an item label denotes the same item in all
         conditions of a data set. ``"trial"`` treats all responses as independent, and pairs the

@@ -267,10 +267,10 @@ def reconstruct_score(
 ) -> Reconstruction:
     """Reconstruct the interval for a model's mean error consistency from published scores [K25]_.
 
-    Leaderboards report one score per condition, without trials. The scores and the human accuracies
-    limit the possible accuracies of the model. We assume that the model's accuracy is in the middle
-    of the range compatible with the scores. The model and the humans are simulated on the same
-    images with the cohort copy model, as in the scheme ``"shared trials"`` of
+    Leaderboards report one score per condition, without trial-level data. The scores and the human
+    accuracies limit the possible accuracies of the model. We assume that the model's accuracy is in
+    the middle of the range compatible with the scores. The model and the humans are simulated on
+    the same images with the cohort copy model, as in the scheme ``"shared trials"`` of
     `reconstruct_leaderboard`.
 
     Parameters
