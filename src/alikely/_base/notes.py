@@ -143,8 +143,8 @@ NOTES = {
     "clusters-pairs": Note(
         "The posterior of each pair ignores clusters and may be too narrow. Report the "
         "analytic interval",
-        "the posterior of error similarity is computed from clustered or repeated items; only "
-        "the correlations between draws of different pairs account for clusters",
+        "the posterior of error similarity is computed from clustered or repeated items; clusters "
+        "affect posterior correlations between pairs, but not each pair's posterior",
     ),
     "repeats-as-trials": Note(
         "Repeated responses to an item are treated as independent trials. Omit "
@@ -175,8 +175,8 @@ NOTES = {
     "bootstrap-sums": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the "
         "bootstrap interval is too narrow. Report the analytic interval",
-        "a mean, or one side of a difference, averages comparisons with few disagreements expected "
-        "by chance (fewer than about 17 on average)",
+        "fewer than about 17 disagreements per comparison, on average, are expected by chance in a "
+        "mean or on one side of a difference",
     ),
     "pair-by-pair": Note(
         "Posteriors of comparisons that share trials were sampled separately. Use "
@@ -325,7 +325,7 @@ NOTES = {
     ),
     "same-draws": Note(
         "The two systems have identical posterior draws: their difference has no variance. "
-        "Exclude one system of this pair",
+        "Exclude one of the two systems",
     ),
     "no-score": Note(
         "The data set has no score for {system}. Choose a data set with scores for all systems",

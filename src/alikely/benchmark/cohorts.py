@@ -101,10 +101,10 @@ def fit_cohort(
         How humans differ from one another, as in `alikely.models.cohort`:
 
         - ``"drawn"``: a sample from a population whose members differ in accuracy and in the images
-          that they find difficult. Models have separate scores for a new human and the observed
-          humans. Humans are treated as a sample by default, because real humans are heterogeneous.
-          In simulated benchmarks with heterogeneous humans, coverage was 0.93 to 0.97 (nominal
-          0.95). Covariates require ``human_effects=False``.
+          that they find difficult. Each model is scored against new humans from the population and
+          against the observed humans. Humans are treated as a sample by default, because real
+          humans are heterogeneous. In simulated benchmarks with heterogeneous humans, coverage was
+          0.93 to 0.97 (nominal 0.95). Covariates require ``human_effects=False``.
         - ``False``: exchangeable humans; the fastest option. `cohort_scores` adds a note if
           Cochran's Q test over all conditions rejects exchangeability (p < 0.01).
     covariates : mapping of str to table, optional
@@ -124,8 +124,8 @@ def fit_cohort(
         Source of randomness.
     include : "all" or sequence of str
         ArviZ groups to add to the result, as in `alikely.inference.nuts`. The log likelihood
-        ``model_right`` of the evaluated models has one row per combination of condition and number
-        of correct humans.
+        ``model_right`` has one row per model, condition and pattern of human responses (with
+        ``human_effects=False``, number of humans who were correct).
 
     Returns
     -------
@@ -444,7 +444,8 @@ def cohort_contrasts(
         - ``difference``: posterior mean for ``value`` minus that for ``other``, with bounds
         - ``prob_positive``: posterior probability that the difference is above 0
 
-        Differences in copy probability and in error consistency are computed at equal accuracy.
+        Differences in copy probability and error consistency are computed with all accuracies held
+        constant.
 
     Raises
     ------

@@ -108,9 +108,9 @@ def benchmark_scores(
         Any metric computed from trials, as in `alikely.compare`. For directed metrics, humans are
         the reference for models, and the human-human mean averages both directions. Noise ceilings
         require a correctness metric. For error similarity, Gibbs sampling takes 0.05 to 0.1 s per
-        pair and condition. For class-level error similarity, posterior limits are computed for each
-        score (`alikely.errors.draws.mean_draws`), because posterior draws for pairs cannot be
-        averaged.
+        pair and condition. For class-level error similarity (CLES),
+        `alikely.errors.draws.mean_draws` computes posterior draws for each score, because averages
+        of the pairs' draws give invalid limits.
     models, humans : str
         Kind of observer to score, and kind of observer to compare it with.
     human_ids : {"shared", "per_dataset"}, optional

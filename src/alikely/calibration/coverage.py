@@ -231,8 +231,8 @@ def coverage_study(
     -----
     For metrics not based on correctness, all data sets of a setting are analyzed in a single call
     of the public function, as separate conditions. Incorrect responses are ordered, and each is
-    ``1 - peakedness`` times as likely as the previous one. For label metrics, all true
-    classes are equally likely. The true value depends on the metric:
+    ``1 - peakedness`` times as likely as the previous one. In simulations for label metrics,
+    all true classes are equally likely. The true value depends on the metric:
 
     - Label metrics [X25]_: the true value is kappa of the joint distribution of the two incorrect
       labels; the second copies the first or is independent of it. All data sets have the same copy
@@ -240,9 +240,9 @@ def coverage_study(
       observers are correct on as many trials as there are joint errors.
     - Ratings: readers are exchangeable and err independently given the true class. The true value
       of a coefficient is its limit for infinitely many items.
-    - Multiple-choice options: one of two equally accurate systems sometimes copies the other's
-      response. An error is the most popular incorrect option with probability ``peakedness``, and a
-      random one otherwise.
+    - Multiple-choice metrics: one of two equally accurate simulated systems sometimes copies the
+      other's response. An error is the most popular incorrect option with probability
+      ``peakedness``, and a random one otherwise.
     - Probabilities: softmax of normally distributed logits, whose mean is one standard deviation
       higher for the correct option. The true value of a metric is computed from 500,000 simulated
       questions.

@@ -158,7 +158,7 @@ def sbc(
         Function whose first argument maps names of variables to arrays of draws, of shape (draw,
         ...), and whose second argument is the data. The function returns the
         log likelihood of each draw, up to a constant. By default, the log likelihood is computed
-        from the free variables of `source`; the meaning of these variables must not depend on the
+        from the free variables of the model `source`, whose parameterization must not depend on the
         data.
     thin, tune : int
         Thinning interval, and number of warm-up draws in each of 2 chains. Draws are thinned to

@@ -61,8 +61,8 @@ def cohort_counts(
     Raises
     ------
     ValueError
-        If an option is unknown, if there are no observers of a kind, or if a condition has no
-        humans.
+        If an option is unknown, if the kind `models` or `humans` has no observers, or if a
+        condition has no humans.
     ValueError
         If items are repeated, because responses to the same item are not independent trials.
 

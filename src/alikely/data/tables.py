@@ -108,9 +108,9 @@ def joint_correctness(
           and ``cells`` (float64) are proportions of response pairs, summed over items. ``correct``
           is an observer's proportion correct on an item, and ``answers`` (observer, trial) the
           number of responses; ``response`` has the additional dim ``repeat``.
-        - For images chosen by a plan (`alikely.Trials.with_inclusion`): the variable ``inclusion``
-          (trial) and the strata of the plan; ``cells`` are weighted (float64) and sum to the number
-          of trials.
+        - For images chosen by a plan (`alikely.Trials.with_inclusion`), the result also contains
+          inclusion probabilities (``inclusion``, dim trial) and strata. ``cells`` are weighted
+          (float64) and sum to the number of trials.
 
     Raises
     ------

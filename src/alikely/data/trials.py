@@ -113,9 +113,9 @@ class Trials:
             Column with values of 0 and 1 (null: no response). The column ``correct`` is read only
             if ``response`` and ``truth`` are absent.
         condition, dataset, repeat, kind : str
-            Column names. Columns with the default names may be absent. ``kind`` contains the kind
-            of each observer, such as human or model. Analyses use the kind of observer to select
-            pairs.
+            Column names. Columns are optional if you keep their default names. ``kind`` contains
+            the kind of each observer, such as human or model. Analyses use the kind of observer to
+            select pairs.
         labels : sequence of str
             Names of columns that describe observers, such as a model family.
         item_columns : sequence of str
@@ -284,7 +284,7 @@ class Trials:
             Column of true classes. If the default column ``truth`` is absent, responses are read as
             correctness (0 or 1).
         condition, dataset, repeat : str
-            Column names. Columns with the default names may be absent.
+            Column names. Columns are optional if you keep their default names.
         kind : mapping of str to str, optional
             Kind of each observer.
         item_columns, classes
@@ -505,8 +505,8 @@ class Trials:
             The number of options is the number set by `with_options`, or by default the number of
             classes. Memory-mapped and dask arrays are not loaded into memory. Alternatively, a long
             table with the columns ``observer, item, option, probability`` (or ``logit``) and, if
-            needed to identify a trial, ``dataset, condition, repeat``. In a long table, the
-            classes in a question's rows are its options.
+            needed to identify a trial, ``dataset, condition, repeat``. In a long table, a
+            question's options are the classes that have rows for it.
         scale : {"probabilities", "logits"}
             Scale of `values`. Logits or log likelihoods are converted to probabilities with the
             softmax function.

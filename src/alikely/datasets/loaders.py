@@ -74,10 +74,10 @@ def model_vs_human(
     Parameters
     ----------
     cache_dir : str or path, optional
-        Path of a local copy of the model-vs-human toolbox, or of its ``raw-data`` folder, which has
-        one folder of csv files per data set. You can also pass a table of trials, or a folder that
-        contains a file ``trials.parquet``. By default, the public release of the model-vs-human
-        data is downloaded once.
+        Path to a local copy of the model-vs-human toolbox, or of its ``raw-data`` folder, which has
+        one folder of csv files per data set. You can also pass the path to a table of trials, or
+        to a folder that contains ``trials.parquet``. By default, the public release of the
+        model-vs-human data is downloaded once.
     datasets : str or sequence of str, optional
         Data sets to load, such as ``"sketch"``. Default: all.
     cache : str or path, optional
@@ -86,7 +86,7 @@ def model_vs_human(
     Returns
     -------
     Trials
-        Responses of observers of the kinds ``human`` and ``model``, in conditions named by
+        Responses of ``human`` and ``model`` observers, in conditions named by
         `normalize_condition`. Each data set has different humans, so ``subject-01`` denotes
         different people in different data sets. Benchmarks of the model-vs-human data therefore use
         ``human_ids="per_dataset"``.
@@ -217,7 +217,7 @@ def sixteen_categories(
     Parameters
     ----------
     path : str or path, optional
-        Path of a local copy of the categories: a file with lines such as ``knife = [n03041632]``,
+        Path to a local copy of the categories: a file with lines such as ``knife = [n03041632]``,
         or a folder with the code of [G18]_. By default, the file published with [G18]_ is
         downloaded on first use.
     cache : str or path, optional

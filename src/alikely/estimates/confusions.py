@@ -29,7 +29,8 @@ def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer")
     Returns
     -------
     xarray.DataArray, dims (group, truth, response)
-        Number of trials shown to the group. The last label of ``response`` is ``"no response"``.
+        Number of trials by group, true class and response. The last label of ``response`` is
+        ``"no response"``.
         ``counts / counts.sum("response")`` gives the proportions for each true class, or NaN if no
         trial has this class.
 

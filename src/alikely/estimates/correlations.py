@@ -57,8 +57,8 @@ def metric_correlations(
         measures are also
         accepted, for example from `alikely.papers.representation_similarity`. The columns of a
         table are ``observer_a`` and ``observer_b`` (a pair in either order), optionally ``dataset``
-        and ``condition``, and one column of values, named after the measure. Without a column
-        ``dataset`` or ``condition``, the values apply to all data sets or all conditions.
+        and ``condition``, and one column of values, named after the measure. Without a
+        ``dataset`` or ``condition`` column, the values apply to all data sets or all conditions.
     n_resamples : int
         Number of bootstrap replicates, at least 1.
     ci_prob : float

@@ -80,8 +80,8 @@ def independent_observers(
         (``observed_cells`` and the metric). With NUTS, the tree also contains ``sample_stats``;
         with `n_resamples` > 0, it contains ``bootstrap`` (dims ``resample, pair``).
 
-        ``null`` (pair, way) compares each estimate with replicated data; ``way`` is ``"exact"``,
-        ``"nuts"`` or ``"bootstrap"``. Variables:
+        ``null`` (pair, way) contains tests of each estimate against data replicated by each method
+        ``way``: ``"exact"``, ``"nuts"`` or ``"bootstrap"``. Variables:
 
         - ``estimate``; ``null_mean``, ``null_sd`` and limits of the replicates whose estimate is
           defined

@@ -104,8 +104,8 @@ def pairwise_matrix(
         ``"misclassification_agreement"`` or ``"kappa_p"``. For metrics other than correctness
         metrics, no p-values are computed, and only ``"kappa_p_discrete"`` has posterior limits.
     by : {"condition", "dataset"} or None
-        Grouping of trials; groups are analyzed separately. With None, all trials are pooled. A
-        chunked array is always one group of trials.
+        Grouping of trials; groups are analyzed separately. With None, all trials are pooled.
+        The trials of an array always form one group.
     intervals : sequence of {"analytic", "posterior"}, optional
         Methods whose interval limits are stored. ``"posterior"`` stores limits if they can be
         computed without draws for this metric. Analytic limits are computed from the standard

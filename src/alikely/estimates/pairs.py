@@ -197,8 +197,9 @@ def error_consistency(
         parameters is at most 1.
     model : "copying" or pymc.Model
         Generative model: `alikely.models.copying` or, for MCMC, a custom model of the pairs with a
-        variable ``error_consistency`` of dimension ``pair``. A custom model must contain the data:
-        the cells of each pair, or the correctness of both observers by trial.
+        variable ``error_consistency`` of dimension ``pair``. In a custom model, observed variables
+        or ``pm.Data`` must contain each pair's 2 x 2 counts or both observers' correctness by
+        trial.
     cluster : str, optional
         Trial coordinate that defines clusters, for example ``"item"``. Clusters, not trials, are
         the sampling units for standard errors, the bootstrap, the posterior and the null test.
@@ -281,9 +282,8 @@ def misclassification_agreement(
     -------
     Result
         Estimates for each pair and group of trials, with two additional columns:
-        ``n_joint_errors``, and ``expected``, the agreement expected from the true classes alone.
-        ``expected`` is above 0 if
-        certain errors are typical of certain classes.
+        ``n_joint_errors``, and ``expected``, the kappa expected from the true classes alone.
+        ``expected`` is above 0 if both observers' errors depend similarly on the true class.
 
     Raises
     ------
@@ -413,14 +413,14 @@ def error_similarity(
     The upper interval limit of error similarity is exactly 1 if the data are compatible with equal
     error distributions.
 
-    Each limit of the posterior interval is the more extreme of a posterior limit and a limit from
-    simulated data sets. The posterior limit comes from the paired-errors model
-    (`alikely.errors.pairs`). The simulated limit is the divergence at which the observed estimate
-    would be improbably small or large in data sets simulated from similar populations
-    (`alikely.errors.draws`). The quantiles of ``result.draws("posterior")`` equal the limits of the
-    posterior interval; draws from the paired-errors model are in the group ``rows``. Do not average
-    draws over pairs; `alikely.mean` and `alikely.difference` compute interval limits for means from
-    simulated data (``result.data["populations"]``).
+    Each limit of the posterior interval is the more extreme of two limits: one from the posterior
+    of the paired-errors model (`alikely.errors.pairs`), and one from simulated data sets. The
+    simulated limit is the divergence at which the observed estimate would be improbably small or
+    large in data sets simulated from similar populations (`alikely.errors.draws`). The quantiles of
+    ``result.draws("posterior")`` equal the limits of the posterior interval; draws from the
+    paired-errors model are in the group ``rows``. Do not average draws over pairs; `alikely.mean`
+    and `alikely.difference` compute interval limits for means from simulated data
+    (``result.data["populations"]``).
 
     References
     ----------
@@ -506,7 +506,7 @@ def decision_margin_consistency(
         Number of posterior draws of the noise-corrected correlation. 0 disables them.
     cluster : str, optional
         Item column that defines clusters of dependent items, such as ``"template"`` (read with
-        ``item_columns=``). Clusters are the sampling units in standard errors, the bootstrap,
+        ``item_columns=``). Clusters are the sampling units for standard errors, the bootstrap,
         reliabilities and ``model="moments"``. Use ``"item"`` if items occur in several conditions
         that are pooled. By default, clusters are the true classes, if these are known and each
         group of trials has at least 5 classes.
@@ -631,8 +631,8 @@ def agreement(
         readers agree with probability 2/3.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior for the 2 x 2 table of two readers' ratings, with ``n11 = n00`` greater than
-        ``n10 = n01``. With more than two classes, the prior includes ``n11 + n00`` items on which
-        two readers agree.
+        ``n10 = n01``. With more than two classes, the prior adds ``n11 + n00`` pseudo-items on
+        which two readers agree.
         Default:
         ``(2/3, 1/3, 1/3, 2/3)``.
     cluster : str, optional

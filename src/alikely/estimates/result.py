@@ -173,8 +173,8 @@ class Result:
     def chains(self) -> dict[str, xr.DataTree]:
         """The MCMC fits of the posterior, each as returned by `alikely.inference.nuts`.
 
-        The mapping is empty if MCMC was not used. Otherwise, its only key is ``"all pairs"``, whose
-        value ArviZ functions accept.
+        Without MCMC, the mapping is empty. With MCMC, the mapping's only key is ``"all pairs"``,
+        whose value you can pass to ArviZ functions.
         """
         if CHAINS not in self.data.children:
             return {}
@@ -356,7 +356,7 @@ class Result:
         digits : int
             Number of decimals.
         mean : str, sequence of str, or mapping, optional
-            Describe the mean estimate of pairs, selected as in `alikely.mean`.
+            Pairs whose mean estimate is described; select them as in `alikely.mean`.
         difference : tuple, optional
             Describe one difference. For pairs: two selections of comparisons, as in
             `alikely.difference`. For scores: names of the models to compare.
@@ -435,7 +435,7 @@ class Result:
         Returns
         -------
         str
-            LaTeX code of the table, as returned by `alikely.estimates.latex_table`.
+            LaTeX code for the table, as returned by `alikely.estimates.latex_table`.
 
         Raises
         ------
@@ -496,8 +496,8 @@ class Result:
         method : {"bootstrap", "posterior"}
             Method of inference.
         level
-            For scores: as in `summary`. Intervals computed from draws of scores generalize to
-            new images.
+            For scores: a data set or ``"overall"``, as in `summary`. Intervals computed from draws
+            of scores generalize to new images.
 
         Returns
         -------

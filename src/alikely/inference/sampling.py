@@ -91,8 +91,8 @@ def posterior(
         groups (see `alikely.inference.nuts`) require MCMC.
     cluster : str, optional
         Trial coordinate that defines clusters, such as ``"item"``. In each draw from the
-        joint posterior, all trials in a cluster have the same weight. If the posteriors of
-        different pairs are sampled separately, trials are treated as independent.
+        joint posterior, all trials in a cluster have the same weight. If each pair is sampled
+        separately, `cluster` is ignored, so trials are treated as independent.
 
     Returns
     -------

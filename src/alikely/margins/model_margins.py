@@ -58,15 +58,15 @@ def decision_margins(
     """Read decision margins, or compute them from logits or class probabilities.
 
     The margin of an item is the difference between the score of its true class and the highest
-    other score, divided by the square root of 2. If the noise of each score has unit variance, the
-    unit of the margin is the standard deviation of the noise in a difference between two scores
-    [GS66]_.
+    other score, divided by the square root of 2. If scores have independent noise of unit variance,
+    dividing by the square root of 2 expresses the margin in standard deviations of the noise in a
+    score difference [GS66]_.
 
     Parameters
     ----------
     *tables : pandas, polars or pyarrow table, or path; or Trials
-        Long tables, or paths of ``.csv``, ``.csv.gz`` or ``.parquet`` files. If you pass several
-        tables, they are concatenated.
+        Long-format tables, or paths to ``.csv``, ``.csv.gz`` or ``.parquet`` files. If you pass
+        several tables, they are concatenated.
 
         - Margins: one row per observer and item.
         - Logits or probabilities: one row per observer, item and class.

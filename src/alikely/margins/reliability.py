@@ -124,11 +124,11 @@ def split_half_reliability(
 
     Tables are incomplete if participants saw different lists of items, responses are missing, or
     only some items are repeated. In incomplete tables, responses have equal weights, differences
-    between participants' means are removed by least squares, and items in lists without common
-    participants are not compared. For incomplete tables, the result is the reliability of each
-    item's deviation from the mean of all items that the same participants saw. Participants with
-    the same list of items are split into halves, and participants and items are resampled within
-    lists.
+    between participants' means are removed by least squares, and items are compared only if common
+    participants link them. For incomplete tables, the result is one reliability, for the items'
+    deviations from the mean proportion correct of all items that common participants link to them.
+    Participants with the same list of items are split into halves, and participants and items are
+    resampled within lists.
 
     Examples
     --------
@@ -460,12 +460,12 @@ def fit_observers(
     rng: RandomState = None,
     include: Sequence[str] = (),
 ) -> xr.DataTree:
-    """Fit item strengths and differences between observers, with `models.observer_margins`.
+    """Fit item strengths (easiness), observer abilities and gains with `models.observer_margins`.
 
     Parameters
     ----------
     trials : Trials
-        Responses of one data set; select it with `alikely.Trials.select`.
+        Responses from one data set; select it with `alikely.Trials.select`.
     kind : str
         Kind of observer to analyze.
     n_alternatives : int, optional
@@ -605,7 +605,7 @@ def explained_consistency(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Compare observed error consistency with predictions from the strengths of items [GMS96]_.
+    """Compare observed error consistency with predictions from item strengths (easiness) [GMS96]_.
 
     Responses of the same observers to the same items are simulated from the fitted generative
     model, with new noise and new stable deviations of observers from the shared item strengths. If

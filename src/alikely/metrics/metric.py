@@ -247,13 +247,14 @@ class Metric:
         as an array of shape ``(..., 4)``. Tables show the columns of `derived` next to the estimate
         (for benchmark scores, means over the pairs from which a score is computed).
     draws : str
-        Source of posterior draws: ``"cells"`` (of correctness), ``"labels"`` (of joint errors),
-        ``"ratings"``, ``"options"``, ``"rows"`` (divergences of distributions of incorrect
-        responses), ``"margins"``, or ``""`` for no posterior. Default: determined by `counts`.
+        Source of posterior draws: ``"cells"`` (2 x 2 counts), ``"labels"`` (of joint errors),
+        ``"rows"`` (errors by true class), another of the `features` (``"ratings"``,
+        ``"options"``, ``"margins"``, ``"trials"``), or ``""`` for none. Default: determined by
+        `counts`.
     limits : {"kappa", "options", ""}
-        Method for computing posterior limits without draws: ``"kappa"`` for Cohen's kappa (from the
-        correctness cells), ``"options"`` for discrete `kappa_p` in matrices (from `all_pairs`), or
-        ``""`` for none.
+        Method for posterior limits without draws: ``"kappa"`` for Cohen's kappa (from 2 x 2
+        counts), ``"options"`` for matrices of discrete `kappa_p` (from counts that `all_pairs`
+        returns), or ``""`` for none.
     posterior_label : str
         Heading of the posterior interval in tables, if this interval describes a quantity other
         than the estimate.
@@ -292,7 +293,7 @@ class Metric:
     all_influences : callable, optional
         With `all_pairs`: function that returns an array of shape (sum, trial), with the influence
         of each trial on weighted sums of the metric over pairs of observers. The function takes the
-        responses, and the weights for sums over pairs of observers, of shape (sum, observer,
+        responses, and the pairs' weights in each sum of metric values, of shape (sum, observer,
         observer).
     whys : tuple of str
         With `all_pairs`: possible reasons for an undefined estimate.
@@ -379,7 +380,7 @@ class Metric:
 
     @property
     def counts(self) -> Counts:
-        """Name of the features, or ``"trials"`` if the features are a custom function."""
+        """Name of the features, or ``"trials"`` if a custom function computes them."""
         return "trials" if callable(self.features) else self.features
 
     @property
@@ -389,7 +390,7 @@ class Metric:
 
     @property
     def crosses_repeats(self) -> bool:
-        """Whether all pairs of two observers' responses to the same item are used."""
+        """Whether the metric uses every pairing of two observers' responses to a repeated item."""
         return self.counts not in ONE_ANSWER
 
     def derivative(self, sums: Any) -> Any:
@@ -637,7 +638,7 @@ def get_metric(metric: str | Metric, **options: Any) -> Metric:
         A name such as ``"misclassification_agreement"`` or ``"MA"``, or a custom metric, which is
         then registered.
     **options
-        Options of the metric, such as ``alpha`` of ``"error_similarity"``.
+        Options of the metric, such as ``alpha`` for ``"error_similarity"``.
 
     Returns
     -------

@@ -186,15 +186,16 @@ def observer_margins(
 
         d[o, i] = mean + ability[o] + exp(log_gain[o]) (strength[i] - mean) + stable[o, i]
 
-    An observer's stable deviations from the shared strength can be separated from noise only if
-    items are repeated. If fewer than 5 items were repeated, an observer's stable deviations are
-    treated as noise, and strengths are expressed in standard deviations of the total noise.
+    An observer's stable deviations from the shared item strengths (easiness) can be separated from
+    noise only if items are repeated. If fewer than 5 items were repeated, an observer's stable
+    deviations are treated as noise, and strengths are expressed in standard deviations of the total
+    noise.
 
     Parameters
     ----------
     right, shown : array_like of int, shape (observer, item)
-        Numbers of correct responses and of all responses of each observer to each item; both are 0
-        if the item was not shown. Numbers of repeats may differ between observers and items.
+        Numbers of correct and total responses by each observer to each item; both are 0 if the item
+        was not shown. The number of repeats may differ across observers and items.
     margins : array_like, shape (item,), optional
         Decision margins of a model, to be correlated with the item strengths.
     n_alternatives : int

@@ -66,7 +66,7 @@ def spectrum(
     Parameters
     ----------
     right, shown : array_like of int, shape (entry,)
-        Numbers of correct responses and of all responses, one value per person and condition.
+        Numbers of correct and total responses, one value per person and condition.
     condition, person : array_like of int, shape (entry,)
         Indices of conditions and people, numbered from 0 without gaps.
     is_reference : array_like of bool, shape (condition,)

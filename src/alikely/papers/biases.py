@@ -50,7 +50,7 @@ def cue_bias(
     """Estimate how often observers respond to a cue that conflicts with the true class.
 
     Cue-conflict images have the shape of one class (the truth) and the texture of another. The
-    texture bias is the proportion of decisions for the texture among decisions for either cue. The
+    texture bias is the proportion of texture decisions among all shape and texture decisions. The
     shape bias is 1 minus the texture bias [G19]_ [G20]_.
 
     Parameters
@@ -88,7 +88,7 @@ def cue_bias(
     ValueError
         If only correctness is known, or items are repeated within a condition.
     ValueError
-        If the shape in an item's name is not its true class, or if a cue is not a class.
+        If the shape in an item name is not the true class, or the texture is not a known class.
     ValueError
         If no item has a cue that conflicts with its true class, or `n_resamples` is below 2.
 

@@ -73,7 +73,7 @@ def reconstruct_leaderboard(
         Responses of the humans that define the ceilings, in the conditions of `table`. Models are
         ignored.
     humans : str
-        Observer kind to treat as humans.
+        Observer kind to treat as human.
     n_samples : int
         Number of simulated experiments, at least 100.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -103,7 +103,7 @@ def reconstruct_leaderboard(
     ValueError
         If a column or a score is missing, or a model lacks a condition or has a condition twice.
     ValueError
-        If the humans lack a condition, or are always or never correct in a condition.
+        If a condition has no human responses, or any human is always or never correct.
     ValueError
         If a ceiling is not above 0, or if the error consistency implied by a score is not in
         [-1, 1].

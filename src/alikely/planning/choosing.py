@@ -711,7 +711,7 @@ def choose_images(
         are sampled with probability proportional to the size of their influence on the estimand,
         and estimates are weighted accordingly [SSW92]_.
     models : str or sequence of str
-        Observer kind of the models, or their names. The difficulty of images is estimated from all
+        Models to use, by observer kind or name. The difficulty of images is estimated from all
         models that you pass.
     n_humans : int, optional
         Number of participants, each of whom sees a separate list of images. Separate lists of
@@ -1108,7 +1108,7 @@ def choose_conditions(
     Parameters
     ----------
     trials : Trials
-        Responses of models to all conditions, and of at least two humans to each condition.
+        Responses of models in all conditions, and of at least two humans in each condition.
     models, humans : str
         Observer kinds to treat as models and as humans.
     n_splits : int

@@ -82,8 +82,8 @@ def variance_components(
     The mean is a model's mean error consistency with humans, or the mean over pairs of humans (the
     human-human consistency). For pairs of humans, each human is part of several pairs, so the
     design is a round robin [WK79]_ and the mean is a U-statistic [H48]_. Each variance component is
-    a mean square of the influences of individual trials, minus the components of interactions and
-    noise that it includes. Negative variance estimates are not set to 0.
+    a mean square of estimates or single-trial influences, minus the interaction and noise
+    components that this mean square includes. Negative variance estimates are not set to 0.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def expected_errors(
     """Compute the expected standard error and interval width of a mean over humans for each design.
 
     The interval is the analytic interval of `alikely.benchmark_scores` for new humans and new
-    images. If few humans are planned and they differ from one another, intervals use Student's *t*
+    images. If a design has few humans and they differ from one another, intervals use Student's *t*
     distribution with few degrees of freedom. The design with the smallest standard error therefore
     need not have the narrowest interval. With accuracies near 1, intervals are wider than planned,
     because the plan ignores pseudocounts.

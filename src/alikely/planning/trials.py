@@ -962,8 +962,8 @@ def plan_from(
     Parameters
     ----------
     source : Result or mapping
-        Result of a pilot study (any metric). For correctness metrics, the counts of each planned
-        study are simulated and analyzed with the prior of the pilot study. For metrics that do not
+        Result of a pilot study (any metric). For correctness metrics, counts of each planned study
+        are simulated, then analyzed with the same prior as the pilot study. For metrics that do not
         use correctness, and for any pilot study analyzed with ``cluster=``, plans use the posterior
         draws and the standard error from the pilot study.
 
@@ -994,7 +994,7 @@ def plan_from(
         the assumed values.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness. True values are drawn once, from the posterior of the pilot or from
-        the assumed distributions, and are used for all numbers of trials.
+        the assumed distributions, and reused for every number of trials.
 
     Returns
     -------

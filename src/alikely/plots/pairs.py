@@ -73,7 +73,7 @@ def plot_matrix(
         Result to plot (any metric). If a pair is compared several times, for example once per
         condition, the unweighted mean of the estimates is shown.
     observer_kinds : mapping or Trials, optional
-        Kind or family of each observer, or trials that contain the kinds.
+        Kind or family of each observer, or a `Trials` object with kinds.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 
@@ -201,7 +201,7 @@ def plot_metrics(
     x, y : str
         Name of a metric, or of a result in the mapping `results`, for each axis.
     observer_kinds : mapping or Trials, optional
-        Kind of each observer, or trials that contain the kinds. Colors show kinds.
+        Kind of each observer, or a `Trials` object with kinds. Colors show kinds.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 
@@ -564,7 +564,7 @@ def plot_agreement(
     kind : {"agreement", "accuracy", "bounds"}
         Kind of plot.
     observer_kinds : mapping or Trials, optional
-        Kind of each observer, or trials that contain the kinds. Pairs are colored by the kinds of
+        Kind of each observer, or a `Trials` object with kinds. Pairs are colored by the kinds of
         their observers.
     ax : matplotlib.axes.Axes, or two of them for ``"agreement"`` and ``"bounds"``, optional
         Axes to draw on. Default: a new figure.
@@ -754,8 +754,8 @@ def plot_errors(
 
     Each kind of plot shows a different result; its arguments are in parentheses:
 
-    - ``"classes"``: divergence between the incorrect responses of two observers for each true
-      class, from a result of `alikely.error_similarity` (`pair`). Colors show whether a common
+    - ``"classes"``: divergence between two observers' incorrect responses for each true class,
+      from a result of `alikely.error_similarity` (argument: `pair`). Colors show whether a common
       distribution or separate distributions are more likely; numbers of errors are on the right
     - ``"confusions"``: proportions of responses for each true class, from a result of
       `alikely.estimates.confusion_matrices`; rows sum to 1. At most 6 groups are shown, 3 in a

@@ -83,8 +83,8 @@ def plot_plan(
     matplotlib.axes.Axes or ndarray of them
         Two axes if `kind` is ``"images"``, otherwise one. The first panel shows all images in the
         pool, with filled markers for images in the plan. The second panel shows the expected
-        standard error of the plan's target for one human, against the number of random or chosen
-        images.
+        standard error of the estimand (``data.target``) if one human participates, against the
+        number of random or chosen images.
 
     Raises
     ------

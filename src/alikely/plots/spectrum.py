@@ -202,7 +202,7 @@ def plot_alignment(
     TypeError
         If an argument is given that this kind of plot does not use.
     TypeError
-        If a required argument is missing, or `families` is an array without names of models.
+        If a required argument is missing, or `families` is an array without model names.
 
     References
     ----------

@@ -171,8 +171,8 @@ def cohort(
     Returns
     -------
     Trials
-        Responses of the observers ``human_1, ..`` and ``model_1, ..`` in the conditions
-        ``condition_1, ..``.
+        Responses of the observers ``human_1, ...`` and ``model_1, ...`` in the conditions
+        ``condition_1, ...``.
 
     Raises
     ------
@@ -528,10 +528,10 @@ def leaderboard(
 ) -> Trials:
     """Simulate models from several families that answer multiple-choice questions.
 
-    A model knows the answer if its ability for the question exceeds the question's difficulty;
-    otherwise, the model guesses. A model's ability for a question is its general ability plus
-    random effects specific to its family and to the model. Guesses depend on how attractive each
-    incorrect option is, and on the option letters that the model prefers.
+    A model knows the answer if its ability on the question exceeds the question's difficulty;
+    otherwise, the model guesses. A model's ability on a question is its general ability plus
+    question-specific random effects of its family and of the model. Guesses depend on how
+    attractive each incorrect option is, and on the option letters that the model prefers.
 
     Parameters
     ----------
