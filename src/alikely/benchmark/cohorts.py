@@ -110,8 +110,8 @@ def fit_cohort(
     covariates : mapping of str to table, optional
         Covariates of models (key ``"model"``), such as their family, or of conditions (key
         ``"condition"``). Tables of conditions have labels such as ``"cue | noise"`` (data set and
-        condition). As in `alikely.models.cohort`; `alikely.benchmark.cohort_contrasts` estimates
-        the effects of covariates.
+        condition). `alikely.models.cohort` describes these tables,
+        and `alikely.benchmark.cohort_contrasts` estimates the effects of covariates.
     priors : mapping, optional
         Priors for the model's variables by name, as in `alikely.models.cohort`.
     model : "cohort" or pymc.Model
