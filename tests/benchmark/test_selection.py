@@ -54,11 +54,11 @@ def test_class_level_error_similarity_has_no_default_interval() -> None:
     apart = al.benchmark.differences(scores)
     assert methods(apart) == []
     assert not [name for name in apart if name.startswith("p_")]
-    assert apart["note"].str.startswith("no interval is valid").all()
+    assert apart["note"].str.contains("no interval is valid").all()
     assert np.isnan(al.difference(scores, "model_1", "model_2")["eti95_lb"].iloc[0])
     assert " CI " not in scores.sentence()
     # Ranks and tests are available on request, with the reason.
-    reason = "no interval is valid, because the estimate is biased if a class has few errors"
+    reason = "classes with few errors bias the estimate, so no interval is valid"
     assert al.benchmark.ranks(scores, rng=1)["note"].str.contains(reason).all()
     both = ["error_similarity", "error_consistency"]
     ranked = al.benchmark.rank_by_metric(trials, metrics=both, rng=1).set_index("metric")["note"]

@@ -117,7 +117,7 @@ class Trials:
             the kind of each observer, such as human or model. Analyses use the kind of observer to
             select pairs.
         labels : sequence of str
-            Names of columns that describe observers, such as a model family.
+            Names of columns that describe observers, such as ``family``.
         item_columns : sequence of str
             Columns that describe items, in addition to the item label, such as a patient, a
             template or a video. Any item column can define the clusters of an analysis, for

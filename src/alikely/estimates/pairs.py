@@ -299,8 +299,8 @@ def misclassification_agreement(
     In the published formula for misclassification agreement, chance agreement is computed
     from products of marginal proportions, which also pair every joint error with itself. The
     estimate of agreement is therefore too low if joint errors are few and agreement is high. In
-    posterior draws, chance agreement excludes pairs of a joint error with itself, so the posterior
-    median of agreement is above the estimate. Analytic and bootstrap intervals are centered on the
+    posterior draws, chance agreement is computed without such self-pairs, so the posterior median
+    of agreement is above the estimate. Analytic and bootstrap intervals are centered on the
     estimate.
 
     If all responses on joint errors have the same label, the estimate is undefined and the
