@@ -209,7 +209,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
         - ``error_consistency``: mean over pairs of observers, one from each system, with an
           analytic interval that generalizes to new trials
 
-        Columns that require a group of observers, each with an interval (NaN for pairs of models):
+        The following columns also have intervals, and are NaN if both systems are models:
 
         - ``group_error_consistency``: mean over pairs of group members, which is not a ceiling for
           a model without response noise
