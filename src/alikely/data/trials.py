@@ -519,8 +519,8 @@ class Trials:
         Raises
         ------
         ValueError
-            If shapes or labels do not match, if an option is unknown, or if a question has only one
-            option.
+            If shapes or labels do not match, if an option of a question is not a class, or if a
+            question has only one option.
         ValueError
             If a probability is negative, or if only some probabilities of a response are NaN.
         ValueError
