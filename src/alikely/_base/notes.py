@@ -259,7 +259,7 @@ NOTES = {
     ),
     "ceiling-unclear": Note(
         "Human-human consistency does not differ significantly from 0: ceiling-normalized "
-        "scores are approximate. Report scores without normalization",
+        "scores are unstable. Report scores without normalization",
         "no finite Fieller interval for a ceiling-normalized score exists",
     ),
     "above-ceiling": Note(

@@ -473,7 +473,7 @@ def cohort(
         - False: humans are exchangeable
         - ``"drawn"``: humans are a sample from a population whose members differ in accuracy and in
           the images that they find difficult. The responses of models and humans depend on the same
-          image easiness, with a slope ``following`` for each model. The generative model computes
+          image easiness, with a slope ``following`` for each model. The generative model predicts
           the error consistency of models with the observed humans, and with a new human from the
           same population. The counts must record which humans were correct
           (``who_was_right=True``).
