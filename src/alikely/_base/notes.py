@@ -175,8 +175,8 @@ NOTES = {
     "bootstrap-sums": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the "
         "bootstrap interval is too narrow. Report the analytic interval",
-        "fewer than about 17 disagreements per comparison, on average, are expected by chance in a "
-        "mean or on one side of a difference",
+        "in a mean or difference, the average comparison has fewer than about 17 disagreements "
+        "expected by chance",
     ),
     "pair-by-pair": Note(
         "Posteriors of comparisons that share trials were sampled separately. Use "

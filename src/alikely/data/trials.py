@@ -105,7 +105,7 @@ class Trials:
         *tables : pandas, polars or pyarrow table
             One table, or several tables to concatenate (for example humans and models).
         observer, item : str
-            Column names. Without a column ``item``, a column ``image`` is used.
+            Column names. If there is no column ``item``, the column ``image`` is used.
         response, truth : str
             Column names. A null response means that the trial was shown but not answered. Trials
             without a row for an observer count as not shown to that observer.
