@@ -300,7 +300,7 @@ NOTES = {
     ),
     "no-posterior": Note(
         "No posterior: {why}",
-        "a table of scores has no posterior for the requested population",
+        "no posterior distribution of scores is available for the requested population",
         "Follow the recommendation in the note, or report the analytic interval",
     ),
     "chosen-images": Note(
@@ -318,8 +318,8 @@ NOTES = {
         "one of the systems",
     ),
     "equal-differences": Note(
-        "The difference between systems is the same for all humans, so no variance between "
-        "humans can be estimated. "
+        "The difference between systems is the same for all humans: its variance between "
+        "humans is 0. "
         "Use generalize_to='images'",
         "a difference between systems is the same for all humans",
     ),

@@ -501,7 +501,7 @@ def decision_margin_consistency(
     no_response : {"error", "drop"}
         Whether to count a missing response as an error, or to drop it.
     n_resamples : int
-        Number of bootstrap replicates of items. 0 disables them.
+        Number of bootstrap replicates, in which items are resampled. 0 disables them.
     n_draws : int
         Number of posterior draws of the noise-corrected correlation. 0 disables them.
     cluster : str, optional
