@@ -319,8 +319,7 @@ NOTES = {
     ),
     "equal-differences": Note(
         "The difference between systems is the same for all humans: its variance between "
-        "humans is 0. "
-        "Use generalize_to='images'",
+        "humans is 0. Use generalize_to='images'",
         "a difference between systems is the same for all humans",
     ),
     "same-draws": Note(
