@@ -213,7 +213,7 @@ def rank_by_metric(
     metrics : sequence of str or Metric
         At least two metrics that are computed from trials.
     generalize_to : {"images", "observers", "both"}
-        Population to which confidence sets of ranks generalize: new images, new humans, or both.
+        Population to which confidence sets for ranks generalize: new images, new humans, or both.
     ci_prob : float
         Probability, in (0, 1), that all rank sets for a metric cover the true ranks.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

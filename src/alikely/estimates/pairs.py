@@ -226,7 +226,7 @@ def error_consistency(
     TypeError
         If `trials` has the wrong type.
     ValueError
-        If an option is invalid, a custom model does not contain the data, true classes are
+        If an option is invalid, a custom PyMC model lacks the observed counts, true classes are
         missing, or the observers have no common trials.
 
     References
@@ -408,7 +408,7 @@ def error_similarity(
     -----
     Divergences estimated from samples are biased upward. Bootstrap and analytic intervals are not
     corrected for the upward bias of divergences and, like ``log_bayes_factor``, are shown only on
-    request. For similar systems, the posterior interval for the divergence may correctly lie below
+    request. For similar systems, the posterior interval for the divergence can therefore lie below
     the estimated divergence, and the interval for the similarity above the estimated similarity.
     The upper interval limit of error similarity is exactly 1 if the data are compatible with equal
     error distributions.
