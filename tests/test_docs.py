@@ -20,7 +20,8 @@ from alikely.metrics import metric as registry
 PAGES = pages()
 # Pages with blocks that take seconds.
 LONG = (
-    "benchmarks", "clusters", "error_patterns", "leaderboards", "margins", "panels", "reporting"
+    "benchmarks", "clusters", "error_patterns", "leaderboards", "margins", "metrics", "models",
+    "panels", "reading_output", "reporting",
 )  # fmt: skip
 NAME = re.compile(r"\b(?:al|alikely)(?:\.[A-Za-z]\w*)+(?![\w*])")
 LINK = re.compile(r"\]\(([^)#:]+)\)")

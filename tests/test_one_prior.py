@@ -217,6 +217,7 @@ def test_ratings_of_two_classes_are_beta() -> None:
     assert found.pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_files_store_the_prior(tmp_path: Path) -> None:
     found, pair = two(STRONG)
     found.save(tmp_path / "r.nc")

@@ -55,6 +55,7 @@ def test_every_model_has_a_page_and_a_case() -> None:
     assert {path.parent.name for path in CARDS.glob("*/README.md")} == set(NAMES) == set(CASES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_describes_the_current_model(name: str, tmp_path: Path) -> None:
     """Graph, parameters, priors and data are documented and current."""
@@ -364,6 +365,7 @@ FUNCTIONS: dict[str, tuple[str, str, str, Callable[[], Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "branch", "module", "call"), list(FUNCTIONS.values()), ids=list(FUNCTIONS)
 )

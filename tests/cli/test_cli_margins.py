@@ -23,6 +23,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "trials.csv", folder / "margins.parquet"
 
 
+@pytest.mark.slow
 def test_results_of_python_are_printed_and_written(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

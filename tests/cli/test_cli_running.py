@@ -70,6 +70,7 @@ def names_of(subcommand: str) -> list[str]:
     return [one.name for one in arguments if one.name.startswith("--")]
 
 
+@pytest.mark.slow
 def test_completion_names_subcommands_and_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "bash"]) == 0
     script = capsys.readouterr().out

@@ -193,6 +193,7 @@ def test_whole_floats_are_integers_in_all_chunks(
         al.error_consistency(al.Trials.read(tmp_path / "t.csv", classes=["1", "2"]))
 
 
+@pytest.mark.slow
 def test_more_labels_than_small_integers_can_code() -> None:
     n = 40_000
     names = np.array([f"c{k}" for k in range(n)])

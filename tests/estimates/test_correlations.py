@@ -49,6 +49,7 @@ def test_correlations_equal_those_of_scipy(three: list[al.Result]) -> None:
     assert (table["n_pairs"] + table["n_undefined"]).isin([45, 135]).all()
 
 
+@pytest.mark.slow
 def test_systems_are_resampled_and_not_pairs(three: list[al.Result]) -> None:
     table = al.metric_correlations(three[::2], n_resamples=400, rng=2)
     row = table.set_index("domain").loc["all | noise"]

@@ -135,6 +135,7 @@ def test_results_store_metric_options_and_class_sums(tmp_path: Path) -> None:
     np.testing.assert_allclose(1 / (1 + sums["divergence"]), sums["estimate"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
 def test_stored_chains_are_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trials = al.load_example().select(condition="noise", kind="human")

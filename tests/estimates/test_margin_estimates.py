@@ -204,6 +204,7 @@ def test_systems_without_common_items_raise_an_error() -> None:
     assert result.summary()["n_trials"].tolist() == [20, 20]
 
 
+@pytest.mark.slow
 def test_the_posterior_of_strengths() -> None:
     trials, margins = al.simulate.detection_experiment(10, 80, rho={"near": 0.9, "far": 0.2}, rng=1)
     result = al.decision_margin_consistency(

@@ -53,6 +53,7 @@ def test_responses_are_crossed_and_items_weigh_equally() -> None:
     assert paired["cells"].values.tolist() == [[1, 0, 0, 1]]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 4))
 def test_cells_are_means_over_all_pairs_of_responses(seed: int, n_a: int, n_b: int) -> None:

@@ -21,11 +21,12 @@ ROOT = Path(__file__).parents[2]
 ELSEWHERE = {
     "datasets.model_vs_human", "datasets.sixteen_categories", "options",
 }  # fmt: skip
-# Calls of a second or more are compared with the slow tests, and under other kernels.
+# Calls of half a second or more are compared with the slow tests, and under other kernels.
 SECONDS = (
-    "agreement_table", "cli_benchmark", "cli_completion", "cli_plan", "error_similarity",
-    "estimate_coverage", "group_scores", "rank_by_metric", "report", "sensitivity", "sentences",
-    "trials_for_power",
+    "agreement_table", "cli_benchmark", "cli_completion", "cli_plan", "condition_alignment",
+    "counts", "error_similarity", "estimate_coverage", "families", "group_scores",
+    "model_copying", "plan_from", "plots_of_pairs", "rank_by_metric", "report", "sensitivity",
+    "sentences", "trials_for_power",
 )  # fmt: skip
 USED = re.compile(r"\bal\.([A-Za-z][\w.]*)\(")
 

@@ -231,6 +231,7 @@ def drawn(tree: xr.DataTree) -> NDArray[Any]:
     return np.asarray(tree["posterior"]["mean"].values)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("empty")
 def test_other_data_give_another_posterior_with_the_same_graphs() -> None:
     trees = [

@@ -75,6 +75,7 @@ def test_order_of_observers_and_pairs_does_not_matter() -> None:
     np.testing.assert_allclose(turned.log_density(log_scales), design.log_density(log_scales))
 
 
+@pytest.mark.slow
 def test_draws_of_spreads_agree_with_quadrature() -> None:
     design = made()
     unit = np.log(design.value.std())

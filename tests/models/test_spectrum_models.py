@@ -43,6 +43,7 @@ def trees(spectrum: xr.Dataset) -> dict[int, xr.DataTree]:
     return {k: al.fit_spectrum(spectrum, k, n_draws=1_000, rng=k) for k in (1, 2)}
 
 
+@pytest.mark.slow
 def test_density_agrees_with_the_page() -> None:
     right, shown = np.array([90, 80, 95, 40, 50, 30]), np.array([100, 90, 100, 100, 100, 40])
     condition, person = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 2, 1, 2])

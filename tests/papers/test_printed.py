@@ -44,6 +44,7 @@ def test_estimates_agree_with_the_benchmark(trials: al.Trials) -> None:
         assert (own["rank"] <= own["rank_ub"]).all()
 
 
+@pytest.mark.slow
 def test_the_width_is_that_of_a_single_reconstruction(trials: al.Trials) -> None:
     table = printed_scores(trials)
     name = table["system"].iloc[0]

@@ -178,7 +178,7 @@ def with_gaps() -> al.Trials:
 @pytest.mark.parametrize(
     ("kind", "no_response"),
     [
-        ("pairs", "error"),
+        pytest.param("pairs", "error", marks=pytest.mark.slow),
         pytest.param("scores", "drop", marks=pytest.mark.slow),
         pytest.param("matrix", "drop", marks=pytest.mark.slow),
     ],
