@@ -443,8 +443,7 @@ def trials_for_width(
 
     Without `assurance`, `width` is the width of the central range of estimates in repeated
     experiments, and about half of all experiments have a wider interval. If `assurance` is passed,
-    a proportion `assurance` of experiments
-        has an interval no wider than requested [KM03]_.
+    a proportion `assurance` of experiments has an interval no wider than requested [KM03]_.
 
     Parameters
     ----------
