@@ -56,9 +56,9 @@ NOTES = {
         "Report no interval, or collect more trials",
     ),
     "all-joint-errors": Note(
-        "Fewer than {least} trials, all of them joint errors: the coverage of 95% intervals "
-        "may be only 0.87. Collect more trials",
-        "a pair has fewer than 40 trials, all of which are joint errors",
+        "Fewer than {least} trials, and both observers err on every trial: the coverage of 95% "
+        "intervals may be only 0.87. Collect more trials",
+        "both observers in a pair err on every trial, and there are fewer than 40 trials",
         "Report the interval as approximate, or collect more trials",
     ),
     "joint-errors-of-means": Note(
@@ -89,7 +89,8 @@ NOTES = {
     ),
     "few-trials": Note(
         "Fewer than {least} trials: intervals may be too narrow. Collect more trials",
-        "a metric with user-defined features is based on fewer than 20 trials",
+        "a custom metric whose features are a user's function is computed from fewer than 20 "
+        "trials",
     ),
     "no-variation": Note(
         "{why}: the standard error is 0. Report the posterior interval",
@@ -175,8 +176,8 @@ NOTES = {
     "bootstrap-sums": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the "
         "bootstrap interval is too narrow. Report the analytic interval",
-        "in a mean or difference, the average comparison has fewer than about 17 disagreements "
-        "expected by chance",
+        "the comparisons that make up a mean or difference have, on average, fewer than about "
+        "17 disagreements expected by chance",
     ),
     "pair-by-pair": Note(
         "Posteriors of comparisons that share trials were sampled separately. Use "
@@ -399,7 +400,8 @@ NOTES = {
         "The effective number of images is only {n}: the interval may be too narrow",
         "the standard error of a weighted estimate is based on few images, for example because "
         "images were selected for other comparisons",
-        "Report the interval as approximate, or show images that are selected for this comparison",
+        "Report the interval as approximate, or collect responses to images selected for this "
+        "comparison",
     ),
     "strata-several-humans": Note(
         "With several humans, the posterior interval may be too narrow (coverage 0.89 for two "
@@ -434,7 +436,7 @@ NOTES = {
     ),
     "undefined-pair": Note(
         "At least one pair has no estimate, so the mean is undefined",
-        "a mean includes a pair without an estimate",
+        "at least one of the pairs to be averaged has no estimate",
         "Exclude the observer or the condition that has no estimate",
     ),
     "few-means": Note(

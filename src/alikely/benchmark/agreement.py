@@ -338,7 +338,7 @@ def judge_agreement(
         noise, which would bias the noise correction. Scores that judges give themselves are
         excluded, and a note is added.
     ci_prob : float, optional
-        Probability level of the intervals, in (0, 1). Default: that of the
+        Probability level of the intervals, in (0, 1). Default: the probability level of the
         intervals in `matrix`.
 
     Returns

@@ -264,7 +264,7 @@ def differences(
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
-    """Compare the scores of all pairs of models, or of groups of models.
+    """Estimate the difference between the scores of every two models, or groups of models.
 
     Parameters
     ----------
@@ -299,8 +299,8 @@ def differences(
         - ``system``, ``other``, ``difference``, ``se``
         - ``interval_center``, ``df``: center and degrees of freedom of the interval
         - limits of the ``pointwise`` interval, and ``p_value``
-        - limits of the ``simultaneous`` interval, and ``p_value_simultaneous``. The simultaneous
-          limits and p-value use the studentized range. With posterior draws, the limits use the
+        - limits of the ``simultaneous`` interval, and ``p_value_simultaneous``, both computed from
+          the studentized range. With posterior draws, the simultaneous limits are computed from the
           largest standardized difference instead, and there is no p-value
         - ``p_value_bh``: p-value adjusted by the Benjamini-Hochberg method
         - ``prob_positive``: probability that the difference is above 0

@@ -80,8 +80,9 @@ def multiverse_analysis(
     Returns
     -------
     pandas.DataFrame
-        One row per system and combination of choices. The first combination of choices is the one
-        that `alikely.benchmark_scores` uses, without the conditions in `exclude`. Columns:
+        One row per system and combination of choices. The first combination consists of the choices
+        that `alikely.benchmark_scores` makes by default; it excludes the conditions in `exclude`.
+        Columns:
 
         - ``no_response``, ``conditions``, ``grouping``, ``both_perfect``, ``metric``: the choices
         - ``system``, ``score``

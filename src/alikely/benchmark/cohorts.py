@@ -251,7 +251,7 @@ def cohort_scores(
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
-    """Tabulate the scores of a cohort model.
+    """Tabulate the scores estimated by the generative model `alikely.models.cohort`.
 
     Parameters
     ----------
@@ -450,7 +450,8 @@ def cohort_contrasts(
     Raises
     ------
     ValueError
-        If the covariate, a value or `ci_kind` is unknown.
+        If the covariate does not exist, does not have one of the named values, or `ci_kind` is
+        invalid.
 
     Examples
     --------

@@ -67,8 +67,8 @@ def group_scores(
     trials : Trials
         Aligned responses of all observers.
     between : str or mapping of str to str
-        Groups: a label of the observers, such as ``"family"``, or a mapping from each observer's
-        name to its group.
+        Name of an observer label that defines groups, such as ``"family"``, or a mapping from each
+        observer's name to its group.
     metric : str or Metric
         A symmetric metric, as in `alikely.compare`.
     ci_prob : float

@@ -114,9 +114,9 @@ def benchmark_scores(
     models, humans : str
         Kind of observer to score, and kind of observer to compare it with.
     human_ids : {"shared", "per_dataset"}, optional
-        Whether a human label identifies the same person in all data sets, or a different person in
-        each data set. Required if a human label occurs in several data sets, unless the loading
-        function has set `human_ids`.
+        Whether a human's name identifies the same person in all data sets, or a different person in
+        each data set. Required if the same human's name occurs in several data sets, unless the
+        loading function has set `human_ids`.
     item_scope : {"dataset", "label", "condition"}
         Whether an item label identifies one image within a data set, in all data sets, or within a
         condition.
@@ -160,13 +160,13 @@ def benchmark_scores(
 
     Notes
     -----
-    Analytic intervals use the influence of each trial on the estimate for each pair. For new
-    images, the variance of a score is the sum of the squared influences of all images. The
-    influence of an image is summed over all pairs and conditions in which the image occurs. The
-    variance for new humans is a jackknife variance [ES81]_: each step omits one human from all data
-    sets. For new images and new humans, only the part of the human variance that exceeds
-    trial-level noise is added to the image variance, which already includes this noise [CGM11]_.
-    Variances are computed separately for each contrast of scores.
+    Analytic intervals use the influence of each trial on the estimate for each pair. The variance
+    for new images is the sum of the squared influences of the images in the study. The influence of
+    an image is summed over all pairs and conditions in which the image occurs. The variance for new
+    humans is a jackknife variance [ES81]_: each step omits one human from all data sets. For new
+    images and new humans, only the part of the human variance that exceeds trial-level noise is
+    added to the image variance, which already includes this noise [CGM11]_. Variances are computed
+    separately for each contrast of scores.
 
     Quantiles are from Student's t distribution, with degrees of freedom computed from the variances
     for images and for humans (`alikely.benchmark.decomposition.crossed_degrees`).
@@ -182,7 +182,7 @@ def benchmark_scores(
 
     In the bootstrap and the posterior, all occurrences of an image, as identified by `item_scope`,
     are resampled together. The posterior for class-level errors treats repeated images as different
-    images; if this matters, a note is added.
+    images. If there are repeated images, a note is added.
 
     Examples
     --------

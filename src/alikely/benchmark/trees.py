@@ -102,7 +102,8 @@ def families(
         ``data.attrs`` has ``n_groups``, ``n_resamples`` and ``reproducibility``.
         ``reproducibility`` is the mean adjusted Rand index [HA85]_ between the groups in the data
         and those in each bootstrap replicate, each with its recommended number of groups. The
-        adjusted Rand index is at most 1, about 0 by chance, and NaN without replicates.
+        adjusted Rand index is at most 1, about 0 by chance, and NaN if there are no bootstrap
+        replicates.
 
     Raises
     ------
@@ -123,8 +124,8 @@ def families(
     above 0.95 were correct in nearly all cases. If all pairs of observers agree equally well,
     branches are arbitrary and have little support. Support counts only replicates in which a branch
     has exactly the same members, so large families have low support even if most of their members
-    stay together. Observers that resemble no others form groups of one, so there are usually more
-    groups than families.
+    stay together. Each observer that resembles no other observer forms a separate group, so the
+    tree usually has more groups than there are families.
 
     Examples
     --------

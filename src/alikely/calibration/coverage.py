@@ -230,14 +230,14 @@ def coverage_study(
     Notes
     -----
     For metrics not based on correctness, all data sets of a setting are analyzed in a single call
-    of the public function, as separate conditions. Incorrect responses are ordered, and each is
-    ``1 - peakedness`` times as likely as the previous one. In simulations for label metrics,
-    all true classes are equally likely. The true value depends on the metric:
+    to the public function, as separate conditions. Incorrect responses are ordered, and each is
+    ``1 - peakedness`` times as likely as the previous one. In simulations for label metrics, all
+    true classes are equally likely. The true value depends on the metric:
 
     - Label metrics [X25]_: the true value is kappa of the joint distribution of the two incorrect
       labels; the second copies the first or is independent of it. All data sets have the same copy
-      probability and distributions of incorrect responses. In each simulated data set, both
-      observers are correct on as many trials as there are joint errors.
+      probability and distributions of incorrect responses. In each simulated data set, the number
+      of trials on which both observers are correct equals the number of joint errors.
     - Ratings: readers are exchangeable and err independently given the true class. The true value
       of a coefficient is its limit for infinitely many items.
     - Multiple-choice metrics: one of two equally accurate simulated systems sometimes copies the

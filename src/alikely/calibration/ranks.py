@@ -152,8 +152,8 @@ def sbc(
         Model whose prior generates the true parameters, with the same free variables as `model`.
         Default: `model`.
     quantities : sequence of str, optional
-        Free and deterministic variables to rank. For a variable with several elements, each
-        simulation uses one element, chosen at random. Default: all free variables.
+        Free and deterministic variables whose ranks are computed. For a variable with several
+        elements, each simulation uses one element, chosen at random. Default: all free variables.
     likelihood : callable, optional
         Function whose first argument maps names of variables to arrays of draws, of shape (draw,
         ...), and whose second argument is the data. The function returns the

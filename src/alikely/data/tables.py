@@ -75,8 +75,8 @@ def joint_correctness(
         Whether to count an observer's missing response as an error (the convention of the
         model-vs-human benchmark), or to exclude the trial from the observer's pairs.
     labels : bool, "options", "any" or "ratings"
-        Whether to keep the responses, as required by metrics that compare labels. If responses are
-        kept, missing responses that count as errors form an additional class, ``(no response)``.
+        Whether to keep the responses, as required by metrics that compare labels. If labels are
+        kept, a missing response that counts as an error has the additional label ``(no response)``.
 
         - ``"any"``: keep responses if the trials have any
         - ``"ratings"``: keep responses even where the truth is unknown
@@ -96,12 +96,11 @@ def joint_correctness(
     Returns
     -------
     xarray.Dataset
-        ``cells`` (pair, cell) int64 with coords ``observer_a, observer_b, dataset,
-        condition``; ``first, second`` (pair) positions of the observers; ``pair_group`` (pair);
-        ``correct`` (observer, trial) int8 (1, 0, or -1 if excluded); ``trial_group`` (trial). A
-        pair is included once for each group of trials in which each of its observers was shown at
-        least one trial.
-
+        - ``cells`` (pair, cell): counts in each pair's 2 x 2 table, with coordinates ``observer_a,
+          observer_b, dataset, condition``
+        - ``first, second`` (pair): positions of the observers
+        - ``pair_group`` (pair), ``trial_group`` (trial): group of trials
+        - ``correct`` (observer, trial): 1, 0, or -1 if excluded
         - With `labels`: the variables ``response`` (observer, trial) and ``truth`` (trial), which
           are positions on the dimension ``class``, with -1 for excluded responses.
         - With crossed repeats (all responses of two observers paired), each ``trial`` is an item,
@@ -111,6 +110,9 @@ def joint_correctness(
         - For images chosen by a plan (`alikely.Trials.with_inclusion`), the result also contains
           inclusion probabilities (``inclusion``, dim trial) and strata. ``cells`` are weighted
           (float64) and sum to the number of trials.
+
+        A pair is included once for each group of trials in which each of its observers was shown at
+        least one trial.
 
     Raises
     ------

@@ -113,9 +113,9 @@ class Trials:
             Column with values of 0 and 1 (null: no response). The column ``correct`` is read only
             if ``response`` and ``truth`` are absent.
         condition, dataset, repeat, kind : str
-            Column names. Columns are optional if you keep their default names. ``kind`` contains
-            the kind of each observer, such as human or model. Analyses use the kind of observer to
-            select pairs.
+            Names of columns. The table need not have these columns, unless you pass a name other
+            than the default. ``kind`` contains the kind of each observer, such as human or model.
+            Analyses use the kind of observer to select pairs.
         labels : sequence of str
             Names of columns that describe observers, such as ``family``.
         item_columns : sequence of str
@@ -203,8 +203,9 @@ class Trials:
             column of true classes, responses of 0 and 1 are read as correctness. ``"rows"``: one
             row for each observer and one column for each item, as in surveys.
         score, filter : str, optional
-            Name of the score or filter to read, if logs contain several of them. If logs come from
-            several tools, give one score or filter per tool, separated by commas.
+            Name of the score to read, and of the filter (for lm-eval, the method that extracts the
+            answer). Required if logs contain several scores or filters. If logs come from several
+            tools, give one name per tool, separated by commas.
         runs : {"newest", "all"}
             What to do if an observer has several runs of the same task: use the newest complete
             run, or use all runs as separate observers.
@@ -284,7 +285,8 @@ class Trials:
             Column of true classes. If the default column ``truth`` is absent, responses are read as
             correctness (0 or 1).
         condition, dataset, repeat : str
-            Column names. Columns are optional if you keep their default names.
+            Names of columns. The table need not have these columns, unless you pass a name other
+            than the default.
         kind : mapping of str to str, optional
             Kind of each observer.
         item_columns, classes
@@ -297,7 +299,7 @@ class Trials:
         Raises
         ------
         ValueError
-            If a column is missing, or if `from_table` would reject the same values.
+            If a column is missing, or if it contains values that `from_table` also rejects.
 
         Examples
         --------

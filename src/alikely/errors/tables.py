@@ -156,7 +156,7 @@ def condition_divergences(
     -----
     Divergences also depend on the number of errors. ``excess`` is the part that is not explained by
     chance; use it if conditions differ in difficulty. If a class has no errors in one of the two
-    conditions, its divergence equals the value expected by chance. A class in which neither
+    conditions, its divergence is set to the value expected by chance. A class in which neither
     condition has errors has weight 0. ``expected`` is undefined on the diagonal, where
     ``divergence`` is 0. Conditions in the same data set often share participants, which can make
     their errors more similar.

@@ -111,8 +111,8 @@ def difference(
         - A mapping from ``dataset``, ``condition``, ``observer_a``, ``observer_b`` or ``observer``
           (either observer of a pair) to labels, such as ``{"observer_b": "resnet50"}``, which
           selects all comparisons with these labels.
-        - For a matrix: a tuple of two observers (one pair) or a list of observers (all of their
-          pairs), instead of entry labels.
+        - For a matrix: a tuple of two observers selects one pair, and a list of observers selects
+          all of their pairs.
         - For benchmark scores: names of systems to select.
 
         If the metric is symmetric, the order within a pair does not matter: ``"a x b"`` also
@@ -183,10 +183,11 @@ def mean(
     Returns
     -------
     pandas.DataFrame
-        Table with the columns that `contrast` returns. For results of `alikely.pairwise_matrix`, it
-        has only the row ``analytic``. Defined estimates are averaged within each condition or data
-        set, and the estimate is the unweighted mean over the ``n_places`` conditions or data sets.
-        ``n_pairs`` is the smallest number of pairs in any condition or data set.
+        Table with the columns that `contrast` returns. For results of `alikely.pairwise_matrix`,
+        this table has only the row ``analytic``. Defined estimates are averaged within each
+        condition or data set, and the estimate is the unweighted mean over the ``n_places``
+        conditions or data sets. ``n_pairs`` is the smallest number of pairs in any condition or
+        data set.
 
     Raises
     ------
@@ -413,13 +414,14 @@ def contrast(
     -----
     If accuracies are near 1, estimates are biased and their standard errors are too small. If
     several correctness tables are combined, the analytic interval is therefore centered on the
-    weighted sum of estimates from tables with added pseudo-trials. Each comparison's
-    pseudo-trials match the observers' accuracies in its trials, and the error consistency pooled
-    over all comparisons whose weights have the same sign. The analytic interval always includes
-    ``estimate``, which is computed without pseudo-trials. If comparisons are based on few errors,
-    bootstrap intervals are too narrow, and the posterior is biased, because its prior is centered
-    on independent errors. With few errors, the table omits bootstrap and posterior intervals unless
-    you name them in `intervals`.
+    weighted sum of estimates from tables with added pseudo-trials. The pseudo-trials of a
+    comparison match the accuracies of the two observers. The error consistency in these
+    pseudo-trials is the value pooled over all comparisons with positive weights, or over all
+    comparisons with negative weights. The analytic interval always includes ``estimate``, which is
+    computed without pseudo-trials. If comparisons are based on few errors, bootstrap intervals are
+    too narrow, and the posterior is biased, because its prior is centered on independent errors.
+    With few errors, the table omits bootstrap and posterior intervals unless you name them in
+    `intervals`.
 
     Examples
     --------

@@ -69,10 +69,11 @@ def metric_correlations(
     Returns
     -------
     pandas.DataFrame
-        For each pair of metrics, one row per domain (data set and condition), one for the mean over
-        domains (``"mean"``) and one for all pairs together (``"global"``). Columns: ``metric,
-        other, domain, n_pairs, n_undefined, correlation``, the interval, and ``note``. Pairs for
-        which either metric is undefined are excluded and counted in ``n_undefined``.
+        Rows for each pair of metrics. There is one row per domain (data set and condition), and one
+        row for the mean over domains (``"mean"``). The row ``"global"`` is based on the pairs of
+        observers in all domains together. Columns: ``metric, other, domain, n_pairs, n_undefined,
+        correlation``, the interval, and ``note``. Pairs for which either metric is undefined are
+        excluded and counted in ``n_undefined``.
 
     Raises
     ------

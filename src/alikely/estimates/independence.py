@@ -80,8 +80,9 @@ def independent_observers(
         (``observed_cells`` and the metric). With NUTS, the tree also contains ``sample_stats``;
         with `n_resamples` > 0, it contains ``bootstrap`` (dims ``resample, pair``).
 
-        ``null`` (pair, way) contains tests of each estimate against data replicated by each method
-        ``way``: ``"exact"``, ``"nuts"`` or ``"bootstrap"``. Variables:
+        ``null`` (pair, way) compares each estimate with estimates from data that are simulated
+        under independence. The coordinate ``way`` names the simulation method: ``"exact"``,
+        ``"nuts"`` or ``"bootstrap"``. Variables:
 
         - ``estimate``; ``null_mean``, ``null_sd`` and limits of the replicates whose estimate is
           defined
@@ -217,8 +218,8 @@ def test_copy_model(result: Result) -> pd.DataFrame:
     -----
     The two-standard-error rule for ELPD differences has false-positive rates of up to 0.45 (see
     ``docs/validation/pairs.md``). If accuracies are near 1, there are often no joint errors.
-    Without joint errors, the copy model predicts every trial well, so individual trials add little
-    to the ELPD difference and nothing to its standard error.
+    Without joint errors, the contributions of individual trials to the ELPD difference vary little,
+    so its standard error is too small.
 
     Examples
     --------

@@ -100,12 +100,12 @@ def pairwise_matrix(
         Aligned responses, or an array of 1 (correct), 0 (incorrect) and -1 (not shown or excluded).
         A chunked array (dask, zarr, netCDF) is read in slices.
     metric : str or Metric
-        A symmetric correctness metric, or one with an implementation for matrices, such as
-        ``"misclassification_agreement"`` or ``"kappa_p"``. For metrics other than correctness
+        A symmetric correctness metric, or a metric that can be computed for all pairs at once, such
+        as ``"misclassification_agreement"`` or ``"kappa_p"``. For metrics other than correctness
         metrics, no p-values are computed, and only ``"kappa_p_discrete"`` has posterior limits.
     by : {"condition", "dataset"} or None
-        Grouping of trials; groups are analyzed separately. With None, all trials are pooled.
-        The trials of an array always form one group.
+        Grouping of trials; groups are analyzed separately. With None, all trials are pooled. If you
+        pass an array, all of its trials form one group.
     intervals : sequence of {"analytic", "posterior"}, optional
         Methods whose interval limits are stored. ``"posterior"`` stores limits if they can be
         computed without draws for this metric. Analytic limits are computed from the standard
@@ -122,7 +122,7 @@ def pairwise_matrix(
     cluster : str, optional
         Item column that defines clusters, such as ``"template"``. With `cluster`, standard errors
         are computed over clusters, and limits use quantiles of Student's t distribution.
-        ``"trial"`` treats responses to repeated items as independent trials.
+        ``cluster="trial"`` treats responses to repeated items as independent trials.
     ci_prob : float
         Probability level, in (0, 1), of the posterior limits and, by default, of all intervals
         computed from the matrix.

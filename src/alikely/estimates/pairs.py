@@ -188,13 +188,13 @@ def error_consistency(
     sampler : {"auto", "exact", "nuts"}
         Sampling method for the posterior, as in `alikely.inference.posterior`.
     prior : mapping or sequence of four numbers, optional
-        Prior for the cells of a pair: Dirichlet parameters of ``n11, n10, n01, n00`` (both correct,
-        only `a`, only `b`, neither), or Beta parameters by name (see `alikely.models.copying`).
-        Default: 1/2 for each cell. Differences and means require a Dirichlet prior with ``n10 =
-        n01`` and ``n11 n00 >= n10 n01``. The Bayes factor uses the same prior as the posterior,
-        except that the default Dirichlet parameters for the Bayes factor are 1. The Bayes factor is
-        omitted if the prior is not a Dirichlet distribution, or if a row or column sum of its 2 x 2
-        parameters is at most 1.
+        Prior for each pair: Dirichlet parameters of the cells ``n11, n10, n01, n00`` (both correct,
+        only `a`, only `b`, neither). You can also pass Beta priors for the parameters of the copy
+        model (see `alikely.models.copying`). Default: 1/2 for each cell. Differences and means
+        require a Dirichlet prior with ``n10 = n01`` and ``n11 n00 >= n10 n01``. The Bayes factor
+        uses the same prior as the posterior, except that the default Dirichlet parameters for the
+        Bayes factor are 1. The Bayes factor is omitted if the prior is not a Dirichlet
+        distribution, or if a row or column sum of its 2 x 2 parameters is at most 1.
     model : "copying" or pymc.Model
         Generative model: `alikely.models.copying` or, for MCMC, a custom model of the pairs with a
         variable ``error_consistency`` of dimension ``pair``. In a custom model, observed variables
@@ -295,13 +295,12 @@ def misclassification_agreement(
 
     Notes
     -----
-    Intervals describe the agreement in the population from which the joint errors are sampled.
-    In the published formula for misclassification agreement, chance agreement is computed
-    from products of marginal proportions, which also pair every joint error with itself. The
-    estimate of agreement is therefore too low if joint errors are few and agreement is high. In
-    posterior draws, chance agreement is computed without such self-pairs, so the posterior median
-    of agreement is above the estimate. Analytic and bootstrap intervals are centered on the
-    estimate.
+    Intervals generalize to other trials on which both observers err. In the published formula for
+    misclassification agreement, chance agreement is computed from products of marginal proportions,
+    which also pair every joint error with itself. The estimate of agreement is therefore too low if
+    joint errors are few and agreement is high. In posterior draws, chance agreement is computed
+    without pairing a joint error with itself, so the posterior median of agreement is above the
+    estimate. Analytic and bootstrap intervals are centered on the estimate.
 
     If all responses on joint errors have the same label, the estimate is undefined and the
     posterior is wide, because it allows for other labels; a note is added. Without joint errors,
@@ -387,7 +386,8 @@ def error_similarity(
           distributions
         - ``p_equal``, the p-value of a permutation test of equal error distributions, and
           ``p_equal_adjusted``, this p-value adjusted for all pairs (Benjamini-Hochberg). Both
-          p-values account for the dependence due to items on which both observers erred.
+          p-values account for items on which both observers erred, because such errors are not
+          independent.
         - ``model_low`` and ``model_high``, limits from the posterior alone with probability level
           `ci_prob`
         - ``copy_probability``, the proportion of joint errors in which one observer copied the
@@ -416,10 +416,11 @@ def error_similarity(
     Each limit of the posterior interval is the more extreme of two limits: one from the posterior
     of the paired-errors model (`alikely.errors.pairs`), and one from simulated data sets. The
     simulated limit is the divergence at which the observed estimate would be improbably small or
-    large in data sets simulated from similar populations (`alikely.errors.draws`). The quantiles of
-    ``result.draws("posterior")`` equal the limits of the posterior interval; draws from the
-    paired-errors model are in the group ``rows``. Do not average draws over pairs; `alikely.mean`
-    and `alikely.difference` compute interval limits for means from simulated data
+    large. It is found by simulating data sets from populations that resemble the data but have
+    different divergences (`alikely.errors.draws`). The quantiles of ``result.draws("posterior")``
+    equal the limits of the posterior interval; draws from the paired-errors model are in the group
+    ``rows``. Do not average draws over pairs. For means and differences, `alikely.mean` and
+    `alikely.difference` simulate data sets and compute interval limits from them
     (``result.data["populations"]``).
 
     References
@@ -489,10 +490,11 @@ def decision_margin_consistency(
     model : {"moments", "strengths"}
         Noise correction of the correlation:
 
-        - ``"moments"`` (takes milliseconds per pair): correlation between the normal scores of the
-          margins and the proportion correct in the population of observers. ``"moments"`` makes no
-          assumption about the distribution of item strength. Even a perfect model scores below 1 if
-          proportion correct is a nonlinear function of the normal scores of its margins.
+        - ``"moments"`` (takes milliseconds per pair): correlation between two variables: the normal
+          scores of a model's margins, and the proportion correct of an infinite population of
+          observers. ``"moments"`` makes no assumption about the distribution of item strength. The
+          correlation is below 1 even for a perfect model if the observers' proportion correct is a
+          nonlinear function of the normal scores of the model's margins.
         - ``"strengths"`` (takes 0.1 seconds per pair): correlation between the item strengths of a
           model and a group. The distribution of item strengths can have any skewness and tail
           weight. The posterior of the latent correlation, computed by quadrature, is widened if the
@@ -542,7 +544,7 @@ def decision_margin_consistency(
         If an option is invalid, or if two systems have too few common items.
     ValueError
         If most of a model's items have no responses, and most items with responses have no margins.
-        To compare only items with responses, remove other items' margins.
+        To restrict the comparison to items with responses, remove the margins of all other items.
 
     Notes
     -----
@@ -631,10 +633,8 @@ def agreement(
         readers agree with probability 2/3.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior for the 2 x 2 table of two readers' ratings, with ``n11 = n00`` greater than
-        ``n10 = n01``. With more than two classes, the prior adds ``n11 + n00`` pseudo-items on
-        which two readers agree.
-        Default:
-        ``(2/3, 1/3, 1/3, 2/3)``.
+        ``n10 = n01``. With more than two classes, the prior is equivalent to ``n11 + n00``
+        additional items on which two readers agree. Default: ``(2/3, 1/3, 1/3, 2/3)``.
     cluster : str, optional
         As in `error_consistency`.
 

@@ -96,11 +96,11 @@ class Result:
           row. The dimension ``pair`` is preceded by ``condition`` or ``dataset`` if trials are
           grouped by condition or data set. The group ``answers`` contains correctness as packed
           bits.
-        - Scores: ``estimates`` (level, system), where levels are data sets and ``overall``, and
-          systems are models, ``human-human`` and ``ceiling`` (human-human score of data sets with
-          models). ``decomposition``: variance components of analytic intervals. ``bootstrap``:
-          ``score`` (resample, level, system). ``posterior``: ``score`` (chain, draw, level,
-          system).
+        - A result with benchmark scores has ``estimates`` (level, system). Levels are data sets and
+          ``overall``. Systems are models, ``human-human`` and ``ceiling`` (human-human score in
+          data sets that include models). ``decomposition`` contains the variance components of
+          analytic intervals, ``bootstrap`` contains ``score`` (resample, level, system), and
+          ``posterior`` contains ``score`` (chain, draw, level, system).
     trials : Trials, optional
         The analyzed trials, if later analyses need them. `Result.save` does not save the trials.
 
@@ -265,8 +265,8 @@ class Result:
             Kind of bootstrap and posterior interval: equal-tailed or highest-density. Default: the
             `ci_kind` of the result.
         top, lowest : int, optional, and bool
-            For a matrix: number of rows to show, and whether to show the lowest estimates instead
-            of the highest. Default: all rows, up to a million.
+            For a matrix: number of pairs to show, and whether to show the pairs with the lowest
+            estimates instead of the highest. Default: all rows, up to a million.
         sort : str or sequence of str, optional
             Columns by which to sort the rows, starting with the most important; ``"-estimate"``
             sorts in descending order. Rows with missing values come last.
@@ -311,8 +311,7 @@ class Result:
         Raises
         ------
         ValueError
-            If the probability level, the kind, a method, a column or the library is invalid, or if
-            an option does not apply to this kind of result.
+            If an argument is invalid, or does not apply to this result.
         ImportError
             If the library requested with `as_` is not installed.
 
@@ -358,7 +357,7 @@ class Result:
         mean : str, sequence of str, or mapping, optional
             Pairs whose mean estimate is described; select them as in `alikely.mean`.
         difference : tuple, optional
-            Describe one difference. For pairs: two selections of comparisons, as in
+            Describe one difference. For results of pairs: two selections of pairs, as in
             `alikely.difference`. For scores: names of the models to compare.
 
         Returns
@@ -425,8 +424,9 @@ class Result:
         generalize_to, level, interval, ci_prob
             As in `sentence`.
         columns : sequence of str, optional
-            Columns of the summary. Default: labels that differ between rows, the estimate, its
-            interval, and the number of trials or errors. Notes appear below the table.
+            Columns of the summary. Default: the estimate, its interval, the number of trials or
+            errors, and those columns of names and conditions that differ between rows. Notes appear
+            below the table.
         top, sort
             As in `summary`.
         digits, caption, label
@@ -519,9 +519,9 @@ class Result:
         ----------
         **labels : str or sequence of str
             Labels to select by: ``dataset, condition, observer_a, observer_b`` for pairs, or
-            ``observer`` (in the given order), ``condition`` or ``dataset`` for a matrix.
-            For benchmark scores, pass ``system``; the rows ``human-human`` and ``ceiling`` are
-            always kept.
+            ``observer``, ``condition`` or ``dataset`` for a matrix. The selected observers have the
+            order in which you name them. For benchmark scores, pass ``system``; the rows
+            ``human-human`` and ``ceiling`` are always kept.
 
         Returns
         -------
@@ -537,7 +537,7 @@ class Result:
         return Result(self._call("select", labels=labels), self.trials)
 
     def report(self, path: str | Path | None = None, *, title: str | None = None) -> Report:
-        """Write an HTML report with tables, figures, sentences and methods."""
+        """Write an HTML report with findings, figures, tables and a description of the methods."""
         # The only import of a higher layer: users expect this method on the result.
         from alikely.report import make_report
 

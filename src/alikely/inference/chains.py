@@ -95,9 +95,10 @@ def nuts(
     Returns
     -------
     xarray.DataTree
-        ``posterior``: all free variables and deterministics; after thinning, ``draw``
-        contains the original indices. ``sample_stats``: statistics of the same draws.
-        ``observed_data`` and ``constant_data``. The tree has these attributes:
+        ``posterior``: all free variables and deterministics; after thinning, ``draw`` contains the
+        original indices. ``sample_stats``: diagnostics of the sampler for each draw.
+        ``observed_data`` and ``constant_data``: data of the generative model. The tree has these
+        attributes:
 
         - ``n_divergences``: number of divergent transitions after warm-up, including thinned draws
         - ``evaluator``: ``"interpreter"`` or ``"numba"``, whichever evaluated the log density;
@@ -115,7 +116,7 @@ def nuts(
     SamplingWarning
         If any transition diverged, any r_hat is above 1.01, or any effective sample size is below
         400 [V21]_. A single warning states the number of divergences and the worst diagnostics, and
-        names the parameters and a plot that shows them.
+        names the affected parameters and a function that plots them.
 
     Examples
     --------

@@ -160,10 +160,10 @@ def null_percentiles(
 ) -> pd.DataFrame:
     """Compute central intervals of agreement and error consistency for independent observers.
 
-    Agreement and error consistency each have a lower and an upper limit for every bin of expected
-    agreement, as in the supplement of [G20]_. The limits for independent observers are computed
-    rather than simulated, because the number of trials on which both are correct has a
-    hypergeometric distribution given their numbers of correct responses.
+    As in the supplement of [G20]_, the function computes two intervals for every bin of expected
+    agreement: one for observed agreement and one for error consistency. The limits of these
+    intervals are computed rather than simulated, because the number of trials on which both are
+    correct has a hypergeometric distribution given their numbers of correct responses.
 
     Parameters
     ----------

@@ -88,11 +88,11 @@ def posterior(
     include : "all" or sequence of str
         Groups to add to the returned tree. ``"log_likelihood"`` adds the log likelihood of every
         trial of every pair, or of a custom model's observed values, for `arviz.loo`. All other
-        groups (see `alikely.inference.nuts`) require MCMC.
+        groups of the tree (see `alikely.inference.nuts`) require MCMC.
     cluster : str, optional
-        Trial coordinate that defines clusters, such as ``"item"``. In each draw from the
-        joint posterior, all trials in a cluster have the same weight. If each pair is sampled
-        separately, `cluster` is ignored, so trials are treated as independent.
+        Trial coordinate that defines clusters, such as ``"item"``. In each draw from the joint
+        posterior, all trials in a cluster have the same weight. If the posterior of each pair is
+        sampled separately, `cluster` is ignored, so trials are treated as independent.
 
     Returns
     -------
@@ -111,8 +111,8 @@ def posterior(
     ValueError
         If items are repeated, but the requested posterior requires a single response per item.
     ValueError
-        If a custom model lacks the metric, or contains neither the cells nor the correctness of a
-        pair.
+        If a custom model has no variable for the metric, or has neither the 2 x 2 table of each
+        pair nor the correctness of both observers.
 
     Examples
     --------

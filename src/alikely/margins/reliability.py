@@ -108,7 +108,7 @@ def split_half_reliability(
     TypeError
         If `correct` is not an array of numbers.
     ValueError
-        If there are fewer than 2 observers, if fewer than 5 items have responses from two
+        If there are fewer than 2 observers, if fewer than 5 items have responses from at least two
         observers, or if an observer or an item has no response.
     ValueError
         If all items are equally difficult, either overall or for one half of the observers in every
@@ -119,16 +119,16 @@ def split_half_reliability(
     A participant who is resampled twice could be in both halves, which would inflate the agreement
     between halves. The bootstrap therefore uses coefficient alpha [C51]_, a mean over all splits
     that depends only on covariances between different participants. To obtain the interval, the
-    deviations of bootstrapped alphas from the observed alpha are added to the estimated
-    reliability, all on Fisher's z scale [F21]_.
+    difference between each replicate's alpha and the observed alpha is added to the estimated
+    split-half reliability, on Fisher's z scale [F21]_.
 
     Tables are incomplete if participants saw different lists of items, responses are missing, or
     only some items are repeated. In incomplete tables, responses have equal weights, differences
     between participants' means are removed by least squares, and items are compared only if common
-    participants link them. For incomplete tables, the result is one reliability, for the items'
-    deviations from the mean proportion correct of all items that common participants link to them.
-    Participants with the same list of items are split into halves, and participants and items are
-    resampled within lists.
+    participants link them. For incomplete tables, the result is a single reliability. It is
+    computed from the difference between each item's proportion correct and the mean proportion
+    correct of all items that are linked to it. Participants with the same list of items are split
+    into halves, and participants and items are resampled within lists.
 
     Examples
     --------
@@ -476,10 +476,11 @@ def fit_observers(
         Priors for variables by name, as in `alikely.models.observer_margins`.
     model : "observer_margins" or pymc.Model
         Generative model: the default, or a custom model for the responses, such as an extended
-        `alikely.models.observer_margins`. A custom model must define ``strength_mean``,
-        ``strength`` (item), ``ability`` (observer), ``log_gain`` (observer) and ``share`` (source).
-        A custom model with observers' stable deviations from item strengths must also define their
-        scalar standard deviation ``stable_sd``.
+        `alikely.models.observer_margins`. A custom model must define the following variables
+        (dimensions in parentheses): ``strength_mean``, ``strength`` (item), ``ability`` (observer),
+        ``log_gain`` (observer) and ``share`` (source). A custom model with observers' stable
+        deviations from item strengths must also define their scalar standard deviation
+        ``stable_sd``.
     n_draws : int
         Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -608,9 +609,9 @@ def explained_consistency(
     """Compare observed error consistency with predictions from item strengths (easiness) [GMS96]_.
 
     Responses of the same observers to the same items are simulated from the fitted generative
-    model, with new noise and new stable deviations of observers from the shared item strengths. If
-    the observed consistency of a pair exceeds the predictions, shared item strengths do not fully
-    explain it.
+    model. Each simulation draws new response noise, and new stable deviations of each observer from
+    the shared item strengths. If the observed consistency of a pair exceeds the predictions, the
+    pair shares more than the strengths (easiness) that items have for all observers.
 
     Parameters
     ----------

@@ -195,8 +195,8 @@ class Metric:
         Name in results, on the command line and in files.
     value : callable
         Function that takes sums of `features` over trials, an array of shape ``(..., K)``, and
-        returns an array of shape ``(...)``, with NaN for undefined values. Multiplying all sums of
-        features by a constant must not change the metric, so that counts, weights and probabilities
+        returns an array of shape ``(...)``, with NaN for undefined values. The value must not
+        change if all sums are multiplied by a constant, so that counts, weights and probabilities
         give the same value. For these values of `features`, `value` takes other arguments:
 
         - ``"ratings"``: a `readings.Readings`
@@ -244,8 +244,9 @@ class Metric:
         Variables of a result that tables show next to the estimate, if available.
     derived : mapping of str to callable
         Mapping from column names to functions that take the four cells of each pair's 2 x 2 table
-        as an array of shape ``(..., 4)``. Tables show the columns of `derived` next to the estimate
-        (for benchmark scores, means over the pairs from which a score is computed).
+        as an array of shape ``(..., 4)``. Tables show the columns of `derived` next to the
+        estimate. For benchmark scores, each column shows a mean over the pairs from which the score
+        is computed.
     draws : str
         Source of posterior draws: ``"cells"`` (2 x 2 counts), ``"labels"`` (of joint errors),
         ``"rows"`` (errors by true class), another of the `features` (``"ratings"``,
@@ -265,8 +266,8 @@ class Metric:
     requested : tuple of str
         Columns of `alongside` and `derived` that tables show only on request.
     rests_on : (str, str)
-        Variable with the count on which the estimate is based, such as ``n_trials``, and its
-        column heading. Default: determined by `counts`.
+        Name of the variable that contains the number of trials on which the estimate is based, such
+        as ``n_trials``, and the heading of its column. Default: determined by `counts`.
     trust : alikely.metrics.metric.Trust
         Conditions under which intervals are unreliable. Default: determined by `counts`.
     caution : callable, optional
@@ -275,10 +276,10 @@ class Metric:
         reason why the analytic interval is unreliable.
     distinct : callable, optional
         For ``"labels"``: function that takes weighted label statistics (`errors.label_statistics`)
-        and an array of shape ``(..., 2)`` with sums of squared weights. The function returns the
-        metric with chance agreement computed over pairs of distinct joint errors
-        (`errors.distinct_agreement`), because products of marginal proportions also pair each joint
-        error with itself.
+        and an array of shape ``(..., 2)``. The array contains two sums of squared weights: of joint
+        errors with identical labels, and of all joint errors. The function returns the metric with
+        chance agreement computed over pairs of distinct joint errors (`errors.distinct_agreement`),
+        because products of marginal proportions also pair each joint error with itself.
     all_pairs : callable, optional
         For metrics other than correctness metrics: function that `alikely.pairwise_matrix` applies
         to the responses of many observers, as returned by `alikely.data.tables.answers`. The
@@ -292,9 +293,9 @@ class Metric:
           posterior limits without draws, and ``n_options`` (pair)
     all_influences : callable, optional
         With `all_pairs`: function that returns an array of shape (sum, trial), with the influence
-        of each trial on weighted sums of the metric over pairs of observers. The function takes the
-        responses, and the pairs' weights in each sum of metric values, of shape (sum, observer,
-        observer).
+        of each trial on weighted sums of the metric over pairs of observers. Its arguments are the
+        responses, and an array of shape (sum, observer, observer) with the weight of each pair in
+        each sum.
     whys : tuple of str
         With `all_pairs`: possible reasons for an undefined estimate.
     options : mapping
@@ -380,7 +381,7 @@ class Metric:
 
     @property
     def counts(self) -> Counts:
-        """Name of the features, or ``"trials"`` if a custom function computes them."""
+        """Name of the built-in features, or ``"trials"`` if the features are a custom function."""
         return "trials" if callable(self.features) else self.features
 
     @property
@@ -418,7 +419,7 @@ class Metric:
 
     @property
     def labels(self) -> bool | Literal["options", "any"]:
-        """Data needed in addition to correctness: none, labels, labels if available, or options."""
+        """Data needed in addition to correctness: none, labels (if any), or response options."""
         if self.counts in ("options", "probabilities"):
             return "options"
         return "any" if self.counts == "trials" else self.counts not in ("correctness", "margins")

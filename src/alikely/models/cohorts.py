@@ -485,9 +485,9 @@ def cohort(
 
         - Numeric columns such as ``year`` are centered and have a coefficient per unit, such as
           ``log_odds_ratio_year``.
-        - Text, categorical and boolean columns have one effect per group; these effects,
-          such as ``log_odds_ratio_family``, sum to zero. With three or more groups, the standard
-          deviation of the group effects is estimated (``log_odds_ratio_family_sd``).
+        - Text, categorical and boolean columns have one effect for each of their values. The
+          effects of a column, such as ``log_odds_ratio_family``, sum to zero. With three or more
+          values, the standard deviation of the effects is estimated (``log_odds_ratio_family_sd``).
     priors : mapping, optional
         Priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
         ``{"level_mean": (1, 1)}``; see `alikely.models.copying`.

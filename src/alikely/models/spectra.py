@@ -104,8 +104,9 @@ def spectrum(
     Raises
     ------
     ValueError
-        If shapes do not match, if counts are invalid, if `k` is out of range, or if fewer than 3
-        counts are from reference conditions.
+        If shapes do not match, if counts are invalid, or if `k` is out of range.
+    ValueError
+        If fewer than 3 combinations of a person and a condition are from reference conditions.
     ValueError
         If a prior is invalid (see `alikely.models.copying`), or a covariate is invalid (see
         `alikely.models.cohort`).

@@ -230,10 +230,10 @@ def item_contrast(
     Notes
     -----
     The expected number of items that are easy for only one group is computed from random
-    permutations of the items of one group within each condition. Under random permutations, the
-    number of items that are easy for one group and hard for the other is a sum of hypergeometric
-    variables, whose distribution is computed exactly. If fewer items than expected are easy for one
-    group and hard for the other, both groups tend to find the same items easy.
+    permutations of the items of one group within each condition. Under these random permutations of
+    items, the number of items that are easy for one group and hard for the other is a sum of
+    hypergeometric variables. Its distribution is computed exactly. If fewer items than expected are
+    easy for one group and hard for the other, both groups tend to find the same items easy.
 
     Examples
     --------

@@ -218,10 +218,10 @@ def regime_family_contrasts(
         One row per metric, regime and pair of families, with columns
 
         - ``metric``, ``regime``, ``n_conditions``, ``family``, ``other``
-        - ``difference``: difference between the families' means of `ratio_of_means`, with bounds
-          (such as ``difference_eti95_lb``) computed from joint bootstrap replicates. The bounds
-          generalize to new images and humans with these models, and are infinite if the human-human
-          interval includes 0
+        - ``difference``: difference between two families in `ratio_of_means`, averaged over the
+          models of each family, with bounds (such as ``difference_eti95_lb``) computed from joint
+          bootstrap replicates. The bounds generalize to new images and humans with these models,
+          and are infinite if the human-human interval includes 0
         - ``estimate_difference``: difference between the mean estimates, not divided by a ceiling,
           with bounds
         - ``n``, ``n_other``, ``median_rank``, ``median_rank_other``

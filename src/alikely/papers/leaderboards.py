@@ -119,8 +119,8 @@ def reconstruct_leaderboard(
     If trials are simulated separately for each human, the noise in the model's responses is wrongly
     averaged over humans. We compared all three simulation schemes for 22 models on 6 data sets of
     the model-vs-human benchmark. Intervals for scores that generalize to new images had a
-    half-width of 0.0191 when computed from real trials. The schemes ``"pairs"``, ``"pairs,
-    optimistic"`` and ``"shared trials"`` gave intervals with half-widths of 0.0119, 0.0081 and
+    half-width of 0.0191 when computed from real trials. With the simulation schemes ``"pairs"``,
+    ``"pairs, optimistic"`` and ``"shared trials"``, intervals had half-widths of 0.0119, 0.0081 and
     0.0203, and coverage of 0.78, 0.59 and 0.96, respectively (nominal 0.95).
 
     All three simulation schemes ignore that all models saw the same images, so rank sets treat

@@ -76,7 +76,8 @@ def plot_radar(
     Raises
     ------
     TypeError
-        If `families` has the wrong type or no model names, or the axes are not polar.
+        If `families` is not a mapping, a Series or a labeled DataArray, or if the axes are not
+        polar.
     ValueError
         If the table is empty, lacks a required column, or has no rows for `metric`.
     ValueError

@@ -714,16 +714,16 @@ def choose_images(
         Models to use, by observer kind or name. The difficulty of images is estimated from all
         models that you pass.
     n_humans : int, optional
-        Number of participants, each of whom sees a separate list of images. Separate lists of
-        images make the mean over participants more precise, but participants then have few images
-        in common. Default: one list for all participants.
+        Number of participants. For each participant, a different list of images is chosen.
+        Different lists make the mean over participants more precise, but participants then have few
+        images in common. Default: one list for all participants.
     by_class : bool
         Whether to balance the true classes of the chosen images, as far as strata or inclusion
         probabilities allow.
     uniform_fraction : float, optional
         Proportion of images that are sampled regardless of how informative they are, in [0, 1], to
-        include images of typical difficulty. Default: 0.15 if images are sampled with probability
-        proportional to size, otherwise 0.
+        include images of typical difficulty. Default: 0.15 if more informative images are sampled
+        with higher probability, otherwise 0.
     shown : collection of str
         Items to exclude because participants have already seen them.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -752,7 +752,7 @@ def choose_images(
     ValueError
         If `n` is larger than the pool of a condition, or too small for its strata.
     ValueError
-        If models respond identically to all images.
+        If all models give the same responses.
     ValueError
         If `by_class` is set, but there are no true classes.
 
@@ -1151,10 +1151,11 @@ def choose_conditions(
 
     Notes
     -----
-    The separation in a set of conditions is the variance of mean scores across models, divided by
-    half the mean variance of pairwise model differences across samples of images. The separation of
-    models is a squared signal-to-noise ratio, whose expected value is 1 if there is only noise. The
-    estimated noise includes variance due to sampling images, but not variance due to sampling
+    The separation in a set of conditions is a ratio of two variances. The numerator is the variance
+    across models of their mean scores. The denominator is half the variance across samples of
+    images of the difference between two models, averaged over all pairs of models. The separation
+    of models is a squared signal-to-noise ratio, whose expected value is 1 if there is only noise.
+    The estimated noise includes variance due to sampling images, but not variance due to sampling
     humans. A model without errors in a condition has an error consistency of 0 with all humans who
     make errors, and this value has no sampling variance. Conditions with accuracies near 1
     therefore appear more informative than they are.

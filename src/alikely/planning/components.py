@@ -523,11 +523,11 @@ def plan_reader_study(
     -----
     With R readers and N cases, the variance of an estimate is ``V_readers / R + V_cases / N +
     V_both / (R N)`` [HOB11]_. Predicted width and power are averages over the variance estimates
-    that studies of the planned size would yield. For each variance estimate, the interval is
-    computed as in `alikely.benchmark.reader_study` [H07]_. With few readers, variance estimates and
-    widths vary considerably from study to study, so the pilot's interval may be much narrower or
-    wider than average. If the pilot is small, it provides little information about the variance
-    between readers; ``power_lb`` and ``power_ub`` then differ widely.
+    that studies of the planned size would yield. The predicted interval of each study is computed
+    from its variance estimates, as in `alikely.benchmark.reader_study` [H07]_. With few readers,
+    variance estimates and widths vary considerably from study to study, so the pilot's interval may
+    be much narrower or wider than average. If the pilot is small, it provides little information
+    about the variance between readers; ``power_lb`` and ``power_ub`` then differ widely.
 
     Examples
     --------
@@ -650,7 +650,7 @@ def plan_repeats(
     ValueError
         If the result has no repeated items, or its metric is not a correctness metric.
     ValueError
-        If an item occurs in several conditions of a group of trials.
+        If an item occurs in several conditions of the same group of trials (such as a data set).
     ValueError
         If a number is out of range.
 

@@ -359,8 +359,8 @@ def items_for_margins(
     alpha : float
         Significance level of the two-sided test, in (0, 1).
     against : array_like
-        Consistency under the null hypothesis, in (-1, 1). `against` (null value) and `dmc` (assumed
-        value) are correlations of model margins with true accuracies.
+        Decision-margin consistency under the null hypothesis, in (-1, 1). Like `dmc`, it is a
+        correlation between the model's margins and the true accuracies of items.
     n_items : array_like of int, optional
         Numbers of items for which to compute power, at least 5.
 

@@ -443,7 +443,7 @@ def trials_for_width(
 
     Without `assurance`, `width` is the width of the central range of estimates in repeated
     experiments, and about half of all experiments have a wider interval. If `assurance` is passed,
-    a proportion `assurance` of experiments has an interval no wider than requested [KM03]_.
+    the interval is no wider than requested in a proportion `assurance` of experiments [KM03]_.
 
     Parameters
     ----------
@@ -588,9 +588,10 @@ def trials_for_power(
     """Find the number of trials needed to reject an error consistency of `against` [C96]_.
 
     If `against` is 0, the test is Fisher's exact test [F22]_, reported as ``p_fisher`` in
-    summaries. If `against` is not 0, the test is a score test, whose standard error is
-    computed from the observed accuracies under the null hypothesis. Summaries do not report the
-    score test, but their intervals show whether the value of `against` is excluded.
+    summaries. If `against` is not 0, the test is a Rao score test, whose standard error is computed
+    from the observed accuracies under the null hypothesis. Tables of results do not include the
+    p-value of the Rao score test, but their intervals show whether the value of `against` is
+    excluded.
 
     Parameters
     ----------
@@ -703,7 +704,8 @@ def trials_for_difference(
     ValueError
         If an argument is out of range, or if `ec_a` equals `ec_b`.
     ValueError
-        If there is no joint distribution with these values; the message states the feasible range.
+        If two observers with the given accuracies cannot have the given error consistency. The
+        message states the range of possible values.
 
     Examples
     --------
@@ -961,10 +963,11 @@ def plan_from(
     Parameters
     ----------
     source : Result or mapping
-        Result of a pilot study (any metric). For correctness metrics, counts of each planned study
-        are simulated, then analyzed with the same prior as the pilot study. For metrics that do not
-        use correctness, and for any pilot study analyzed with ``cluster=``, plans use the posterior
-        draws and the standard error from the pilot study.
+        Result of a pilot study (any metric). For correctness metrics, the numbers of correct and
+        incorrect responses in each planned study are simulated, then analyzed with the same prior
+        as the pilot study. For metrics that do not use correctness, and for any pilot study
+        analyzed with ``cluster=``, plans use the posterior draws and the standard error from the
+        pilot study.
 
         Instead of a result, you can pass assumed values of ``accuracy_a``, ``accuracy_b`` and
         ``ec``. Each value is a number, a distribution such as ``scipy.stats.beta(30, 10)``, or

@@ -154,8 +154,8 @@ def kinds_of(plot: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 def column() -> Iterator[None]:
     """Fit figures to one column of a paper: 3.3 inches wide, with 8-point text.
 
-    Panels are stacked, with legends below them. The package's Matplotlib settings apply until the
-    context ends.
+    Panels are stacked, with one legend below all panels. The package's Matplotlib settings apply
+    until the context ends.
 
     Yields
     ------

@@ -96,7 +96,7 @@ def plot_benchmark(
         Number of models to plot, starting with the best; the axis label states the total number.
         Default: all models or, in the context `alikely.plots.column`, as many as fit on a page.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness for the rank sets.
+        Source of randomness for the confidence sets of ranks.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 

@@ -358,8 +358,8 @@ def detection_experiment(
     n_alternatives : int
         Number of alternatives, at least 2.
     rho : mapping of str to float, optional
-        Mapping from the name of each model to the correlation between its margins and the shared
-        item strengths.
+        Mapping from the name of each model to the correlation between its margins and the strengths
+        (easiness) that items have for all observers.
     strength_mean, strength_sd : float
         Mean and standard deviation of the item strengths shared by all observers, in units of the
         standard deviation of the noise in the evidence for each alternative.
@@ -454,8 +454,8 @@ def difficulty(
 ) -> tuple[Trials, NDArray[np.intp]]:
     """Simulate humans in conditions whose logit accuracies come from a mixture of four regimes.
 
-    The first condition of each data set, ``reference``, comes from the easiest regime; the regimes
-    of other conditions are random. Each data set has different humans.
+    The first condition of each data set, ``reference``, comes from the easiest regime. The regimes
+    of all other conditions are random. Each data set has different humans.
 
     Parameters
     ----------
@@ -540,8 +540,8 @@ def leaderboard(
     n_options : int
         Number of options per question, from 2 to 10.
     shared : float
-        Fraction of the question-specific variance in ability that models of the same family share,
-        in [0, 1].
+        A model's ability varies from question to question. `shared` is the fraction of this
+        variance that models of the same family have in common, in [0, 1].
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -632,10 +632,10 @@ def reader_study(
     n_readers, n_cases : int
         Number of readers and number of cases, each at least 1.
     spread : float
-        Standard deviation, over readers, of the response criterion (in standard deviations of the
-        evidence) and of Fisher's z of the correlation between reader and AI evidence. Half of the
-        simulated variance of Fisher's z is common to both modalities. If `spread` is 0, readers
-        have identical parameters.
+        Standard deviation over readers of two parameters: the response criterion (in standard
+        deviations of the evidence), and Fisher's z of the correlation between the evidence of
+        reader and AI. Half of the simulated variance of Fisher's z is common to both modalities. If
+        `spread` is 0, readers have identical parameters.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 

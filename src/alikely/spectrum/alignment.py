@@ -92,8 +92,9 @@ def condition_alignment(
     -------
     xarray.Dataset
         Dimensions are ``metric``, ``condition`` (``dataset:condition``, in the order of the data)
-        and ``system`` (the models, then ``human-human``). Variables are NaN if a model has no
-        responses in a condition, or if the estimates for all its pairs are undefined:
+        and ``system`` (the models, then ``human-human``). The following variables are NaN if a
+        model has no responses in a condition, or if the estimates for all its pairs with humans are
+        undefined:
 
         - ``estimate``: mean of the metric over humans (for models) or over pairs of humans
         - ``se``, ``df``: standard error for new images and new humans, and degrees of freedom
@@ -117,12 +118,12 @@ def condition_alignment(
 
     Notes
     -----
-    Each replicate resamples the images of each condition, in the same way for all pairs and
-    metrics. The humans of each data set are also resampled, in the same way for all conditions of
-    the data set. Pairs of two copies of the same resampled human are excluded. For a bootstrap
-    sample that contains only one human, the human-human value is undefined. Bootstrap samples that
-    contain only one human occur with probability 1/64 for 4 humans, and with probability 1/2 for 2
-    humans.
+    Each replicate resamples the images of each condition; all pairs and metrics use the same
+    resampled images. The humans of each data set are also resampled; all conditions of the data set
+    use the same resampled humans. Pairs of two copies of the same resampled human are excluded. For
+    a bootstrap sample that contains only one human, the human-human value is undefined. Bootstrap
+    samples that contain only one human occur with probability 1/64 for 4 humans, and with
+    probability 1/2 for 2 humans.
 
     If both images and humans are resampled, trial-level noise is counted more than once [O07]_.
     Resampling n humans reproduces only ``(n - 1) / n`` of the variance between humans. In
@@ -461,12 +462,12 @@ def regime_alignment(
         Whether to use all conditions of a regime, or one condition per data set
         (`representative_conditions`).
     delta : mapping, pandas.Series, xarray.DataArray or xarray.Dataset, optional
-        Difficulty of each condition, or a difficulty spectrum. Required for ``"representative"``.
+        Difficulty of each condition, or a dataset returned by `alikely.difficulty_spectrum`.
+        Required for ``"representative"``.
     metrics : sequence of str, optional
-        Metrics in `alignment` to average into a single metric in each condition, separately for
-        models and humans. With error consistency and misclassification agreement, ``mean_ratio`` is
-        the ratio by which [X26]_ rank models (their equation 2). By default, every metric is
-        analyzed separately.
+        Metrics in `alignment` to average into a single value for each system and condition. With
+        error consistency and misclassification agreement, ``mean_ratio`` is the ratio by which
+        [X26]_ rank models (their equation 2). By default, every metric is analyzed separately.
     ci_prob : float
         Probability level of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
@@ -484,10 +485,10 @@ def regime_alignment(
         - ``ratio_of_means``: ``estimate`` divided by ``ceiling``, not clipped
         - ``mean_ratio``: mean of the ratios in conditions with a human-human value above 0, not
           clipped
-        - bounds such as ``bootstrap_eti95_lb`` (of ``estimate``) and ``ceiling_eti95_lb``; all
-          means and ratios are computed from the same bootstrap replicates. Bounds of a ratio are
-          infinite if the interval for the human-human value includes 0 (for ``mean_ratio``: in any
-          condition)
+        - interval bounds, such as ``bootstrap_eti95_lb`` (of ``estimate``) and
+          ``ceiling_eti95_lb``. The bounds of all columns are computed from the same bootstrap
+          replicates. Bounds of a ratio are infinite if the interval for the human-human value
+          includes 0 (for ``mean_ratio``: in any condition)
         - ``rank``: rank of the estimate within metric and regime, which equals the rank of
           ``ratio_of_means``
         - ``rank_lb``, ``rank_ub``: limits of the simultaneous confidence set, as in `rank_sets`
@@ -514,9 +515,9 @@ def regime_alignment(
     for all models, so that all models are compared on the same conditions. Uncertainty in the
     regime labels is not propagated into the intervals.
 
-    A replicate can be undefined in some conditions (only one human or no joint errors). A
-    replicate's mean is the mean estimate over all conditions, plus its mean deviation from the
-    estimates in conditions where the replicate is defined
+    In some conditions, a replicate may contain only one human or no joint errors, so that its
+    estimate is undefined. A replicate's mean is the mean estimate over all conditions, plus its
+    mean deviation from the estimates in conditions where the replicate is defined
     (`alikely.spectrum.alignment.mean_draws`).
 
     A few hard conditions with little human-human agreement can dominate `mean_ratio`. The variance

@@ -119,14 +119,14 @@ def regimes(
         - ``converged_bic``: BIC of the best solution if EM is run to convergence
         - ``resampled_best``: proportion of replicates in which this number has the lowest BIC
 
-        Attributes are ``k``, ``ties`` (numbers of regimes with a BIC within 2 of the lowest
-        [R95]_) and ``n_resamples`` (number of replicates in which every delta is defined).
-        Replicates in which all reference values are equal, or a condition has no humans, are
-        excluded.
+        Attributes are ``k``, ``ties`` (numbers of regimes with a BIC within 2 of the lowest [R95]_)
+        and ``n_resamples`` (number of bootstrap replicates in which ``delta`` is defined for all
+        conditions). Replicates in which all reference values are equal, or a condition has no
+        humans, are excluded.
 
         For a posterior distribution: ``delta`` (posterior mean), its bounds, such as
-        ``posterior_eti95_lb``, ``label`` (the most probable regime), ``probability`` (mean over
-        draws), and the attribute ``k`` (number of regimes).
+        ``posterior_eti95_lb``, ``label`` (the most probable regime), ``probability`` (posterior
+        probability of each regime), and the attribute ``k`` (number of regimes).
 
     Raises
     ------
