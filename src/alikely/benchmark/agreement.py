@@ -107,8 +107,9 @@ def agreement_regression(
         - ``accuracy_squared``: the square of ``accuracy``
         - ``accuracy_gap``: absolute difference between the two logits
 
-        ``posterior`` is in ArviZ format: coefficients ``b`` (chain, draw, predictor), effects of
-        observers ``u`` and of families ``v``, and the standard deviations of effects and residuals.
+        ``posterior`` contains the draws in ArviZ format: coefficients of predictors (``b``),
+        effects of observers (``u``) and of families (``v``), and the standard deviations of effects
+        and residuals.
 
     Raises
     ------

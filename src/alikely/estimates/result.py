@@ -89,18 +89,16 @@ class Result:
         ``group="bootstrap"`` and ``sample_dims="resample"`` to ArviZ functions. All results contain
         ``estimates`` and ``data_summary`` (numbers of trials and responses of each observer).
 
-        - Results for pairs contain ``observed_data`` (the correctness table), ``estimates``
-          (``estimate, se`` and tests of independence), ``bootstrap`` (resample, pair),
-          ``posterior`` (chain, draw, pair) and ``chains`` (MCMC fits, see `Result.chains`).
-        - A pairwise matrix has ``estimates``, whose dimension ``pair`` lists the upper triangle by
-          row. The dimension ``pair`` is preceded by ``condition`` or ``dataset`` if trials are
-          grouped by condition or data set. The group ``answers`` contains correctness as packed
-          bits.
-        - A result with benchmark scores has ``estimates`` (level, system). Levels are data sets and
-          ``overall``. Systems are models, ``human-human`` and ``ceiling`` (human-human score in
-          data sets that include models). ``decomposition`` contains the variance components of
-          analytic intervals, ``bootstrap`` contains ``score`` (resample, level, system), and
-          ``posterior`` contains ``score`` (chain, draw, level, system).
+        - Results for pairs also contain ``observed_data`` (the correctness table), and may contain
+          ``bootstrap`` (dimensions ``resample`` and ``pair``), ``posterior`` (``chain``, ``draw``
+          and ``pair``) and ``chains`` (MCMC fits, see `Result.chains`).
+        - For a pairwise matrix, the dimension ``pair`` of ``estimates`` lists the upper triangle by
+          row. If trials are grouped, ``condition`` or ``dataset`` is the first dimension. The group
+          ``answers`` contains correctness as packed bits.
+        - For benchmark scores, estimates and draws have the dimensions ``level`` (data sets and
+          ``overall``) and ``system`` (models, ``human-human``, and ``ceiling``, which is the
+          human-human score in data sets that include models). The group ``decomposition`` contains
+          the variance components of analytic intervals.
     trials : Trials, optional
         The analyzed trials, if later analyses need them. `Result.save` does not save the trials.
 

@@ -97,10 +97,11 @@ def posterior(
     Returns
     -------
     xarray.DataTree
-        Group ``posterior`` (chain, draw, pair); with NUTS, also the other groups of
-        `alikely.inference.nuts`; on request, ``log_likelihood`` (chain, draw, observation).
-        The posterior has the attributes ``joint`` (whether draws for different pairs are sampled
-        jointly) and ``clustered`` (whether `cluster` was used).
+        Tree with the group ``posterior`` (dimensions: chain, draw, pair). With NUTS, the tree also
+        contains the other groups of `alikely.inference.nuts`. On request, it contains
+        ``log_likelihood`` (dimensions: chain, draw, observation). The posterior has the attributes
+        ``joint`` (whether draws for different pairs are sampled jointly) and ``clustered`` (whether
+        `cluster` was used).
 
     Raises
     ------

@@ -478,9 +478,9 @@ def fit_observers(
         Generative model: the default, or a custom model for the responses, such as an extended
         `alikely.models.observer_margins`. A custom model must define the following variables
         (dimensions in parentheses): ``strength_mean``, ``strength`` (item), ``ability`` (observer),
-        ``log_gain`` (observer) and ``share`` (source). A custom model with observers' stable
-        deviations from item strengths must also define their scalar standard deviation
-        ``stable_sd``.
+        ``log_gain`` (observer) and ``share`` (source). If a custom model includes stable deviations
+        of observers from item strengths, it must also define their standard deviation
+        ``stable_sd``, a scalar.
     n_draws : int
         Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
