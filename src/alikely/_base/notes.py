@@ -107,7 +107,7 @@ NOTES = {
         "fewer than one posterior draw is expected beyond each limit of the interval",
     ),
     "few-limit-draws": Note(
-        "Too few posterior draws: the interval is too narrow. Increase n_draws",
+        "Too few posterior draws beyond the interval limits: the interval is too narrow. Increase " "n_draws",
         "fewer than 2.5 posterior draws of error similarity are expected beyond each limit of the "
         "interval",
     ),
@@ -160,7 +160,7 @@ NOTES = {
     "item-labels": Note(
         "The true class of an item label varies between conditions: labels denote different "
         "items in each condition. Use unique labels",
-        "an item label has several true classes",
+        "items with different true classes have the same label",
     ),
     "prior-alone": Note(
         "The data alone give a standard error of 0: the interval reflects only the prior. "
@@ -288,8 +288,7 @@ NOTES = {
         "interval",
     ),
     "posterior-not-reported": Note(
-        "The posterior is not reported: the priors on individual pairs shift its mean by "
-        "{by} posterior SDs",
+        "The posterior of a mean over pairs is not reported: the priors on individual pairs shift " "it by {by} posterior SDs",
         "the posterior mean is more than 0.5 posterior SDs from the center of the analytic "
         "interval",
         "Report the analytic interval",

@@ -334,10 +334,10 @@ def judge_agreement(
     matrix : Result
         Matrix of judges and candidates, as returned by `alikely.pairwise_matrix`.
     scores : mapping of str to (mapping of str to float)
-        Each judge's scores for the candidates, on any scale. Scores must come from questions other
-        than those in the matrix. Scores and agreements computed from the same questions would share
-        noise, which would bias the noise correction. Scores that judges give themselves are
-        excluded, and a note is added.
+        Each judge's scores for the candidates, on any scale. The questions on which candidates are
+        scored must differ from the questions from which agreement is computed. Scores and
+        agreements computed from the same questions would share noise, which would bias the noise
+        correction. Scores that judges give themselves are excluded, and a note is added.
     ci_prob : float, optional
         Probability level of the intervals, in (0, 1). Default: the probability level of the
         intervals in `matrix`.

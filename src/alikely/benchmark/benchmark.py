@@ -264,7 +264,7 @@ def differences(
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
-    """Estimate the difference between the scores of every two models, or groups of models.
+    """Estimate the difference in scores for each pair of models, or of groups of models.
 
     Parameters
     ----------

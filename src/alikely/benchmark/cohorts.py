@@ -124,8 +124,8 @@ def fit_cohort(
         Source of randomness.
     include : "all" or sequence of str
         ArviZ groups to add to the result, as in `alikely.inference.nuts`. The log likelihood
-        ``model_right`` has one row per model, condition and pattern of human responses (with
-        ``human_effects=False``, number of humans who were correct).
+        ``model_right`` has one row per model, condition and pattern of human responses. With
+        ``human_effects=False``, patterns with the same number of correct humans form one row.
 
     Returns
     -------
@@ -450,8 +450,7 @@ def cohort_contrasts(
     Raises
     ------
     ValueError
-        If the covariate does not exist, does not have one of the named values, or `ci_kind` is
-        invalid.
+        If the covariate or one of the named values does not exist, or if `ci_kind` is invalid.
 
     Examples
     --------

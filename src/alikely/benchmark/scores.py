@@ -160,13 +160,13 @@ def benchmark_scores(
 
     Notes
     -----
-    Analytic intervals use the influence of each trial on the estimate for each pair. The variance
-    for new images is the sum of the squared influences of the images in the study. The influence of
-    an image is summed over all pairs and conditions in which the image occurs. The variance for new
-    humans is a jackknife variance [ES81]_: each step omits one human from all data sets. For new
-    images and new humans, only the part of the human variance that exceeds trial-level noise is
-    added to the image variance, which already includes this noise [CGM11]_. Variances are computed
-    separately for each contrast of scores.
+    Analytic intervals use the influence of each trial on the estimate for each pair. If intervals
+    generalize to new images, the variance of a score is the sum of the squared influences of the
+    images in the study. The influence of an image is summed over all pairs and conditions in which
+    the image occurs. The variance for new humans is a jackknife variance [ES81]_: each step omits
+    one human from all data sets. For new images and new humans, only the part of the human variance
+    that exceeds trial-level noise is added to the image variance, which already includes this noise
+    [CGM11]_. Variances are computed separately for each contrast of scores.
 
     Quantiles are from Student's t distribution, with degrees of freedom computed from the variances
     for images and for humans (`alikely.benchmark.decomposition.crossed_degrees`).
@@ -176,9 +176,9 @@ def benchmark_scores(
     (`alikely.benchmark.decomposition.added_count`) is 0.35 for one set of images and four humans,
     and 0.1 for a mean over many sets of different images. The mean of the data sets' interval
     centers therefore differs from the interval center for ``overall``. For label metrics, chance
-    agreement in ``interval_center`` is computed without pairing any joint error with itself. For
-    metrics that use neither correctness nor labels, intervals are centered on the estimate, and the
-    influence of each trial is scaled up if errors are few.
+    agreement in ``interval_center`` is computed over pairs of different trials on which both
+    observers err. For metrics that use neither correctness nor labels, intervals are centered on
+    the estimate, and the influence of each trial is scaled up if errors are few.
 
     In the bootstrap and the posterior, all occurrences of an image, as identified by `item_scope`,
     are resampled together. The posterior for class-level errors treats repeated images as different

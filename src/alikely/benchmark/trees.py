@@ -108,7 +108,7 @@ def families(
     Raises
     ------
     ValueError
-        If the metric is directed, or some pairs are undefined.
+        If the metric is directed, or if its value is undefined for some pairs.
     ValueError
         If `n_groups` is not between 1 and the number of observers.
     ValueError

@@ -166,8 +166,8 @@ def coverage_study(
     Parameters
     ----------
     grid : pandas.DataFrame, optional
-        Simulation settings, one per row. Default: 6 to 88 settings, depending on the metric.
-        The columns depend on the metric:
+        Simulation settings, one per row. Default: a grid with 6 to 88 rows, depending on the
+        metric. The columns depend on the metric:
 
         - correctness: ``accuracy_a, accuracy_b, ec, n_trials``
         - labels: ``copy_probability, n_classes, n_joint_errors, peakedness``
@@ -229,8 +229,8 @@ def coverage_study(
 
     Notes
     -----
-    For metrics not based on correctness, all data sets of a setting are analyzed in a single call
-    to the public function, as separate conditions. Incorrect responses are ordered, and each is
+    For metrics not based on correctness, all data sets of a row of `grid` are analyzed as separate
+    conditions in a single call to `alikely.compare`. Incorrect responses are ordered, and each is
     ``1 - peakedness`` times as likely as the previous one. In simulations for label metrics, all
     true classes are equally likely. The true value depends on the metric:
 

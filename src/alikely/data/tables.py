@@ -250,7 +250,7 @@ def _n_classes(table: xr.Dataset, elsewhere: Sequence[str]) -> NDArray[np.int64]
 
 
 def from_counts(cells: ArrayLike) -> xr.Dataset:
-    """Create a correctness table from counts, with one pair of observers per row.
+    """Create a correctness table from the counts of several pairs of observers.
 
     Parameters
     ----------

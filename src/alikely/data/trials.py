@@ -203,9 +203,9 @@ class Trials:
             column of true classes, responses of 0 and 1 are read as correctness. ``"rows"``: one
             row for each observer and one column for each item, as in surveys.
         score, filter : str, optional
-            Name of the score to read, and of the filter (for lm-eval, the method that extracts the
-            answer). Required if logs contain several scores or filters. If logs come from several
-            tools, give one name per tool, separated by commas.
+            Name of the score to read, and name of the filter (for lm-eval, the method that extracts
+            the answer). Each name is required if logs contain several scores or filters. If logs
+            come from several tools, give one name per tool, separated by commas.
         runs : {"newest", "all"}
             What to do if an observer has several runs of the same task: use the newest complete
             run, or use all runs as separate observers.
@@ -299,7 +299,9 @@ class Trials:
         Raises
         ------
         ValueError
-            If a column is missing, or if it contains values that `from_table` also rejects.
+            If a required column is missing.
+        ValueError
+            If a column contains values that `from_table` rejects.
 
         Examples
         --------
@@ -497,7 +499,7 @@ class Trials:
         *,
         scale: Literal["probabilities", "logits"] = "probabilities",
     ) -> Trials:
-        """Add the probability that each observer assigned to each option.
+        """Return a copy of the trials with each observer's probability of each option.
 
         Parameters
         ----------

@@ -88,7 +88,7 @@ def model_vs_human(
     Trials
         Responses of ``human`` and ``model`` observers, in conditions named by
         `normalize_condition`. Each data set has different humans, so ``subject-01`` denotes
-        different people in different data sets. Benchmarks of the model-vs-human data therefore use
+        different people in different data sets. Benchmarks on the model-vs-human data therefore use
         ``human_ids="per_dataset"``.
 
     Raises

@@ -70,8 +70,8 @@ def metric_correlations(
     -------
     pandas.DataFrame
         Rows for each pair of metrics. There is one row per domain (data set and condition), and one
-        row for the mean over domains (``"mean"``). The row ``"global"`` is based on the pairs of
-        observers in all domains together. Columns: ``metric, other, domain, n_pairs, n_undefined,
+        row for the mean over domains (``"mean"``). The row ``"global"`` pools the pairs of
+        observers of all domains. Columns: ``metric, other, domain, n_pairs, n_undefined,
         correlation``, the interval, and ``note``. Pairs for which either metric is undefined are
         excluded and counted in ``n_undefined``.
 

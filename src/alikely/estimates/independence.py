@@ -76,12 +76,13 @@ def independent_observers(
     Returns
     -------
     xarray.DataTree
-        ``posterior`` (``p_a, p_b``), ``posterior_predictive`` and ``observed_data``
-        (``observed_cells`` and the metric). With NUTS, the tree also contains ``sample_stats``;
-        with `n_resamples` > 0, it contains ``bootstrap`` (dims ``resample, pair``).
+        Tree with the groups ``posterior`` (variables ``p_a, p_b``), ``posterior_predictive`` and
+        ``observed_data``. The last two contain ``observed_cells`` and the value of the metric. With
+        NUTS, the tree also contains ``sample_stats``; with `n_resamples` > 0, it contains
+        ``bootstrap`` (dims ``resample, pair``).
 
-        ``null`` (pair, way) compares each estimate with estimates from data that are simulated
-        under independence. The coordinate ``way`` names the simulation method: ``"exact"``,
+        The group ``null`` compares each estimate with estimates from data that are simulated under
+        independence. Its dimensions are ``pair`` and ``way``, the simulation method: ``"exact"``,
         ``"nuts"`` or ``"bootstrap"``. Variables:
 
         - ``estimate``; ``null_mean``, ``null_sd`` and limits of the replicates whose estimate is

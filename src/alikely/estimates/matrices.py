@@ -90,9 +90,9 @@ def pairwise_matrix(
     """Compare all pairs of observers, even if there are thousands of observers.
 
     Trials are counted with bit operations, and standard errors are computed from influence
-    functions. Posterior limits and exact tests do not require draws. Ten million pairs take about a
-    minute. If there are few pairs, use `alikely.compare`, which provides more results than
-    `pairwise_matrix`.
+    functions. Posterior limits and exact tests are computed without random draws. Ten million pairs
+    take about a minute. If there are few pairs, use `alikely.compare`, which provides more results
+    than `pairwise_matrix`.
 
     Parameters
     ----------

@@ -296,11 +296,11 @@ def misclassification_agreement(
     Notes
     -----
     Intervals generalize to other trials on which both observers err. In the published formula for
-    misclassification agreement, chance agreement is computed from products of marginal proportions,
-    which also pair every joint error with itself. The estimate of agreement is therefore too low if
-    joint errors are few and agreement is high. In posterior draws, chance agreement is computed
-    without pairing a joint error with itself, so the posterior median of agreement is above the
-    estimate. Analytic and bootstrap intervals are centered on the estimate.
+    misclassification agreement, chance agreement is computed from products of marginal proportions.
+    These products also compare the two responses to the same trial. The estimate of agreement is
+    therefore too low if joint errors are few and agreement is high. In posterior draws, chance
+    agreement is computed only over pairs of different trials, so the posterior median of agreement
+    is above the estimate. Analytic and bootstrap intervals are centered on the estimate.
 
     If all responses on joint errors have the same label, the estimate is undefined and the
     posterior is wide, because it allows for other labels; a note is added. Without joint errors,
@@ -354,9 +354,7 @@ def error_similarity(
         Selection of pairs and groups, as in `error_consistency`. ``by=None`` also compares
         observers from different data sets.
     metric : str or Metric
-        A metric computed from the distributions of incorrect responses. To change ``alpha``,
-        ``mixture`` or ``base`` of `alikely.metrics.errors.error_divergence`, pass a metric such as
-        ``alikely.metrics.get_metric("error_similarity", mixture="pooled")``.
+        A metric computed from the distributions of incorrect responses. To change its options ``alpha``, ``mixture`` or ``base`` (see `alikely.metrics.errors.error_divergence`), pass a metric such as ``alikely.metrics.get_metric("error_similarity", mixture="pooled")``.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error with the separate label ``(no response)``,
         or to drop it.
@@ -365,8 +363,8 @@ def error_similarity(
         of bootstrap intervals is too low (see Notes).
     paired : bool, optional
         For confusion matrices: whether the systems responded to the same items. If True, only the
-        estimate is returned, because its uncertainty depends on the association between the
-        responses of the two systems, which confusion matrices do not contain.
+        estimate is returned. An interval would require the joint distribution of both systems'
+        responses, which confusion matrices do not contain.
     cache_dir : str or path, optional
         Directory in which the MCMC chains of pairs are saved as they finish. An interrupted
         analysis with the same data, options and seed continues from the saved chains.
@@ -386,8 +384,7 @@ def error_similarity(
           distributions
         - ``p_equal``, the p-value of a permutation test of equal error distributions, and
           ``p_equal_adjusted``, this p-value adjusted for all pairs (Benjamini-Hochberg). Both
-          p-values account for items on which both observers erred, because such errors are not
-          independent.
+          p-values account for the dependence between the two observers' errors on the same items.
         - ``model_low`` and ``model_high``, limits from the posterior alone with probability level
           `ci_prob`
         - ``copy_probability``, the proportion of joint errors in which one observer copied the
@@ -415,13 +412,13 @@ def error_similarity(
 
     Each limit of the posterior interval is the more extreme of two limits: one from the posterior
     of the paired-errors model (`alikely.errors.pairs`), and one from simulated data sets. The
-    simulated limit is the divergence at which the observed estimate would be improbably small or
-    large. It is found by simulating data sets from populations that resemble the data but have
-    different divergences (`alikely.errors.draws`). The quantiles of ``result.draws("posterior")``
-    equal the limits of the posterior interval; draws from the paired-errors model are in the group
-    ``rows``. Do not average draws over pairs. For means and differences, `alikely.mean` and
-    `alikely.difference` simulate data sets and compute interval limits from them
-    (``result.data["populations"]``).
+    simulated limit is the smallest or largest true divergence at which the observed estimate is not
+    improbable. Data sets are simulated for a range of true divergences, from populations that
+    otherwise resemble the data (`alikely.errors.draws`). The quantiles of
+    ``result.draws("posterior")`` equal the limits of the posterior interval; draws from the
+    paired-errors model are in the group ``rows``. Do not average draws over pairs. For means and
+    differences, `alikely.mean` and `alikely.difference` compute interval limits from simulated data
+    sets. The simulated populations are in ``result.data["populations"]``.
 
     References
     ----------
@@ -495,11 +492,11 @@ def decision_margin_consistency(
           observers. ``"moments"`` makes no assumption about the distribution of item strength. The
           correlation is below 1 even for a perfect model if the observers' proportion correct is a
           nonlinear function of the normal scores of the model's margins.
-        - ``"strengths"`` (takes 0.1 seconds per pair): correlation between the item strengths of a
-          model and a group. The distribution of item strengths can have any skewness and tail
-          weight. The posterior of the latent correlation, computed by quadrature, is widened if the
-          data deviate from the fitted distribution. If only correctness is known, `n_alternatives`
-          is required.
+        - ``"strengths"`` (takes 0.1 seconds per pair): correlation between the strengths (easiness)
+          of items for a model and for a group. The distribution of item strengths can have any
+          skewness and tail weight. The posterior of the latent correlation, computed by quadrature,
+          is widened if the data deviate from the fitted distribution. If only correctness is known,
+          `n_alternatives` is required.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error, or to drop it.
     n_resamples : int
@@ -543,8 +540,9 @@ def decision_margin_consistency(
     ValueError
         If an option is invalid, or if two systems have too few common items.
     ValueError
-        If most of a model's items have no responses, and most items with responses have no margins.
-        To restrict the comparison to items with responses, remove the margins of all other items.
+        If most items with margins of a model have no responses in `trials`, and most items with
+        responses have no margins. To restrict the comparison to items with responses, remove the
+        margins of all other items.
 
     Notes
     -----
@@ -632,9 +630,10 @@ def agreement(
         ratings that all readers give to an item. The prior has the weight of two items on which two
         readers agree with probability 2/3.
     prior : mapping or sequence of four numbers, optional
-        Dirichlet prior for the 2 x 2 table of two readers' ratings, with ``n11 = n00`` greater than
-        ``n10 = n01``. With more than two classes, the prior is equivalent to ``n11 + n00``
-        additional items on which two readers agree. Default: ``(2/3, 1/3, 1/3, 2/3)``.
+        Dirichlet prior for the 2 x 2 table of two readers' ratings. Its parameters ``n11`` and
+        ``n00`` must be equal, and greater than ``n10`` and ``n01``, which must also be equal. With
+        more than two classes, the prior is equivalent to ``n11 + n00`` additional items on which
+        two readers agree. Default: ``(2/3, 1/3, 1/3, 2/3)``.
     cluster : str, optional
         As in `error_consistency`.
 

@@ -353,10 +353,11 @@ class Result:
         digits : int
             Number of decimals.
         mean : str, sequence of str, or mapping, optional
-            Pairs whose mean estimate is described; select them as in `alikely.mean`.
+            Pairs over which estimates are averaged, selected as in `alikely.mean`. The sentence
+            reports this mean.
         difference : tuple, optional
-            Describe one difference. For results of pairs: two selections of pairs, as in
-            `alikely.difference`. For scores: names of the models to compare.
+            Describe one difference. For benchmark scores: names of the two models. For all other
+            results: two selections of pairs, as in `alikely.difference`.
 
         Returns
         -------
@@ -517,9 +518,9 @@ class Result:
         ----------
         **labels : str or sequence of str
             Labels to select by: ``dataset, condition, observer_a, observer_b`` for pairs, or
-            ``observer``, ``condition`` or ``dataset`` for a matrix. The selected observers have the
-            order in which you name them. For benchmark scores, pass ``system``; the rows
-            ``human-human`` and ``ceiling`` are always kept.
+            ``observer``, ``condition`` or ``dataset`` for a matrix. The selected observers are
+            returned in the order in which you name them. For benchmark scores, pass ``system``; the
+            rows ``human-human`` and ``ceiling`` are always kept.
 
         Returns
         -------

@@ -116,7 +116,7 @@ def nuts(
     SamplingWarning
         If any transition diverged, any r_hat is above 1.01, or any effective sample size is below
         400 [V21]_. A single warning states the number of divergences and the worst diagnostics, and
-        names the affected parameters and a function that plots them.
+        names the affected parameters and a function that plots these parameters.
 
     Examples
     --------

@@ -161,9 +161,9 @@ def null_percentiles(
     """Compute central intervals of agreement and error consistency for independent observers.
 
     As in the supplement of [G20]_, the function computes two intervals for every bin of expected
-    agreement: one for observed agreement and one for error consistency. The limits of these
-    intervals are computed rather than simulated, because the number of trials on which both are
-    correct has a hypergeometric distribution given their numbers of correct responses.
+    agreement: one for observed agreement and one for error consistency. No simulation is needed:
+    given each observer's number of correct responses, the number of trials on which both observers
+    are correct has a hypergeometric distribution.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def null_percentiles(
     -------
     pandas.DataFrame
         One row for each bin of expected agreement (bin width 0.01): ``expected_lb, expected_ub``,
-        ``share`` (fraction of tables in the bin), ``agreement_lb, agreement_ub``,
+        ``share`` (probability that a pair falls into the bin), ``agreement_lb, agreement_ub``,
         ``error_consistency_lb, error_consistency_ub``. Limits are the smallest values at which the
         cumulative probability reaches ``(1 - ci_prob) / 2`` and ``(1 + ci_prob) / 2``; they are NaN
         for an empty bin. Tables for which error consistency is undefined contribute only to

@@ -87,8 +87,8 @@ def posterior(
         defines the metric as a variable with the dimension ``pair``.
     include : "all" or sequence of str
         Groups to add to the returned tree. ``"log_likelihood"`` adds the log likelihood of every
-        trial of every pair, or of a custom model's observed values, for `arviz.loo`. All other
-        groups of the tree (see `alikely.inference.nuts`) require MCMC.
+        trial of every pair, or of a custom model's observed values, for `arviz.loo`. All groups
+        except ``posterior`` and ``log_likelihood`` (see `alikely.inference.nuts`) require MCMC.
     cluster : str, optional
         Trial coordinate that defines clusters, such as ``"item"``. In each draw from the joint
         posterior, all trials in a cluster have the same weight. If the posterior of each pair is
@@ -98,8 +98,8 @@ def posterior(
     -------
     xarray.DataTree
         Tree with the group ``posterior`` (dimensions: chain, draw, pair). With NUTS, the tree also
-        contains the other groups of `alikely.inference.nuts`. On request, it contains
-        ``log_likelihood`` (dimensions: chain, draw, observation). The posterior has the attributes
+        contains the other groups of `alikely.inference.nuts`. If you request ``log_likelihood``,
+        this group has the dimensions chain, draw and observation. The posterior has the attributes
         ``joint`` (whether draws for different pairs are sampled jointly) and ``clustered`` (whether
         `cluster` was used).
 

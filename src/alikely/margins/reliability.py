@@ -126,9 +126,9 @@ def split_half_reliability(
     only some items are repeated. In incomplete tables, responses have equal weights, differences
     between participants' means are removed by least squares, and items are compared only if common
     participants link them. For incomplete tables, the result is a single reliability. It is
-    computed from the difference between each item's proportion correct and the mean proportion
-    correct of all items that are linked to it. Participants with the same list of items are split
-    into halves, and participants and items are resampled within lists.
+    computed from the difference between the proportion correct of an item and the mean proportion
+    correct of all items that common participants link to this item. Participants with the same list
+    of items are split into halves, and participants and items are resampled within lists.
 
     Examples
     --------
@@ -478,9 +478,9 @@ def fit_observers(
         Generative model: the default, or a custom model for the responses, such as an extended
         `alikely.models.observer_margins`. A custom model must define the following variables
         (dimensions in parentheses): ``strength_mean``, ``strength`` (item), ``ability`` (observer),
-        ``log_gain`` (observer) and ``share`` (source). If a custom model includes stable deviations
-        of observers from item strengths, it must also define their standard deviation
-        ``stable_sd``, a scalar.
+        ``log_gain`` (observer) and ``share`` (source). If each observer's deviations from the item
+        strengths are stable over repeats in a custom model, the model must also define their
+        standard deviation ``stable_sd``, a scalar.
     n_draws : int
         Total number of draws from 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -561,7 +561,7 @@ def fit_observers(
 def variance_fractions(
     tree: xr.DataTree, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
-    """Compute fractions of the variance in evidence due to items, interactions and noise.
+    """Compute fractions of response variance due to items, interactions and noise.
 
     Parameters
     ----------
@@ -611,7 +611,7 @@ def explained_consistency(
     Responses of the same observers to the same items are simulated from the fitted generative
     model. Each simulation draws new response noise, and new stable deviations of each observer from
     the shared item strengths. If the observed consistency of a pair exceeds the predictions, the
-    pair shares more than the strengths (easiness) that items have for all observers.
+    pair shares more than item strength, the easiness of items that is common to all observers.
 
     Parameters
     ----------

@@ -195,9 +195,10 @@ class Metric:
         Name in results, on the command line and in files.
     value : callable
         Function that takes sums of `features` over trials, an array of shape ``(..., K)``, and
-        returns an array of shape ``(...)``, with NaN for undefined values. The value must not
-        change if all sums are multiplied by a constant, so that counts, weights and probabilities
-        give the same value. For these values of `features`, `value` takes other arguments:
+        returns an array of shape ``(...)``, with NaN for undefined values. Multiplying all of these
+        sums by a constant must not change the value of the metric, so that counts, weights and
+        probabilities give the same value. If `features` has one of the following values, the
+        function receives other arguments:
 
         - ``"ratings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
@@ -220,8 +221,8 @@ class Metric:
         each sum. Default: complex-step differentiation, or central differences if `value` does
         not accept complex numbers. Required if `value` is not differentiable everywhere.
     reason : callable, optional
-        Function that takes the summed features and returns one string per value: the reason if
-        the value is undefined, otherwise an empty string.
+        Function that takes the sums of features over trials. It returns one string per value of the
+        metric: the reason if the value is undefined, otherwise an empty string.
     label : str
         Label of the metric in plots and sentences. Default: the name of the metric, with
         underscores replaced by spaces.
@@ -248,14 +249,14 @@ class Metric:
         estimate. For benchmark scores, each column shows a mean over the pairs from which the score
         is computed.
     draws : str
-        Source of posterior draws: ``"cells"`` (2 x 2 counts), ``"labels"`` (of joint errors),
-        ``"rows"`` (errors by true class), another of the `features` (``"ratings"``,
-        ``"options"``, ``"margins"``, ``"trials"``), or ``""`` for none. Default: determined by
+        Data from which posterior draws are computed: ``"cells"`` (2 x 2 counts), ``"labels"``
+        (labels given on joint errors), ``"rows"`` (errors by true class), ``"ratings"``,
+        ``"options"``, ``"margins"``, ``"trials"``, or ``""`` for no draws. Default: determined by
         `counts`.
     limits : {"kappa", "options", ""}
         Method for posterior limits without draws: ``"kappa"`` for Cohen's kappa (from 2 x 2
-        counts), ``"options"`` for matrices of discrete `kappa_p` (from counts that `all_pairs`
-        returns), or ``""`` for none.
+        counts), ``"options"`` for discrete `kappa_p` in a pairwise matrix (from counts that
+        `all_pairs` returns), or ``""`` for none.
     posterior_label : str
         Heading of the posterior interval in tables, if this interval describes a quantity other
         than the estimate.
@@ -264,20 +265,18 @@ class Metric:
         invalid. Tables show invalid methods and columns only on request, with a note that gives
         the reason.
     requested : tuple of str
-        Columns of `alongside` and `derived` that tables show only on request.
+        Columns named in `alongside` or `derived` that tables show only on request.
     rests_on : (str, str)
         Name of the variable that contains the number of trials on which the estimate is based, such
         as ``n_trials``, and the heading of its column. Default: determined by `counts`.
     trust : alikely.metrics.metric.Trust
         Conditions under which intervals are unreliable. Default: determined by `counts`.
     caution : callable, optional
-        For ``"correctness"``: function that takes counts, an array of shape ``(pair, K)``, and
-        returns an array with one string per pair. Each string is empty or gives an additional
-        reason why the analytic interval is unreliable.
+        For ``"correctness"``: function that takes the counts of each pair's 2 x 2 table, an array
+        of shape ``(pair, 4)``. It returns one string per pair, which is empty or gives an
+        additional reason why the analytic interval is unreliable.
     distinct : callable, optional
-        For ``"labels"``: function that takes weighted label statistics (`errors.label_statistics`)
-        and an array of shape ``(..., 2)``. The array contains two sums of squared weights: of joint
-        errors with identical labels, and of all joint errors. The function returns the metric with
+        For ``"labels"``: function that takes weighted label statistics (`errors.label_statistics`) and an array of shape ``(..., 2)`` with two sums of squared weights: of joint errors with identical labels, and of all joint errors. The function returns the metric with
         chance agreement computed over pairs of distinct joint errors (`errors.distinct_agreement`),
         because products of marginal proportions also pair each joint error with itself.
     all_pairs : callable, optional
@@ -292,10 +291,9 @@ class Metric:
         - if `limits` is ``"options"``, also ``chosen`` (pair, 5), the counts for
           posterior limits without draws, and ``n_options`` (pair)
     all_influences : callable, optional
-        With `all_pairs`: function that returns an array of shape (sum, trial), with the influence
-        of each trial on weighted sums of the metric over pairs of observers. Its arguments are the
-        responses, and an array of shape (sum, observer, observer) with the weight of each pair in
-        each sum.
+        With `all_pairs`: function that returns the influence of each trial on weighted sums of the
+        metric over pairs, an array of shape (sum, trial). The function takes the responses, and the
+        weights of pairs, an array of shape (sum, observer, observer).
     whys : tuple of str
         With `all_pairs`: possible reasons for an undefined estimate.
     options : mapping
@@ -405,7 +403,7 @@ class Metric:
         return way(self.value, array)
 
     def influence(self, sums: Any) -> Floats:
-        """Compute the influence of a trial in each cell: derivative times number of trials."""
+        """Compute the metric's derivative for each cell, multiplied by the number of trials."""
         array = np.asarray(sums, dtype=np.float64)
         return np.asarray(array.sum(axis=-1, keepdims=True) * self.derivative(array))
 

@@ -483,11 +483,12 @@ def cohort(
         A pandas, polars or pyarrow table has one row per model or condition, identified by the
         column ``model`` or ``condition``, or by the index.
 
-        - Numeric columns such as ``year`` are centered and have a coefficient per unit, such as
-          ``log_odds_ratio_year``.
+        - Numeric columns such as ``year`` are centered. Their coefficients, such as
+          ``log_odds_ratio_year``, give the change per unit of the column.
         - Text, categorical and boolean columns have one effect for each of their values. The
-          effects of a column, such as ``log_odds_ratio_family``, sum to zero. With three or more
-          values, the standard deviation of the effects is estimated (``log_odds_ratio_family_sd``).
+          effects of a column, such as ``log_odds_ratio_family``, sum to zero. For a column with
+          three or more different values, the standard deviation of its effects is estimated
+          (``log_odds_ratio_family_sd``).
     priors : mapping, optional
         Priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
         ``{"level_mean": (1, 1)}``; see `alikely.models.copying`.

@@ -179,9 +179,10 @@ def observer_margins(
 ) -> pm.Model:
     """Build a model of item strengths and of the variance components of observers' responses.
 
-    Item ``i`` has a latent strength that all observers share. Each observer ``o`` scales and shifts
-    the latent strength of an item, and adds a stable deviation, which is the same in all repeats of
-    the item. The probability of a correct response follows from signal detection theory for m
+    Item ``i`` has a latent strength (easiness) that is the same for all observers. Each observer
+    ``o`` scales and shifts the latent strength of an item, and adds a stable deviation, which is
+    the same in all repeats of the item. The probability of a correct response follows from signal
+    detection theory for m
     alternatives [GS66]_, with the strength of item ``i`` for observer ``o`` given by::
 
         d[o, i] = mean + ability[o] + exp(log_gain[o]) (strength[i] - mean) + stable[o, i]

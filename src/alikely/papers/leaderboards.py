@@ -116,12 +116,13 @@ def reconstruct_leaderboard(
     the middle of the range compatible with the scores or, with ``"pairs, optimistic"``, the lowest
     accuracy in this range. ``"shared trials"`` simulates the same model responses for all humans.
 
-    If trials are simulated separately for each human, the noise in the model's responses is wrongly
-    averaged over humans. We compared all three simulation schemes for 22 models on 6 data sets of
-    the model-vs-human benchmark. Intervals for scores that generalize to new images had a
-    half-width of 0.0191 when computed from real trials. With the simulation schemes ``"pairs"``,
-    ``"pairs, optimistic"`` and ``"shared trials"``, intervals had half-widths of 0.0119, 0.0081 and
-    0.0203, and coverage of 0.78, 0.59 and 0.96, respectively (nominal 0.95).
+    If a model's responses are simulated separately for each human, the noise in these responses is
+    averaged over humans, and intervals are too narrow. We compared all three simulation schemes for
+    22 models on 6 data sets of the model-vs-human benchmark. Intervals that generalize to new
+    images had a half-width of 0.0191 when computed from the actual trials instead of published
+    scores. With the simulation schemes ``"pairs"``, ``"pairs, optimistic"`` and ``"shared
+    trials"``, intervals had half-widths of 0.0119, 0.0081 and 0.0203, and coverage of 0.78, 0.59
+    and 0.96, respectively (nominal 0.95).
 
     All three simulation schemes ignore that all models saw the same images, so rank sets treat
     the sampling errors of models as independent. If accuracies are near 1, replicates are biased,
@@ -267,11 +268,11 @@ def reconstruct_score(
 ) -> Reconstruction:
     """Reconstruct the interval for a model's mean error consistency from published scores [K25]_.
 
-    Leaderboards report one score per condition, without trial-level data. The scores and the human
-    accuracies limit the possible accuracies of the model. We assume that the model's accuracy is in
-    the middle of the range compatible with the scores. The model and the humans are simulated on
-    the same images with the cohort copy model, as in the scheme ``"shared trials"`` of
-    `reconstruct_leaderboard`.
+    Leaderboards report one score per condition, without trial-level data. A model's accuracy must
+    be compatible with its published scores and the accuracies of the humans. We assume that the
+    model's accuracy is in the middle of the range compatible with the scores. The model and the
+    humans are simulated on the same images with the cohort copy model, as in the scheme ``"shared
+    trials"`` of `reconstruct_leaderboard`.
 
     Parameters
     ----------

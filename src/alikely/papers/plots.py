@@ -225,7 +225,8 @@ def plot_condition_map(
     Notes
     -----
     The units of the axes and the distances between clusters have no meaning. scikit-learn squares
-    the distances, as t-SNE requires, so similar conditions appear even closer together.
+    the distances between conditions, as t-SNE requires. Similar conditions therefore appear closer
+    together than they would without squaring.
 
     Examples
     --------

@@ -714,16 +714,16 @@ def choose_images(
         Models to use, by observer kind or name. The difficulty of images is estimated from all
         models that you pass.
     n_humans : int, optional
-        Number of participants. For each participant, a different list of images is chosen.
-        Different lists make the mean over participants more precise, but participants then have few
-        images in common. Default: one list for all participants.
+        Number of participants. For each participant, a different list of images is chosen. If each
+        participant sees a different list of images, the mean over participants is more precise, but
+        participants have few images in common. Default: one list for all participants.
     by_class : bool
         Whether to balance the true classes of the chosen images, as far as strata or inclusion
         probabilities allow.
     uniform_fraction : float, optional
-        Proportion of images that are sampled regardless of how informative they are, in [0, 1], to
-        include images of typical difficulty. Default: 0.15 if more informative images are sampled
-        with higher probability, otherwise 0.
+        Proportion of the chosen images that are sampled at random, regardless of how informative
+        they are, in [0, 1]. Random images have typical difficulty. Default: 0.15 if more
+        informative images are sampled with higher probability, otherwise 0.
     shown : collection of str
         Items to exclude because participants have already seen them.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

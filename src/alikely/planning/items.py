@@ -348,7 +348,8 @@ def items_for_margins(
     Parameters
     ----------
     dmc : array_like
-        Correlation between the model's margins and the true accuracies of items, in (-1, 1).
+        Correlation over items between the model's margins and the true accuracy of the group of
+        observers, in (-1, 1).
     n_observers, item_mean, item_sd : array_like, optional
         Number of participants (each responds to every item once), and mean and standard deviation
         of the items' true accuracies (without response noise). Give `n_observers`,
@@ -359,8 +360,7 @@ def items_for_margins(
     alpha : float
         Significance level of the two-sided test, in (0, 1).
     against : array_like
-        Decision-margin consistency under the null hypothesis, in (-1, 1). Like `dmc`, it is a
-        correlation between the model's margins and the true accuracies of items.
+        Decision-margin consistency under the null hypothesis, in (-1, 1), defined as for `dmc`.
     n_items : array_like of int, optional
         Numbers of items for which to compute power, at least 5.
 

@@ -705,7 +705,7 @@ def trials_for_difference(
         If an argument is out of range, or if `ec_a` equals `ec_b`.
     ValueError
         If two observers with the given accuracies cannot have the given error consistency. The
-        message states the range of possible values.
+        error message states the possible range of error consistency.
 
     Examples
     --------

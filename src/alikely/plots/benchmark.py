@@ -367,8 +367,8 @@ def plot_cohort(
 
     - ``"fit"``: proportion correct of models against the proportion of humans who are correct, with
       95% predictive bands (`rng`)
-    - ``"groups"``: copy probability of each group, with its 95% interval, at the mean accuracy of
-      the cohort (argument: `covariate`). Small circles show the members of a group, each at its own
+    - ``"groups"`` (requires `covariate`): copy probability of each group, with its 95% interval, at
+      the mean accuracy of the cohort. Small circles show the members of a group, each at its own
       accuracy
 
     Parameters

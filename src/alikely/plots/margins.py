@@ -50,8 +50,8 @@ def plot_margins(
       normal quantiles, from a result of `alikely.decision_margin_consistency` (argument: `pair`).
       If the mean proportion correct of items with similar margins lies outside the band of the
       fitted curve, margins are not linearly related to the strength (easiness) of items. Residuals
-      far from 0 indicate classes that are easier or harder than their margins predict. Margin
-      quantiles outside the band indicate heavy tails.
+      far from 0 indicate classes whose items are easier or harder than predicted from decision
+      margins. Margin quantiles outside the band indicate heavy tails.
     - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_,
       from a table returned by `alikely.estimates.consistency_table`. Open markers show posterior
       medians of noise-corrected correlations. Horizontal lines show the consistency within each

@@ -752,8 +752,8 @@ def plot_errors(
 ) -> Any:
     """Plot the errors that observers make, by class.
 
-    Each kind of plot shows a different result. The list gives, in parentheses, the arguments of
-    `plot_errors` that the kind of plot uses:
+    Each kind of plot shows a different result. Arguments in parentheses are those that a kind of
+    plot uses:
 
     - ``"classes"``: divergence between two observers' incorrect responses for each true class,
       from a result of `alikely.error_similarity` (argument: `pair`). Colors show whether a common

@@ -63,8 +63,7 @@ def cell_probabilities(
     accuracy_b : array_like
         Accuracy of the second observer, in [0, 1].
     error_consistency : array_like
-        Error consistency, within the range given by
-        `alikely.metrics.bounds.error_consistency_bounds`.
+        True error consistency, which must be in the range that `alikely.metrics.bounds.error_consistency_bounds` returns.
 
     Returns
     -------
@@ -358,8 +357,8 @@ def detection_experiment(
     n_alternatives : int
         Number of alternatives, at least 2.
     rho : mapping of str to float, optional
-        Mapping from the name of each model to the correlation between its margins and the strengths
-        (easiness) that items have for all observers.
+        Mapping from the name of each model to the correlation between its margins and item
+        strength, the easiness of items that is common to all observers.
     strength_mean, strength_sd : float
         Mean and standard deviation of the item strengths shared by all observers, in units of the
         standard deviation of the noise in the evidence for each alternative.
@@ -454,8 +453,8 @@ def difficulty(
 ) -> tuple[Trials, NDArray[np.intp]]:
     """Simulate humans in conditions whose logit accuracies come from a mixture of four regimes.
 
-    The first condition of each data set, ``reference``, comes from the easiest regime. The regimes
-    of all other conditions are random. Each data set has different humans.
+    The first condition of each data set, ``reference``, comes from the easiest regime. The regime
+    of every other condition is drawn at random. Each data set has different humans.
 
     Parameters
     ----------
@@ -478,7 +477,7 @@ def difficulty(
     Raises
     ------
     ValueError
-        If a number is below 1.
+        If one of the arguments is below 1.
 
     Examples
     --------
@@ -634,8 +633,8 @@ def reader_study(
     spread : float
         Standard deviation over readers of two parameters: the response criterion (in standard
         deviations of the evidence), and Fisher's z of the correlation between the evidence of
-        reader and AI. Half of the simulated variance of Fisher's z is common to both modalities. If
-        `spread` is 0, readers have identical parameters.
+        reader and AI. Half of the variance of Fisher's z over readers is the same in both
+        modalities. If `spread` is 0, readers have identical parameters.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 

@@ -125,8 +125,8 @@ def difficulty_spectrum(
 
     The standard deviation of logit accuracy across reference conditions includes binomial noise.
     Because of binomial noise, Glass's delta depends on the number of trials, even for the same
-    humans. `alikely.fit_spectrum` separates difficulty from binomial noise, but requires a single
-    response per item.
+    humans. `alikely.fit_spectrum` separates difficulty from binomial noise, but requires that each
+    human responds to each item only once.
 
     Examples
     --------

@@ -138,8 +138,7 @@ def regimes(
 
     Notes
     -----
-    As in scikit-learn, EM stops when a step changes the mean log likelihood per condition by less
-    than 1e-3; ``bic`` refers to this solution. The likelihood may have a higher maximum that EM
+    As in scikit-learn, EM stops when a step changes the mean log likelihood per condition by less than 1e-3; ``bic`` is computed from the parameters at this step. The likelihood may have a higher maximum that EM
     does not find. We add ``0.05**2`` to each variance, because the likelihood is otherwise
     unbounded if a component collapses onto a single condition. If ``converged_bic`` is much lower
     than ``bic``, EM stopped long before convergence, and a different grouping of the conditions may
@@ -395,7 +394,7 @@ def fit_spectrum(
     rng: RandomState = None,
     include: Sequence[str] = (),
 ) -> xr.DataTree:
-    """Fit a joint model of reference accuracy, condition difficulty, and difficulty regimes.
+    """Fit a joint model of accuracy in reference conditions, difficulty of conditions, and regimes.
 
     Parameters
     ----------
