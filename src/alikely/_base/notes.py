@@ -107,7 +107,8 @@ NOTES = {
         "fewer than one posterior draw is expected beyond each limit of the interval",
     ),
     "few-limit-draws": Note(
-        "Too few posterior draws beyond the interval limits: the interval is too narrow. Increase " "n_draws",
+        "Too few posterior draws beyond the interval limits: the interval is too narrow. Increase "
+        "n_draws",
         "fewer than 2.5 posterior draws of error similarity are expected beyond each limit of the "
         "interval",
     ),
@@ -288,7 +289,8 @@ NOTES = {
         "interval",
     ),
     "posterior-not-reported": Note(
-        "The posterior of a mean over pairs is not reported: the priors on individual pairs shift " "it by {by} posterior SDs",
+        "The posterior of a mean over pairs is not reported: the priors on individual pairs shift "
+        "it by {by} posterior SDs",
         "the posterior mean is more than 0.5 posterior SDs from the center of the analytic "
         "interval",
         "Report the analytic interval",

@@ -91,8 +91,8 @@ def families(
           family with one member
         - ``note``
 
-        ``sentence()`` reports how well bootstrap replicates reproduce the groups. The data set
-        ``estimates`` has the dim ``branch`` and the following variables:
+        ``sentence()`` reports how well groups found in bootstrap replicates match the groups found
+        in the data. The data set ``estimates`` has the dim ``branch`` and the following variables:
 
         - ``linkage``: as returned by `scipy.cluster.hierarchy.linkage`; the height of a
           branch is the maximum possible value minus ``estimate``

@@ -113,9 +113,9 @@ class Trials:
             Column with values of 0 and 1 (null: no response). The column ``correct`` is read only
             if ``response`` and ``truth`` are absent.
         condition, dataset, repeat, kind : str
-            Names of columns. The table need not have these columns, unless you pass a name other
-            than the default. ``kind`` contains the kind of each observer, such as human or model.
-            Analyses use the kind of observer to select pairs.
+            Names of optional columns, which must exist only if you pass a name other than the
+            default. ``kind`` contains the kind of each observer, such as human or model. Analyses
+            use the kind of observer to select pairs.
         labels : sequence of str
             Names of columns that describe observers, such as ``family``.
         item_columns : sequence of str
@@ -191,7 +191,7 @@ class Trials:
             ``{session:d}`` matches digits; ``*`` matches anything and is ignored.
         na_values : collection of str, optional
             Strings that denote missing values, in addition to empty fields. Default: NA, NaN, nan,
-            null and NULL in tables; no strings in logs. A missing response means that the trial was
+            null and NULL in tables, but none in logs. A missing response means that the trial was
             shown but not answered; a missing value in another column raises an error. Values listed
             in `classes` are never read as missing.
         sep, encoding : str, optional
@@ -285,8 +285,8 @@ class Trials:
             Column of true classes. If the default column ``truth`` is absent, responses are read as
             correctness (0 or 1).
         condition, dataset, repeat : str
-            Names of columns. The table need not have these columns, unless you pass a name other
-            than the default.
+            Names of optional columns, which must exist only if you pass a name other than the
+            default.
         kind : mapping of str to str, optional
             Kind of each observer.
         item_columns, classes

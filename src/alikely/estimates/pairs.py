@@ -354,7 +354,9 @@ def error_similarity(
         Selection of pairs and groups, as in `error_consistency`. ``by=None`` also compares
         observers from different data sets.
     metric : str or Metric
-        A metric computed from the distributions of incorrect responses. To change its options ``alpha``, ``mixture`` or ``base`` (see `alikely.metrics.errors.error_divergence`), pass a metric such as ``alikely.metrics.get_metric("error_similarity", mixture="pooled")``.
+        A metric computed from the distributions of incorrect responses. To change its options
+        ``alpha``, ``mixture`` or ``base`` (see `alikely.metrics.errors.error_divergence`), pass a
+        metric such as ``alikely.metrics.get_metric("error_similarity", mixture="pooled")``.
     no_response : {"error", "drop"}
         Whether to count a missing response as an error with the separate label ``(no response)``,
         or to drop it.
@@ -603,8 +605,8 @@ def agreement(
     Parameters
     ----------
     trials : Trials
-        Aligned ratings with class labels. Agreement does not depend on the true classes, but EC and
-        accuracies do.
+        Ratings of the same items by several readers, with class labels. Agreement does not depend
+        on the true classes, but EC and accuracies do.
     coefficient : str or Metric
         Name of the coefficient, or a custom metric for ratings:
 

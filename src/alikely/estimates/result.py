@@ -96,8 +96,8 @@ class Result:
           row. If trials are grouped, ``condition`` or ``dataset`` is the first dimension. The group
           ``answers`` contains correctness as packed bits.
         - For benchmark scores, estimates and draws have the dimensions ``level`` (data sets and
-          ``overall``) and ``system`` (models, ``human-human``, and ``ceiling``, which is the
-          human-human score in data sets that include models). The group ``decomposition`` contains
+          ``overall``) and ``system`` (models, ``human-human`` and ``ceiling``). ``ceiling`` is the
+          human-human score in data sets that include models. The group ``decomposition`` contains
           the variance components of analytic intervals.
     trials : Trials, optional
         The analyzed trials, if later analyses need them. `Result.save` does not save the trials.
@@ -519,8 +519,8 @@ class Result:
         **labels : str or sequence of str
             Labels to select by: ``dataset, condition, observer_a, observer_b`` for pairs, or
             ``observer``, ``condition`` or ``dataset`` for a matrix. The selected observers are
-            returned in the order in which you name them. For benchmark scores, pass ``system``; the
-            rows ``human-human`` and ``ceiling`` are always kept.
+            returned in the order in which you name them. For benchmark scores, ``system`` selects
+            models; the rows ``human-human`` and ``ceiling`` are always kept.
 
         Returns
         -------

@@ -125,10 +125,11 @@ def split_half_reliability(
     Tables are incomplete if participants saw different lists of items, responses are missing, or
     only some items are repeated. In incomplete tables, responses have equal weights, differences
     between participants' means are removed by least squares, and items are compared only if common
-    participants link them. For incomplete tables, the result is a single reliability. It is
-    computed from the difference between the proportion correct of an item and the mean proportion
-    correct of all items that common participants link to this item. Participants with the same list
-    of items are split into halves, and participants and items are resampled within lists.
+    participants link them. For incomplete tables, a single reliability is estimated for all items.
+    It is computed from the difference between the proportion correct of an item and the mean
+    proportion correct of all items that common participants link to this item. Participants with
+    the same list of items are split into halves, and participants and items are resampled within
+    lists.
 
     Examples
     --------

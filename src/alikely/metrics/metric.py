@@ -249,21 +249,20 @@ class Metric:
         estimate. For benchmark scores, each column shows a mean over the pairs from which the score
         is computed.
     draws : str
-        Data from which posterior draws are computed: ``"cells"`` (2 x 2 counts), ``"labels"``
-        (labels given on joint errors), ``"rows"`` (errors by true class), ``"ratings"``,
-        ``"options"``, ``"margins"``, ``"trials"``, or ``""`` for no draws. Default: determined by
-        `counts`.
+        Data that posterior draws use: ``"cells"`` (2 x 2 counts), ``"labels"`` (labels of joint
+        errors), ``"rows"`` (errors by true class), ``"ratings"``, ``"options"``, ``"margins"`` or
+        ``"trials"``; ``""`` for no draws. Default: determined by `counts`.
     limits : {"kappa", "options", ""}
         Method for posterior limits without draws: ``"kappa"`` for Cohen's kappa (from 2 x 2
-        counts), ``"options"`` for discrete `kappa_p` in a pairwise matrix (from counts that
-        `all_pairs` returns), or ``""`` for none.
+        counts), ``"options"`` for discrete `kappa_p` (from counts that `all_pairs` returns), or
+        ``""`` for none.
     posterior_label : str
         Heading of the posterior interval in tables, if this interval describes a quantity other
         than the estimate.
     unreliable : mapping of str to str
-        Mapping from invalid methods, and invalid columns of `alongside`, to the reason why they are
-        invalid. Tables show invalid methods and columns only on request, with a note that gives
-        the reason.
+        Mapping from names to reasons: methods whose intervals are invalid for this metric, and
+        columns of `alongside` that are invalid. Tables show them only on request, with a note that
+        gives the reason.
     requested : tuple of str
         Columns named in `alongside` or `derived` that tables show only on request.
     rests_on : (str, str)
@@ -276,9 +275,11 @@ class Metric:
         of shape ``(pair, 4)``. It returns one string per pair, which is empty or gives an
         additional reason why the analytic interval is unreliable.
     distinct : callable, optional
-        For ``"labels"``: function that takes weighted label statistics (`errors.label_statistics`) and an array of shape ``(..., 2)`` with two sums of squared weights: of joint errors with identical labels, and of all joint errors. The function returns the metric with
-        chance agreement computed over pairs of distinct joint errors (`errors.distinct_agreement`),
-        because products of marginal proportions also pair each joint error with itself.
+        For ``"labels"``: function of weighted label statistics (`errors.label_statistics`) and an
+        array of shape ``(..., 2)``. This array has two sums of squared weights: over joint errors
+        with identical labels, and over all joint errors. The function returns the value of the
+        metric if chance agreement is computed only over pairs of different joint errors (for an
+        example, see `errors.distinct_agreement`).
     all_pairs : callable, optional
         For metrics other than correctness metrics: function that `alikely.pairwise_matrix` applies
         to the responses of many observers, as returned by `alikely.data.tables.answers`. The

@@ -111,9 +111,10 @@ def representation_similarity(
     estimate, because they contain fewer distinct items.
 
     We simulated representations with 100 items and 50 units; with infinitely many items, CKA would
-    be 0.34. The mean estimate was 0.55 for uncorrected CKA, and the coverage of the bootstrap interval and of the interval from `se` was 0 (nominal 0.95; 100 data sets). For debiased CKA (mean estimate 0.34), coverage
-    was 0.98 for the bootstrap interval and 0.90 for the interval computed from `se` (400 data
-    sets).
+    be 0.34. The mean estimate was 0.55 for uncorrected CKA, and the coverage of the bootstrap
+    interval and of the interval from `se` was 0 (nominal 0.95; 100 data sets). For debiased CKA
+    (mean estimate 0.34), coverage was 0.98 for the bootstrap interval and 0.90 for the interval
+    computed from `se` (400 data sets).
 
     Examples
     --------

@@ -1153,12 +1153,11 @@ def choose_conditions(
     -----
     The separation in a set of conditions is a ratio of two variances. The numerator is the variance
     across models of their mean scores. The denominator is half the variance across samples of
-    images of the difference between two models, averaged over all pairs of models. The separation
-    of models is a squared signal-to-noise ratio, whose expected value is 1 if there is only noise.
-    The estimated noise includes variance due to sampling images, but not variance due to sampling
-    humans. A model without errors in a condition has an error consistency of 0 with all humans who
-    make errors, and this value has no sampling variance. Conditions with accuracies near 1
-    therefore appear more informative than they are.
+    images of the difference between two models, averaged over all pairs of models. If models do not
+    differ, the expected value of the separation is 1. The estimated noise includes variance due to
+    sampling images, but not variance due to sampling humans. A model without errors in a condition
+    has an error consistency of 0 with all humans who make errors, and this value has no sampling
+    variance. Conditions with accuracies near 1 therefore appear more informative than they are.
 
     Examples
     --------

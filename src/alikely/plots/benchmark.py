@@ -71,16 +71,15 @@ def plot_benchmark(
 ) -> Axes:
     """Plot scores and the human ceiling, ranks, or probabilities that one model outscores another.
 
-    Kinds of plot, with their arguments in parentheses:
+    Kinds of plot:
 
     - ``"scores"``: scores with intervals, and the human ceiling with its interval as a band
-      (`generalize_to`, `level`, `top`)
-    - ``"ranks"``: ranks with their simultaneous confidence sets (`generalize_to`, `top`, `rng`).
-      Colors show which models differ significantly from the highest-ranked (best) model. A model
-      with a large standard error may not differ significantly from the highest-ranked model,
-      although a model with a better rank does
+    - ``"ranks"``: ranks with their simultaneous confidence sets. Colors show which models differ
+      significantly from the highest-ranked (best) model. A model with a large standard error may
+      not differ significantly from the highest-ranked model, although a model with a better rank
+      does
     - ``"prob_greater"``: posterior probability that the model in a row scores higher than the model
-      in a column, for new images and the same humans (`level`, `top`)
+      in a column, for new images and the same humans
 
     Parameters
     ----------
@@ -89,14 +88,16 @@ def plot_benchmark(
     kind : {"scores", "ranks", "prob_greater"}
         Kind of plot.
     generalize_to : {"images", "observers", "both"}, optional
-        Population to which intervals generalize. Default: "both".
+        Population to which intervals or ranks generalize. Not for ``"prob_greater"``. Default:
+        "both".
     level : str, optional
-        Data set to plot, or ``"overall"`` (the default), the mean over data sets.
+        Data set to plot, or ``"overall"`` (the default), the mean over data sets. Not for
+        ``"ranks"``.
     top : int, optional
         Number of models to plot, starting with the best; the axis label states the total number.
         Default: all models or, in the context `alikely.plots.column`, as many as fit on a page.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness for the confidence sets of ranks.
+        Source of randomness for the confidence sets of ranks, only for ``"ranks"``.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 
@@ -363,13 +364,12 @@ def plot_cohort(
 ) -> Axes:
     """Plot the fit of the cohort copy model, or compare groups of models or conditions.
 
-    Kinds of plot, with their arguments in parentheses:
+    Kinds of plot:
 
     - ``"fit"``: proportion correct of models against the proportion of humans who are correct, with
-      95% predictive bands (`rng`)
-    - ``"groups"`` (requires `covariate`): copy probability of each group, with its 95% interval, at
-      the mean accuracy of the cohort. Small circles show the members of a group, each at its own
-      accuracy
+      95% predictive bands
+    - ``"groups"``: copy probability of each group, with its 95% interval, at the mean accuracy of
+      the cohort. Small circles show the members of a group, each at its own accuracy
 
     Parameters
     ----------
@@ -378,10 +378,10 @@ def plot_cohort(
     kind : {"fit", "groups"}
         Kind of plot.
     covariate : str, optional
-        Covariate, as in `alikely.benchmark.cohorts.cohort_effects`. Required if `kind` is
-        ``"groups"``.
+        Covariate that defines groups, as in `alikely.benchmark.cohorts.cohort_effects`. Required
+        for ``"groups"``.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness for the replicated data.
+        Source of randomness for the predictive bands, only for ``"fit"``.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 

@@ -41,7 +41,7 @@ def plot_calibration(
 ) -> Any:
     """Plot the results of simulation-based calibration or of a coverage study.
 
-    Kinds of plot, with their arguments in parentheses (the first two have a panel per quantity):
+    Kinds of plot (the first two have a panel for each quantity):
 
     - ``"ranks"``: distribution of the ranks minus the uniform distribution, with its simultaneous
       band [SBV22]_. A rank curve with a maximum on the left and a minimum on the right indicates
@@ -49,7 +49,7 @@ def plot_calibration(
       with a single maximum or minimum indicates bias
     - ``"recovery"``: posterior means against true values, with normal 90% intervals
     - ``"coverage"``: coverage of the 95% intervals of several methods, with a point for each
-      setting (`methods`, `x`, `ax`)
+      setting
 
     Parameters
     ----------
@@ -59,11 +59,12 @@ def plot_calibration(
     kind : {"ranks", "recovery", "coverage"}
         Kind of plot.
     methods : sequence of str, optional
-        Names of the methods to plot. Default: posterior, bootstrap and wald.
+        Names of the methods to plot, only for ``"coverage"``. Default: posterior, bootstrap and
+        wald.
     x : str, optional
-        Column of `table` to show on the x axis. Default "n_trials".
+        Column of `table` to show on the x axis, only for ``"coverage"``. Default "n_trials".
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on. Default: a new figure.
+        Axes to draw on, only for ``"coverage"``. Default: a new figure.
 
     Returns
     -------

@@ -44,14 +44,14 @@ def plot_margins(
 ) -> Any:
     """Plot decision-margin consistency, or checks of the generative model for margins.
 
-    Each kind of plot shows a different result; its arguments are in parentheses:
+    Each kind of plot shows a different result:
 
     - ``"checks"``: proportions correct against margins, residuals by class, and margins against
-      normal quantiles, from a result of `alikely.decision_margin_consistency` (argument: `pair`).
-      If the mean proportion correct of items with similar margins lies outside the band of the
-      fitted curve, margins are not linearly related to the strength (easiness) of items. Residuals
-      far from 0 indicate classes whose items are easier or harder than predicted from decision
-      margins. Margin quantiles outside the band indicate heavy tails.
+      normal quantiles, from a result of `alikely.decision_margin_consistency`. If the mean
+      proportion correct of items with similar margins lies outside the band of the fitted curve,
+      margins are not linearly related to the strength (easiness) of items. Residuals far from 0
+      indicate classes whose items are easier or harder than predicted from decision margins. Margin
+      quantiles outside the band indicate heavy tails.
     - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_,
       from a table returned by `alikely.estimates.consistency_table`. Open markers show posterior
       medians of noise-corrected correlations. Horizontal lines show the consistency within each
@@ -65,7 +65,8 @@ def plot_margins(
     kind : {"consistency", "checks"}
         Kind of plot.
     pair : int or str, optional
-        Position or label of a comparison between a model and a group of observers. Default 0.
+        Position or label of a comparison between a model and a group of observers, only for
+        ``"checks"``. Default 0.
     ax : matplotlib.axes.Axes, or two for ``"consistency"`` and three for ``"checks"``, optional
         Axes to draw on. Default: a new figure.
 

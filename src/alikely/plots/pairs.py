@@ -548,12 +548,12 @@ def plot_agreement(
 ) -> Any:
     """Plot error consistency with its possible range or a band for independent observers.
 
-    Kinds of plot, with their arguments in parentheses:
+    Kinds of plot:
 
-    - ``"agreement"``: observed agreement and error consistency against expected agreement
-      [G20]_, with limits and a 95% band for independent observers (`observer_kinds`)
+    - ``"agreement"``: observed agreement and error consistency against expected agreement [G20]_,
+      with limits and a 95% band for independent observers
     - ``"accuracy"``: error consistency against the accuracy of the second observer; a dash marks
-      the highest value that is possible given the two accuracies of a pair (`observer_kinds`)
+      the highest value that is possible given the two accuracies of a pair
     - ``"bounds"``: lowest and highest possible error consistency for all combinations of accuracies
       [K25]_, with the pairs of the result if one is given
 
@@ -565,7 +565,7 @@ def plot_agreement(
         Kind of plot.
     observer_kinds : mapping or Trials, optional
         Kind of each observer, or a `Trials` object with kinds. Pairs are colored by the kinds of
-        their observers.
+        their observers. Not for ``"bounds"``.
     ax : matplotlib.axes.Axes, or two of them for ``"agreement"`` and ``"bounds"``, optional
         Axes to draw on. Default: a new figure.
 
@@ -752,12 +752,11 @@ def plot_errors(
 ) -> Any:
     """Plot the errors that observers make, by class.
 
-    Each kind of plot shows a different result. Arguments in parentheses are those that a kind of
-    plot uses:
+    Each kind of plot shows a different result:
 
-    - ``"classes"``: divergence between two observers' incorrect responses for each true class,
-      from a result of `alikely.error_similarity` (argument: `pair`). Colors show whether a common
-      distribution or separate distributions are more likely; numbers of errors are on the right
+    - ``"classes"``: divergence between two observers' incorrect responses for each true class, from
+      a result of `alikely.error_similarity`. Colors show whether a common distribution or separate
+      distributions are more likely; numbers of errors are on the right
     - ``"confusions"``: proportions of responses for each true class, from a result of
       `alikely.estimates.confusion_matrices`; rows sum to 1. At most 6 groups are shown, 3 in a
       one-column figure
@@ -769,7 +768,7 @@ def plot_errors(
     kind : {"classes", "confusions"}
         Kind of plot.
     pair : str, optional
-        Label of a pair, from ``data.table["pair"]``; required if `kind` is ``"classes"``.
+        Label of the pair to plot, from ``data.table["pair"]``. Required for ``"classes"``.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on, only for ``"classes"``. Default: a new figure.
 

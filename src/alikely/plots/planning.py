@@ -49,14 +49,14 @@ def plot_plan(
 ) -> Any:
     """Plot the widths, power, designs or chosen images of a planned study.
 
-    Each kind of plot shows a different result; its arguments are in parentheses:
+    Each kind of plot shows a different result:
 
-    - ``"width"``: width of intervals, from a table of `alikely.trials_for_width`, as in
-      Figures 3 and 6 of [K25]_ (`x`, `hue`, `references`)
+    - ``"width"``: width of intervals, from a table of `alikely.trials_for_width`, as in Figures 3
+      and 6 of [K25]_
     - ``"power"``: power, from a table of `alikely.trials_for_power`,
-      `alikely.planning.trials_for_difference` or `alikely.planning.items_for_margins` (`x`, `hue`)
+      `alikely.planning.trials_for_difference` or `alikely.planning.items_for_margins`
     - ``"design"``: contours of the standard error over observers and images, from a grid of
-      `alikely.planning.expected_errors` for one system (`designs`)
+      `alikely.planning.expected_errors` for one system
     - ``"images"``: images by size and stratum, and precision against the number of images, for the
       first condition of a plan returned by `alikely.planning.choose_images`
 
@@ -67,14 +67,15 @@ def plot_plan(
     kind : {"width", "power", "design", "images"}
         Kind of plot.
     x, hue : str, optional
-        Columns to show on the x axis and as separate lines. Default for `x`: "n_trials". Default
-        for `hue`: "accuracy_a" for ``"width"``, "ec" for ``"power"``.
+        Columns to show on the x axis and as separate lines, for ``"width"`` and ``"power"``.
+        Default for `x`: "n_trials". Default for `hue`: "accuracy_a" for ``"width"``, "ec" for
+        ``"power"``.
     references : mapping of str to float, optional
-        Mapping from labels to values of `x` that are marked with dashed lines, such as ``{"one
-        condition": 160}``.
+        For ``"width"``: mapping from labels to values of `x` that are marked with dashed lines,
+        such as ``{"one condition": 160}``.
     designs : pandas.DataFrame, optional
-        Table from `alikely.planning.best_design`. The plot shows designs within the budget; a star
-        marks the best design.
+        For ``"design"``: table returned by `alikely.planning.best_design`. The plot shows designs
+        within the budget; a star marks the best design.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure. The kind ``"images"`` always creates a new figure.
 

@@ -160,14 +160,13 @@ def plot_alignment(
 ) -> Axes:
     """Plot the alignment of models with humans in each condition.
 
-    Kinds of plot, with their arguments in parentheses:
+    Kinds of plot:
 
     - ``"distortions"``: for each data set, a row of dots with intervals, which show human-human
-      agreement in each condition, as in Figure 3A of [X26]_ (argument: `metric`). Rows with five or
-      more conditions have a violin, which shows the density of the dots rather than their
-      uncertainty
+      agreement in each condition, as in Figure 3A of [X26]_. Rows with five or more conditions have
+      a violin, which shows the density of the dots rather than their uncertainty
     - ``"levels"``: all models across the conditions of one data set, with regimes as background
-      colors; a thick line with a band shows human-human agreement (`dataset`, `metric`, `families`)
+      colors; a thick line with a band shows human-human agreement
 
     Parameters
     ----------
@@ -182,7 +181,7 @@ def plot_alignment(
     metric : str, optional
         Metric to plot. Default "error_consistency".
     families : mapping, pandas.Series or xarray.DataArray, optional
-        Family of each model, which determines the colors of lines.
+        Family of each model, which determines the colors of lines. Only for ``"levels"``.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 

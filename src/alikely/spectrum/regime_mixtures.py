@@ -138,11 +138,12 @@ def regimes(
 
     Notes
     -----
-    As in scikit-learn, EM stops when a step changes the mean log likelihood per condition by less than 1e-3; ``bic`` is computed from the parameters at this step. The likelihood may have a higher maximum that EM
-    does not find. We add ``0.05**2`` to each variance, because the likelihood is otherwise
-    unbounded if a component collapses onto a single condition. If ``converged_bic`` is much lower
-    than ``bic``, EM stopped long before convergence, and a different grouping of the conditions may
-    fit better.
+    As in scikit-learn, EM stops when a step changes the mean log likelihood per condition by less
+    than 1e-3; ``bic`` is computed from the parameters at this step. The likelihood may have a
+    higher maximum that EM does not find. We add ``0.05**2`` to each variance, because the
+    likelihood is otherwise unbounded if a component collapses onto a single condition. If
+    ``converged_bic`` is much lower than ``bic``, EM stopped long before convergence, and a
+    different grouping of the conditions may fit better.
 
     In each replicate, EM starts from the mixture that was fitted to the data. ``stability``
     therefore describes the stability of these regimes, not of the search for regimes.
@@ -424,12 +425,11 @@ def fit_spectrum(
     Returns
     -------
     xarray.DataTree
-        Tree as returned by `alikely.inference.nuts`, with names of conditions
-        (``dataset:condition``) and of humans (``dataset:observer``). The group ``constant_data`` of
-        the tree also contains the variables
-        ``dataset`` and ``condition_name``. With covariates, the group
-        ``covariates`` has one variable per covariate of conditions or humans. The attribute
-        ``k`` is the number of regimes.
+        Posterior draws, as returned by `alikely.inference.nuts`. Conditions are named
+        ``dataset:condition``, and humans ``dataset:observer``. The group ``constant_data`` also
+        contains the variables ``dataset`` and ``condition_name``. With covariates, the group
+        ``covariates`` has one variable per covariate of conditions or humans. The attribute ``k``
+        is the number of regimes.
 
     Raises
     ------
