@@ -368,8 +368,9 @@ def error_similarity(
         estimate is returned. An interval would require the joint distribution of both systems'
         responses, which confusion matrices do not contain.
     cache_dir : str or path, optional
-        Directory in which the MCMC chains of pairs are saved as they finish. An interrupted
-        analysis with the same data, options and seed continues from the saved chains.
+        Directory in which the MCMC chains of pairs are saved as they finish. If an analysis is
+        interrupted, repeat it with the same data, options and seed; it resumes from the saved
+        chains.
     n_draws, cluster, ci_prob, rng
         As in `error_consistency`.
 
@@ -475,9 +476,9 @@ def decision_margin_consistency(
         categories, pass margins from ``alikely.margins.decision_margins(..., coarse=...)``. To
         compare only groups of observers, omit `margins`.
     pairs : str, sequence of str, or sequence of (str, str)
-        Pairs of systems, selected as in `error_consistency`. Each observer with margins is a
-        separate system. Observers without margins are pooled by the label `group`; its values
-        name the resulting systems.
+        Pairs of systems, selected as in `error_consistency`. Each observer for whom you pass
+        margins is compared individually. All other observers are pooled into groups by the label
+        `group`, and each group is compared as if it were one observer.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. Pooling conditions of unequal difficulty
         inflates the correlation of margins.

@@ -187,42 +187,46 @@ TRUST: Mapping[str, Trust] = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Metric:
-    """An estimand that is a function of sums of features over trials.
+    """Define a metric as a function of sums over trials.
+
+    For each pair of observers, every trial has K numbers, the trial features. By default, they
+    indicate whether both observers are correct, only the first, only the second, or neither. The
+    metric is a function of the K sums of the trial features.
 
     Attributes
     ----------
     name : str
         Name in results, on the command line and in files.
     value : callable
-        Function that takes sums of `features` over trials, an array of shape ``(..., K)``, and
-        returns an array of shape ``(...)``, with NaN for undefined values. Multiplying all of these
-        sums by a constant must not change the value of the metric, so that counts, weights and
-        probabilities give the same value. If `features` has one of the following values, the
-        function receives other arguments:
+        Function that computes the metric. Its argument is an array of shape ``(..., K)`` with the
+        sums of trial features. It returns an array of shape ``(...)``, with NaN for undefined
+        values. If all sums are multiplied by the same constant, the metric must not change, so that
+        counts, weights and probabilities give the same value. For three values of `features`, the
+        function has other arguments:
 
         - ``"ratings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
         - ``"rows"``: the errors of both observers, the true classes and the number of classes
     features : str or callable
-        Quantities that are summed over trials:
+        Trial features of a pair:
 
-        - ``"correctness"`` (default): the four cells of a pair, ``n11, n10, n01, n00`` (both
+        - ``"correctness"`` (default): indicators of the four cells ``n11, n10, n01, n00`` (both
           correct, only the first, only the second, neither)
-        - ``"labels"``: label statistics of joint errors (`errors.label_statistics`)
+        - ``"labels"``: labels of joint errors (`errors.label_statistics`)
         - ``"ratings"``: ratings of readers
-        - ``"rows"``: error rows of both observers
+        - ``"rows"``: incorrect responses of both observers, by true class
         - ``"margins"``: moments of the two margins ``a`` and ``b``: ``1, a, b, a^2, b^2, a b``
-        - ``"options"``, ``"probabilities"``: responses among options
-        - a function that returns features of shape (pair, trial, K) from the responses of pairs,
-          which have the attributes ``correct_a, correct_b, response_a, response_b, truth`` (pair,
+        - ``"options"``, ``"probabilities"``: chosen options or their probabilities
+        - a function that returns an array of shape (pair, trial, K). Its argument has the
+          attributes ``correct_a, correct_b, response_a, response_b, truth``, arrays of shape (pair,
           trial)
     gradient : callable, optional
-        Function of the summed features that returns the derivative of the metric with respect to
-        each sum. Default: complex-step differentiation, or central differences if `value` does
-        not accept complex numbers. Required if `value` is not differentiable everywhere.
+        Function that returns the derivative of the metric with respect to each sum of trial
+        features. Default: complex-step differentiation, or central differences if `value` does not
+        accept complex numbers. Required if `value` is not differentiable everywhere.
     reason : callable, optional
-        Function that takes the sums of features over trials. It returns one string per value of the
-        metric: the reason if the value is undefined, otherwise an empty string.
+        Function that explains why values of the metric are undefined. Its argument is the same as
+        that of `value`. It returns one string per value, which is empty if the value is defined.
     label : str
         Label of the metric in plots and sentences. Default: the name of the metric, with
         underscores replaced by spaces.
@@ -242,7 +246,7 @@ class Metric:
         Prior standard deviation of the difference in the metric between two systems, used to
         compute the probability that one of them scores higher.
     alongside : tuple of str
-        Variables of a result that tables show next to the estimate, if available.
+        Names of variables that tables show next to the estimate, if a result has them.
     derived : mapping of str to callable
         Mapping from column names to functions that take the four cells of each pair's 2 x 2 table
         as an array of shape ``(..., 4)``. Tables show the columns of `derived` next to the
@@ -275,11 +279,10 @@ class Metric:
         of shape ``(pair, 4)``. It returns one string per pair, which is empty or gives an
         additional reason why the analytic interval is unreliable.
     distinct : callable, optional
-        For ``"labels"``: function of weighted label statistics (`errors.label_statistics`) and an
-        array of shape ``(..., 2)``. This array has two sums of squared weights: over joint errors
-        with identical labels, and over all joint errors. The function returns the value of the
-        metric if chance agreement is computed only over pairs of different joint errors (for an
-        example, see `errors.distinct_agreement`).
+        For ``"labels"``: function that computes the metric with chance agreement over pairs of
+        different joint errors, such as `errors.distinct_agreement`. Its first argument is the same
+        as that of `value`. Its second argument, an array of shape ``(..., 2)``, has two sums of
+        squared weights: over joint errors with identical labels, and over all joint errors.
     all_pairs : callable, optional
         For metrics other than correctness metrics: function that `alikely.pairwise_matrix` applies
         to the responses of many observers, as returned by `alikely.data.tables.answers`. The
@@ -292,11 +295,12 @@ class Metric:
         - if `limits` is ``"options"``, also ``chosen`` (pair, 5), the counts for
           posterior limits without draws, and ``n_options`` (pair)
     all_influences : callable, optional
-        With `all_pairs`: function that returns the influence of each trial on weighted sums of the
-        metric over pairs, an array of shape (sum, trial). The function takes the responses, and the
-        weights of pairs, an array of shape (sum, observer, observer).
+        For metrics with `all_pairs`: function that computes the influence of trials on weighted
+        sums of the metric over pairs, as an array of shape (sum, trial). Its arguments are the
+        responses of all observers, and the weight of each pair in each sum, as an array of shape
+        (sum, observer, observer).
     whys : tuple of str
-        With `all_pairs`: possible reasons for an undefined estimate.
+        For metrics with `all_pairs`: possible reasons why an estimate is undefined.
     options : mapping
         Options of the metric, which are saved with results.
     sources : tuple of str
@@ -380,7 +384,7 @@ class Metric:
 
     @property
     def counts(self) -> Counts:
-        """Name of the built-in features, or ``"trials"`` if the features are a custom function."""
+        """Name of the trial features, or ``"trials"`` if `features` is a custom function."""
         return "trials" if callable(self.features) else self.features
 
     @property
@@ -394,7 +398,7 @@ class Metric:
         return self.counts not in ONE_ANSWER
 
     def derivative(self, sums: Any) -> Any:
-        """Compute derivatives, shape (..., K), of the metric with respect to its K feature sums."""
+        """Compute derivatives of the metric with respect to its K sums, shape (..., K)."""
         if self.gradient is not None:
             return self.gradient(sums)
         if isinstance(sums, tuple):
@@ -404,7 +408,7 @@ class Metric:
         return way(self.value, array)
 
     def influence(self, sums: Any) -> Floats:
-        """Compute the metric's derivative for each cell, multiplied by the number of trials."""
+        """Compute derivatives for the sums of trial features, times the number of trials."""
         array = np.asarray(sums, dtype=np.float64)
         return np.asarray(array.sum(axis=-1, keepdims=True) * self.derivative(array))
 

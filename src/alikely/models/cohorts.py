@@ -533,13 +533,13 @@ def cohort(
     Notes
     -----
     The number of humans who are correct is beta-binomial [S48]_, and human-human error consistency
-    is the intraclass correlation of this distribution. If ``s`` of ``H`` humans are correct,
-    their probability ``P`` of a correct response has the mean ``(mu phi + s)/(phi + H)``
-    with ``mu = human_accuracy`` and ``phi = 1/EC - 1``. A model's probability of a correct response
-    is therefore linear in ``s``. The parameters are a model's accuracy and the log odds ratio
-    between its response and that of the human it might copy. The accuracies and the odds ratio
-    determine the joint probability [P65]_. The parameters are nearly orthogonal, so MCMC chains mix
-    well. Unlike in [K25]_, the copy probability can be negative.
+    is the intraclass correlation of this distribution. If ``s`` of ``H`` humans are correct, their
+    probability ``P`` of a correct response has posterior mean ``(mu phi + s)/(phi + H)`` with ``mu
+    = human_accuracy`` and ``phi = 1/EC - 1``. A model's probability of a correct response is
+    therefore linear in ``s``. The parameters are a model's accuracy and the log odds ratio between
+    its response and that of the human it might copy. The accuracies and the odds ratio determine
+    the joint probability [P65]_. The parameters are nearly orthogonal, so MCMC chains mix well.
+    Unlike in [K25]_, the copy probability can be negative.
 
     If humans are treated as a sample, human ``h`` responds correctly to an image of easiness ``z ~
     Normal(0, 1)`` with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``, where ``w``
