@@ -107,8 +107,8 @@ NOTES = {
         "fewer than one posterior draw is expected beyond each limit of the interval",
     ),
     "few-limit-draws": Note(
-        "Too few posterior draws beyond the interval limits: the interval is too narrow. Increase "
-        "n_draws",
+        "Too few posterior draws to estimate the interval limits: the interval is too narrow. "
+        "Increase n_draws",
         "fewer than 2.5 posterior draws of error similarity are expected beyond each limit of the "
         "interval",
     ),
@@ -405,8 +405,8 @@ NOTES = {
         "comparison",
     ),
     "strata-several-humans": Note(
-        "With several humans, the posterior interval may be too narrow (coverage 0.89 for two "
-        "models with similar responses). Report the analytic interval",
+        "For means over several humans, the posterior interval may be too narrow (coverage 0.89 if "
+        "models respond similarly). Report the analytic interval",
         "a posterior for images selected from strata is based on more than one human",
     ),
     "weighted-center": Note(
@@ -445,8 +445,8 @@ NOTES = {
         action="Collect more trials",
     ),
     "one-cluster-mean": Note(
-        "An observer's mean over pairs is based on only one cluster: standard errors and ranks are "
-        "not available",
+        "An observer's mean over pairs is based on items of only one cluster: standard errors and "
+        "ranks are not available",
         action="Collect more clusters",
     ),
 }

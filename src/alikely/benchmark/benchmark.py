@@ -287,7 +287,7 @@ def differences(
     columns : "all" or sequence of str, optional
         Additional columns to show: ``interval_center``, ``df`` or ``p_value_bh``.
     ci_prob : float, optional
-        Probability level of the intervals, in (0, 1). Default: as in `scores`.
+        Probability level of the intervals, in (0, 1). Default: the probability level in `scores`.
     ci_kind : {"eti", "hdi"}, optional
         Kind of pointwise interval computed from posterior draws. Default: the kind in `scores`.
 
@@ -343,7 +343,7 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
     scores : Result
         Scores as returned by `alikely.benchmark_scores`, with bootstrap replicates.
     ci_prob : float, optional
-        Probability level of the intervals, in (0, 1). Default: as in `scores`.
+        Probability level of the intervals, in (0, 1). Default: the probability level in `scores`.
 
     Returns
     -------

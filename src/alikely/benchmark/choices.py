@@ -81,9 +81,9 @@ def multiverse_analysis(
     Returns
     -------
     pandas.DataFrame
-        One row per system and combination of choices. The first combination consists of the choices
-        that `alikely.benchmark_scores` makes by default; it excludes the conditions in `exclude`.
-        Columns:
+        One row per system and combination of analysis choices. The first combination consists of
+        the choices that `alikely.benchmark_scores` makes by default; it excludes the conditions in
+        `exclude`. Columns:
 
         - ``no_response``, ``conditions``, ``grouping``, ``both_perfect``, ``metric``: the choices
         - ``system``, ``score``

@@ -131,8 +131,9 @@ def fit_cohort(
     -------
     xarray.DataTree
         MCMC fit, as returned by `alikely.inference.nuts`. With covariates, the tree also has the
-        group ``covariates``, with one variable per covariate (over models or conditions). The
-        attributes of the tree include ``human_effects`` (0 or ``"drawn"``) and ``note``.
+        group ``covariates``, with one variable per covariate, whose dimension is ``model`` or
+        ``condition``. The attributes of the tree include ``human_effects`` (0 or ``"drawn"``) and
+        ``note``.
 
     Raises
     ------

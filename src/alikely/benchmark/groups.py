@@ -60,7 +60,7 @@ def group_scores(
     rng: RandomState = None,
     **options: Any,
 ) -> Result:
-    """Compare agreement within and between groups of observers, none of which is a reference.
+    """Compare agreement within and between groups of observers without a reference group.
 
     Parameters
     ----------

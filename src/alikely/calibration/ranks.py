@@ -138,7 +138,7 @@ def sbc(
     ----------
     model : pymc.Model or callable
         Generative model whose data are in `pymc.Data`, or a function that takes no arguments and
-        builds the model. The model must be passed as a function if the study runs in several
+        builds the model. Pass a function that builds the model if the study runs in several
         processes or on a computing cluster.
     n : int
         Number of simulations, at least 2. With fewer than 100 simulations, the test of uniform
@@ -192,8 +192,8 @@ def sbc(
     Raises
     ------
     ValueError
-        If a number is out of range, if a quantity is unknown, or if the model has no
-        ``pymc.Data``.
+        If a number is out of range, if the model has no variable with the name of a quantity, or if
+        the model has no ``pymc.Data``.
 
     Examples
     --------

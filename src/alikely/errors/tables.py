@@ -159,7 +159,7 @@ def condition_divergences(
     conditions, its divergence is set to the value expected by chance. A class in which neither
     condition has errors has weight 0. ``expected`` is undefined on the diagonal, where
     ``divergence`` is 0. Conditions in the same data set often share participants, which can make
-    their errors more similar.
+    errors in these conditions more similar.
 
     Examples
     --------

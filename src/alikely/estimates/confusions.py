@@ -22,9 +22,9 @@ def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer")
         Trials with class labels. Every response counts, including those to repeated items. To count
         each item once, select one response per item with `Trials.select`.
     by : str or mapping of str to str
-        ``"observer"``; ``"kind"`` or another label of observers; or a mapping from observers to
-        groups, which excludes observers without a group. Counts are summed over the observers in a
-        group.
+        ``"observer"``, ``"kind"``, the name of another column that describes observers, or a
+        mapping from observers to groups. A mapping excludes observers without a group. Counts are
+        summed over the observers in a group.
 
     Returns
     -------

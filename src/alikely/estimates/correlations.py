@@ -69,11 +69,11 @@ def metric_correlations(
     Returns
     -------
     pandas.DataFrame
-        Rows for each pair of metrics. There is one row per domain (data set and condition), and one
-        row for the mean over domains (``"mean"``). The row ``"global"`` pools the pairs of
-        observers of all domains. Columns: ``metric, other, domain, n_pairs, n_undefined,
-        correlation``, the interval, and ``note``. Pairs for which either metric is undefined are
-        excluded and counted in ``n_undefined``.
+        Correlations between the values of two metrics. Each pair of metrics has one row per domain
+        (data set and condition), and one row for the mean over domains (``"mean"``). The row
+        ``"global"`` pools the pairs of observers of all domains. Columns: ``metric, other, domain,
+        n_pairs, n_undefined, correlation``, the interval, and ``note``. Pairs for which either
+        metric is undefined are excluded and counted in ``n_undefined``.
 
     Raises
     ------

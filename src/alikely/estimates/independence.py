@@ -68,22 +68,22 @@ def independent_observers(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     sampler : {"auto", "exact", "nuts"}
-        Sampling method: exact draws (``"auto"``, ``"exact"``), or NUTS. Accuracies are uniform a
-        priori; `alikely.models.copying` accepts other priors.
+        Sampling method. ``"auto"`` and ``"exact"`` draw from the exact posterior, and ``"nuts"``
+        uses MCMC. Accuracies are uniform a priori; `alikely.models.copying` accepts other priors.
     n_resamples : int
         Number of bootstrap replicates under the model of independent observers. 0 disables them.
 
     Returns
     -------
     xarray.DataTree
-        Tree with the groups ``posterior`` (variables ``p_a, p_b``), ``posterior_predictive`` and
-        ``observed_data``. The last two contain ``observed_cells`` and the value of the metric. With
-        NUTS, the tree also contains ``sample_stats``; with `n_resamples` > 0, it contains
-        ``bootstrap`` (dims ``resample, pair``).
+        Tree with the groups ``posterior`` (``p_a, p_b``), ``posterior_predictive`` and
+        ``observed_data`` (both with ``observed_cells`` and the value of the metric). With NUTS, the
+        tree also contains ``sample_stats``; with `n_resamples` > 0, it contains ``bootstrap`` (dims
+        ``resample, pair``).
 
-        The group ``null`` compares each estimate with estimates from data that are simulated under
-        independence. Its dimensions are ``pair`` and ``way``, the simulation method: ``"exact"``,
-        ``"nuts"`` or ``"bootstrap"``. Variables:
+        The group ``null`` summarizes estimates from data that are simulated under independence, and
+        compares them with the observed estimates. The dimensions of ``null`` are ``pair`` and
+        ``way``, the simulation method: ``"exact"``, ``"nuts"`` or ``"bootstrap"``. Variables:
 
         - ``estimate``; ``null_mean``, ``null_sd`` and limits of the replicates whose estimate is
           defined
@@ -196,7 +196,8 @@ def test_copy_model(result: Result) -> pd.DataFrame:
     ----------
     result : Result
         Result that provides the count tables and the prior. The prior must be a Dirichlet
-        distribution; its marginal distributions are the priors for accuracies under independence.
+        distribution. In the model of independent observers, the priors for the two accuracies are
+        the marginal distributions of this Dirichlet distribution.
 
     Returns
     -------

@@ -296,11 +296,12 @@ def misclassification_agreement(
     Notes
     -----
     Intervals generalize to other trials on which both observers err. In the published formula for
-    misclassification agreement, chance agreement is computed from products of marginal proportions.
-    These products also compare the two responses to the same trial. The estimate of agreement is
-    therefore too low if joint errors are few and agreement is high. In posterior draws, chance
-    agreement is computed only over pairs of different trials, so the posterior median of agreement
-    is above the estimate. Analytic and bootstrap intervals are centered on the estimate.
+    misclassification agreement, chance agreement is computed from marginal proportions, as if the
+    two responses to the same trial also agreed by chance. The estimate of misclassification
+    agreement is therefore too low if joint errors are few and agreement is high. In posterior
+    draws, chance agreement is computed only from responses to different trials, so the posterior
+    median of misclassification agreement is above the estimate. Analytic and bootstrap intervals
+    are centered on the estimate.
 
     If all responses on joint errors have the same label, the estimate is undefined and the
     posterior is wide, because it allows for other labels; a note is added. Without joint errors,
@@ -418,10 +419,11 @@ def error_similarity(
     simulated limit is the smallest or largest true divergence at which the observed estimate is not
     improbable. Data sets are simulated for a range of true divergences, from populations that
     otherwise resemble the data (`alikely.errors.draws`). The quantiles of
-    ``result.draws("posterior")`` equal the limits of the posterior interval; draws from the
-    paired-errors model are in the group ``rows``. Do not average draws over pairs. For means and
-    differences, `alikely.mean` and `alikely.difference` compute interval limits from simulated data
-    sets. The simulated populations are in ``result.data["populations"]``.
+    ``result.draws("posterior")`` equal the limits of the posterior interval. Draws from the
+    paired-errors model alone are in the group ``rows`` of ``result.data``. Do not average draws
+    over pairs. For means and differences, `alikely.mean` and `alikely.difference` compute interval
+    limits from simulated data sets. The simulated populations are in
+    ``result.data["populations"]``.
 
     References
     ----------
@@ -473,12 +475,11 @@ def decision_margin_consistency(
     margins : table, path or sequence of these, or Trials, optional
         Long-format tables of margins, logits or probabilities, or trials with option probabilities,
         as accepted by `alikely.margins.decision_margins`. To combine classes into coarse
-        categories, pass margins from ``alikely.margins.decision_margins(..., coarse=...)``. To
-        compare only groups of observers, omit `margins`.
+        categories, pass margins from ``alikely.margins.decision_margins(..., coarse=...)``. Without
+        `margins`, the function compares groups of observers with each other.
     pairs : str, sequence of str, or sequence of (str, str)
-        Pairs of systems, selected as in `error_consistency`. Each observer for whom you pass
-        margins is compared individually. All other observers are pooled into groups by the label
-        `group`, and each group is compared as if it were one observer.
+        Pairs of systems, selected as in `error_consistency`. A system is either an observer for
+        whom you pass margins, or a group of other observers with the same label (see `group`).
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. Pooling conditions of unequal difficulty
         inflates the correlation of margins.
@@ -490,11 +491,11 @@ def decision_margin_consistency(
     model : {"moments", "strengths"}
         Noise correction of the correlation:
 
-        - ``"moments"`` (takes milliseconds per pair): correlation between two variables: the normal
-          scores of a model's margins, and the proportion correct of an infinite population of
-          observers. ``"moments"`` makes no assumption about the distribution of item strength. The
-          correlation is below 1 even for a perfect model if the observers' proportion correct is a
-          nonlinear function of the normal scores of the model's margins.
+        - ``"moments"`` (takes milliseconds per pair): correlation between the normal scores of a
+          model's margins and the proportion of all observers in the population who are correct.
+          ``"moments"`` makes no assumption about the distribution of item strength. The correlation
+          is below 1 even for a perfect model if the observers' proportion correct is a nonlinear
+          function of the normal scores of the model's margins.
         - ``"strengths"`` (takes 0.1 seconds per pair): correlation between the strengths (easiness)
           of items for a model and for a group. The distribution of item strengths can have any
           skewness and tail weight. The posterior of the latent correlation, computed by quadrature,
@@ -510,8 +511,8 @@ def decision_margin_consistency(
         Item column that defines clusters of dependent items, such as ``"template"`` (read with
         ``item_columns=``). Clusters are the sampling units for standard errors, the bootstrap,
         reliabilities and ``model="moments"``. Use ``"item"`` if items occur in several conditions
-        that are pooled. By default, clusters are the true classes, if these are known and each
-        group of trials has at least 5 classes.
+        that are pooled. By default, clusters are the true classes, if these are known and there are
+        at least 5 classes in each group of trials (see `by`).
     rng
         As in `error_consistency`. ``alikely.options.ci_prob`` sets the probability level of the
         intervals.
@@ -633,10 +634,10 @@ def agreement(
         ratings that all readers give to an item. The prior has the weight of two items on which two
         readers agree with probability 2/3.
     prior : mapping or sequence of four numbers, optional
-        Dirichlet prior for the 2 x 2 table of two readers' ratings. Its parameters ``n11`` and
-        ``n00`` must be equal, and greater than ``n10`` and ``n01``, which must also be equal. With
-        more than two classes, the prior is equivalent to ``n11 + n00`` additional items on which
-        two readers agree. Default: ``(2/3, 1/3, 1/3, 2/3)``.
+        Dirichlet prior for the 2 x 2 table of two readers' ratings. The prior parameters must
+        satisfy ``n11 = n00``, ``n10 = n01`` and ``n11 > n10``. With more than two classes, the
+        prior is equivalent to ``n11 + n00`` additional items on which two readers agree. Default:
+        ``(2/3, 1/3, 1/3, 2/3)``.
     cluster : str, optional
         As in `error_consistency`.
 

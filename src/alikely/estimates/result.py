@@ -94,7 +94,7 @@ class Result:
           and ``pair``) and ``chains`` (MCMC fits, see `Result.chains`).
         - For a pairwise matrix, the dimension ``pair`` of ``estimates`` lists the upper triangle by
           row. If trials are grouped, ``condition`` or ``dataset`` is the first dimension. The group
-          ``answers`` contains correctness as packed bits.
+          ``answers`` contains all responses as packed bits (1: correct).
         - For benchmark scores, estimates and draws have the dimensions ``level`` (data sets and
           ``overall``) and ``system`` (models, ``human-human`` and ``ceiling``). ``ceiling`` is the
           human-human score in data sets that include models. The group ``decomposition`` contains
@@ -186,7 +186,7 @@ class Result:
     def interval_options(
         self, ci_prob: float | None, ci_kind: CiKind | None
     ) -> tuple[float, CiKind]:
-        """Return the probability level and kind of the intervals. Default: as in the analysis."""
+        """Return the probability level and kind of intervals, by default those of the result."""
         prob = float(self.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
         kind = self.data.attrs["ci_kind"] if ci_kind is None else ci_kind
         check_interval(prob, kind)
@@ -353,8 +353,7 @@ class Result:
         digits : int
             Number of decimals.
         mean : str, sequence of str, or mapping, optional
-            Pairs over which estimates are averaged, selected as in `alikely.mean`. The sentence
-            reports this mean.
+            Describe a mean over these pairs, selected as in `alikely.mean`.
         difference : tuple, optional
             Describe one difference. For benchmark scores: names of the two models. For all other
             results: two selections of pairs, as in `alikely.difference`.

@@ -97,11 +97,11 @@ def posterior(
     Returns
     -------
     xarray.DataTree
-        Tree with the group ``posterior`` (dimensions: chain, draw, pair). With NUTS, the tree also
-        contains all other groups that `alikely.inference.nuts` returns. If you request
-        ``log_likelihood``, this group has the dimensions chain, draw and observation. The posterior
-        has the attributes ``joint`` (whether draws for different pairs are sampled jointly) and
-        ``clustered`` (whether `cluster` was used).
+        Tree with the group ``posterior`` (dimensions: chain, draw, pair). With NUTS, it contains
+        all groups that `alikely.inference.nuts` returns. If you request ``log_likelihood``, this
+        group has the dimensions chain, draw and observation. The posterior has the attributes
+        ``joint`` (whether draws for different pairs are sampled jointly) and ``clustered`` (whether
+        `cluster` was used).
 
     Raises
     ------

@@ -111,8 +111,8 @@ def split_half_reliability(
         If there are fewer than 2 observers, if fewer than 5 items have responses from at least two
         observers, or if an observer or an item has no response.
     ValueError
-        If all items are equally difficult, either overall or for one half of the observers in every
-        split. If a number is out of range.
+        If all items are equally difficult, either for all observers or, in every split, for one of
+        the halves. If a number is out of range.
 
     Notes
     -----
@@ -123,11 +123,10 @@ def split_half_reliability(
     split-half reliability, on Fisher's z scale [F21]_.
 
     Tables are incomplete if participants saw different lists of items, responses are missing, or
-    only some items are repeated. In incomplete tables, responses have equal weights, differences
-    between participants' means are removed by least squares, and items are compared only if common
-    participants link them. For incomplete tables, a single reliability is estimated for all items.
-    It is computed from the difference between the proportion correct of an item and the mean
-    proportion correct of all items that common participants link to this item. Participants with
+    only some items are repeated. In incomplete tables, responses have equal weights, and
+    differences between participants' means are removed by least squares. For incomplete tables, a
+    single reliability is estimated for all items, from the differences between items in proportion
+    correct. Only items that are connected by common participants are compared. Participants with
     the same list of items are split into halves, and participants and items are resampled within
     lists.
 
@@ -610,9 +609,10 @@ def explained_consistency(
     """Compare observed error consistency with predictions from item strengths (easiness) [GMS96]_.
 
     Responses of the same observers to the same items are simulated from the fitted generative
-    model. Each simulation draws new response noise, and new stable deviations of each observer from
-    the shared item strengths. If the observed consistency of a pair exceeds the predictions, the
-    pair shares more than item strength, the easiness of items that is common to all observers.
+    model. In each simulation, response noise is drawn for each response, and deviations from the
+    common item strengths are drawn for each observer and item. If the observed consistency of a
+    pair exceeds the predictions, the pair shares more than item strength, the easiness of items
+    that is common to all observers.
 
     Parameters
     ----------
@@ -643,8 +643,8 @@ def explained_consistency(
 
     Notes
     -----
-    Without repeated items, observers' stable deviations from the shared item strengths are part of
-    the noise, and consistency within an observer is not predicted.
+    Without repeated items, noise includes the stable deviations of observers from the common item
+    strengths, and consistency within an observer is not predicted.
     """
     ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")

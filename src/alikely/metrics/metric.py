@@ -189,26 +189,26 @@ TRUST: Mapping[str, Trust] = {
 class Metric:
     """Define a metric as a function of sums over trials.
 
-    For each pair of observers, every trial has K numbers, the trial features. By default, they
+    Trial features are K numbers for each trial of a pair of observers. The default trial features
     indicate whether both observers are correct, only the first, only the second, or neither. The
-    metric is a function of the K sums of the trial features.
+    metric is a function of the K sums of trial features over trials.
 
     Attributes
     ----------
     name : str
         Name in results, on the command line and in files.
     value : callable
-        Function that computes the metric. Its argument is an array of shape ``(..., K)`` with the
-        sums of trial features. It returns an array of shape ``(...)``, with NaN for undefined
-        values. If all sums are multiplied by the same constant, the metric must not change, so that
-        counts, weights and probabilities give the same value. For three values of `features`, the
-        function has other arguments:
+        Function that computes the metric from the sums of trial features, an array of shape ``(...,
+        K)``. `value` returns an array of shape ``(...)``, with NaN for undefined values.
+        Multiplying the sums of all trial features by the same constant must not change the metric,
+        so that counts, weights and probabilities give the same value. For some values of
+        `features`, the arguments of `value` are not sums:
 
         - ``"ratings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
         - ``"rows"``: the errors of both observers, the true classes and the number of classes
     features : str or callable
-        Trial features of a pair:
+        Numbers that each trial contributes:
 
         - ``"correctness"`` (default): indicators of the four cells ``n11, n10, n01, n00`` (both
           correct, only the first, only the second, neither)
@@ -217,16 +217,16 @@ class Metric:
         - ``"rows"``: incorrect responses of both observers, by true class
         - ``"margins"``: moments of the two margins ``a`` and ``b``: ``1, a, b, a^2, b^2, a b``
         - ``"options"``, ``"probabilities"``: chosen options or their probabilities
-        - a function that returns an array of shape (pair, trial, K). Its argument has the
-          attributes ``correct_a, correct_b, response_a, response_b, truth``, arrays of shape (pair,
-          trial)
+        - a function that returns an array of shape (pair, trial, K), computed from a
+          `metrics.answers.Answers` object
     gradient : callable, optional
         Function that returns the derivative of the metric with respect to each sum of trial
         features. Default: complex-step differentiation, or central differences if `value` does not
         accept complex numbers. Required if `value` is not differentiable everywhere.
     reason : callable, optional
-        Function that explains why values of the metric are undefined. Its argument is the same as
-        that of `value`. It returns one string per value, which is empty if the value is defined.
+        Function that has the same argument as `value`, and returns one string for each value of the
+        metric. The string explains why the value is undefined, and is empty if the value is
+        defined.
     label : str
         Label of the metric in plots and sentences. Default: the name of the metric, with
         underscores replaced by spaces.
@@ -264,24 +264,24 @@ class Metric:
         Heading of the posterior interval in tables, if this interval describes a quantity other
         than the estimate.
     unreliable : mapping of str to str
-        Mapping from names to reasons: methods whose intervals are invalid for this metric, and
-        columns of `alongside` that are invalid. Tables show them only on request, with a note that
-        gives the reason.
+        Interval methods and columns of `alongside` that are invalid for this metric, mapped to the
+        reason. Tables show invalid intervals and columns only on request, with a note that gives
+        the reason.
     requested : tuple of str
         Columns named in `alongside` or `derived` that tables show only on request.
     rests_on : (str, str)
         Name of the variable that contains the number of trials on which the estimate is based, such
-        as ``n_trials``, and the heading of its column. Default: determined by `counts`.
+        as ``n_trials``, and a column heading for this variable. Default: determined by `counts`.
     trust : alikely.metrics.metric.Trust
         Conditions under which intervals are unreliable. Default: determined by `counts`.
     caution : callable, optional
         For ``"correctness"``: function that takes the counts of each pair's 2 x 2 table, an array
-        of shape ``(pair, 4)``. It returns one string per pair, which is empty or gives an
+        of shape ``(pair, 4)``. `caution` returns one string per pair, which is empty or gives an
         additional reason why the analytic interval is unreliable.
     distinct : callable, optional
         For ``"labels"``: function that computes the metric with chance agreement over pairs of
-        different joint errors, such as `errors.distinct_agreement`. Its first argument is the same
-        as that of `value`. Its second argument, an array of shape ``(..., 2)``, has two sums of
+        different joint errors, such as `errors.distinct_agreement`. The first argument is the same
+        as that of `value`. The second argument is an array of shape ``(..., 2)`` with two sums of
         squared weights: over joint errors with identical labels, and over all joint errors.
     all_pairs : callable, optional
         For metrics other than correctness metrics: function that `alikely.pairwise_matrix` applies
@@ -296,9 +296,9 @@ class Metric:
           posterior limits without draws, and ``n_options`` (pair)
     all_influences : callable, optional
         For metrics with `all_pairs`: function that computes the influence of trials on weighted
-        sums of the metric over pairs, as an array of shape (sum, trial). Its arguments are the
-        responses of all observers, and the weight of each pair in each sum, as an array of shape
-        (sum, observer, observer).
+        sums of the metric over pairs, as an array of shape (sum, trial). The arguments of
+        `all_influences` are the responses of all observers, and an array of shape (sum, observer,
+        observer) with the weight of each pair in each sum.
     whys : tuple of str
         For metrics with `all_pairs`: possible reasons why an estimate is undefined.
     options : mapping
@@ -422,7 +422,7 @@ class Metric:
 
     @property
     def labels(self) -> bool | Literal["options", "any"]:
-        """Data needed in addition to correctness: none, labels (if any), or response options."""
+        """Data that the metric uses other than correctness: none, labels or response options."""
         if self.counts in ("options", "probabilities"):
             return "options"
         return "any" if self.counts == "trials" else self.counts not in ("correctness", "margins")

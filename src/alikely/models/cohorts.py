@@ -483,10 +483,10 @@ def cohort(
         A pandas, polars or pyarrow table has one row per model or condition, identified by the
         column ``model`` or ``condition``, or by the index.
 
-        - Numeric columns such as ``year`` are centered. Their coefficients, such as
-          ``log_odds_ratio_year``, give the change per unit of the column.
-        - Text, categorical and boolean columns have one effect for each of their values. The
-          effects of a column, such as ``log_odds_ratio_family``, sum to zero. For a column with
+        - Numeric columns such as ``year`` are centered. The coefficient of a numeric column, such
+          as ``log_odds_ratio_year``, is the change in the log odds ratio per unit of the column.
+        - For text, categorical and boolean columns, each value has one effect. The effects of all
+          values of a column, such as ``log_odds_ratio_family``, sum to zero. For a column with
           three or more different values, the standard deviation of its effects is estimated
           (``log_odds_ratio_family_sd``).
     priors : mapping, optional

@@ -62,8 +62,8 @@ def copying(
         Model with dims ``pair, cell``, data ``cells`` and likelihood ``observed_cells``. Variables
         are ``p_a, u, v``. Deterministics are ``copy_probability``, ``own_accuracy``, ``accuracy``
         (of ``b``) and ``error_consistency``. The model of independent observers has the variables
-        ``p_a, p_b``. Its observed variable is the same as in the copy model, so the two models can
-        be compared.
+        ``p_a, p_b``. The copy model and the model of independent observers have the same observed
+        variable, so they can be compared.
 
     Raises
     ------

@@ -58,10 +58,10 @@ def spectrum(
 
     Responses are binomial. The logit of a person's accuracy in a condition is the sum of the
     condition's ``logit_accuracy`` for an average person, the person's ability, and the person's
-    deviation in the condition. The standard deviation of abilities may differ between the reference
-    and the other conditions. ``logit_accuracy`` follows a mixture of ``k`` normal distributions
-    (regimes) with increasing means. The likelihood is summed over the possible regimes of each
-    condition.
+    deviation in the condition. The standard deviation of abilities has one value in reference
+    conditions, and another value in all other conditions. ``logit_accuracy`` follows a mixture of
+    ``k`` normal distributions (regimes) with increasing means. The likelihood is summed over the
+    possible regimes of each condition.
 
     Parameters
     ----------

@@ -229,12 +229,12 @@ def item_contrast(
 
     Notes
     -----
-    The expected number of items that are easy for only one group of observers is computed under
-    random permutations. Within each condition, the labels "easy" and "hard" of one group are
-    permuted over items. Under these random permutations, the number of items that are easy for one
-    group and hard for the other is a sum of hypergeometric variables. The distribution of this
-    number is computed exactly. If fewer items than expected are easy for one group and hard for the
-    other, both groups tend to find the same items easy.
+    For the expected number of items that are easy for only one group of observers, the labels
+    "easy" and "hard" of one group are randomly permuted within each condition. Under these random
+    permutations, the number of items that are easy for one group and hard for the other is a sum of
+    hypergeometric variables. The distribution of this number is computed exactly. If fewer items
+    than expected are easy for one group and hard for the other, both groups tend to find the same
+    items easy.
 
     Examples
     --------

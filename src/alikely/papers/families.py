@@ -68,7 +68,7 @@ def family_tests(
     alignment : xarray.Dataset
         Alignment as returned by `alikely.condition_alignment`.
     families, super_families : mapping, pandas.Series or xarray.DataArray
-        Family and super-family of each model, for example
+        Mappings from models to families, and from models to super-families, for example
         ``trials.select(kind="model").data["family"]``.
     regimes : mapping, pandas.Series or xarray.DataArray, optional
         Regime of each condition, as returned by `alikely.regimes`. Default: all conditions

@@ -268,11 +268,11 @@ def reconstruct_score(
 ) -> Reconstruction:
     """Reconstruct the interval for a model's mean error consistency from published scores [K25]_.
 
-    Leaderboards report one score per condition, without trial-level data. A model's accuracy must
-    be compatible with its published scores and the accuracies of the humans. We assume that the
-    model's accuracy is in the middle of the range compatible with the scores. The model and the
-    humans are simulated on the same images with the cohort copy model, as in the scheme ``"shared
-    trials"`` of `reconstruct_leaderboard`.
+    Leaderboards report one score per condition, without trial-level data. The published scores and
+    the accuracies of humans limit the range of possible accuracies of a model. We assume that the
+    model's accuracy is in the middle of this range. The model and the humans are simulated on the
+    same images with the cohort copy model, as in the scheme ``"shared trials"`` of
+    `reconstruct_leaderboard`.
 
     Parameters
     ----------

@@ -722,8 +722,8 @@ def choose_images(
         probabilities allow.
     uniform_fraction : float, optional
         Proportion of the chosen images that are sampled at random, regardless of how informative
-        they are, in [0, 1]. Random images have typical difficulty. Default: 0.15 if more
-        informative images are sampled with higher probability, otherwise 0.
+        they are, in [0, 1]. On average, these images are as difficult as the pool. Default: 0.15 if
+        more informative images are sampled with higher probability, otherwise 0.
     shown : collection of str
         Items to exclude because participants have already seen them.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -1151,9 +1151,9 @@ def choose_conditions(
 
     Notes
     -----
-    The separation in a set of conditions is a ratio of two variances. The numerator is the variance
-    across models of their mean scores. The denominator is half the variance across samples of
-    images of the difference between two models, averaged over all pairs of models. If models do not
+    The separation of models is the variance of their mean scores, divided by the variance expected
+    from sampling images alone. The variance expected from sampling images is half the sampling
+    variance of a difference between two models, averaged over all pairs of models. If models do not
     differ, the expected value of the separation is 1. The estimated noise includes variance due to
     sampling images, but not variance due to sampling humans. A model without errors in a condition
     has an error consistency of 0 with all humans who make errors, and this value has no sampling

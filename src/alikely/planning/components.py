@@ -308,7 +308,7 @@ def best_design(
     max_images : int, optional
         Number of images available in each condition. Default: no limit.
     max_observers, max_repeats : int
-        Maximum number of humans, and maximum number of times that each human sees an image.
+        Maximum number of humans, and maximum number of times that a human sees the same image.
     ci_prob : float
         Probability level of the interval, in (0, 1).
 

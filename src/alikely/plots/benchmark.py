@@ -88,11 +88,11 @@ def plot_benchmark(
     kind : {"scores", "ranks", "prob_greater"}
         Kind of plot.
     generalize_to : {"images", "observers", "both"}, optional
-        Population to which intervals or ranks generalize. Not for ``"prob_greater"``. Default:
-        "both".
+        Population to which intervals or ranks generalize (not available for ``"prob_greater"``).
+        Default: "both".
     level : str, optional
-        Data set to plot, or ``"overall"`` (the default), the mean over data sets. Not for
-        ``"ranks"``.
+        Data set to plot (not available for ``"ranks"``). Default: ``"overall"``, the mean over data
+        sets.
     top : int, optional
         Number of models to plot, starting with the best; the axis label states the total number.
         Default: all models or, in the context `alikely.plots.column`, as many as fit on a page.

@@ -215,7 +215,7 @@ def plot_metrics(
     Raises
     ------
     ValueError
-        If a name is unknown, or the results contain different comparisons.
+        If a name is unknown, or if the two results do not contain the same comparisons.
     ValueError
         If fewer than two comparisons are defined for both metrics.
     ValueError
@@ -565,7 +565,7 @@ def plot_agreement(
         Kind of plot.
     observer_kinds : mapping or Trials, optional
         Kind of each observer, or a `Trials` object with kinds. Pairs are colored by the kinds of
-        their observers. Not for ``"bounds"``.
+        their observers, except for ``"bounds"``.
     ax : matplotlib.axes.Axes, or two of them for ``"agreement"`` and ``"bounds"``, optional
         Axes to draw on. Default: a new figure.
 

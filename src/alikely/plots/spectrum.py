@@ -181,7 +181,7 @@ def plot_alignment(
     metric : str, optional
         Metric to plot. Default "error_consistency".
     families : mapping, pandas.Series or xarray.DataArray, optional
-        Family of each model, which determines the colors of lines. Only for ``"levels"``.
+        Family of each model, which determines the colors of lines in the kind ``"levels"``.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 

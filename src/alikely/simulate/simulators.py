@@ -155,9 +155,9 @@ def cohort(
     Parameters
     ----------
     copy_probability : array_like, shape (model,) or (model, condition)
-        Probability that a model copies a random human, with a sign, in [-1, 1]. The absolute value
-        of a negative copy probability is the probability that the model inverts the human's
-        response.
+        Copy probability, in [-1, 1]: the probability that a model copies a random human. The
+        absolute value of a negative copy probability is the probability that the model inverts the
+        human's response.
     own_accuracy : array_like, as `copy_probability`
         Probability of a correct response without copying, in [0, 1].
     human_accuracy : array_like, scalar or shape (condition,)
@@ -633,10 +633,10 @@ def reader_study(
     n_readers, n_cases : int
         Number of readers and number of cases, each at least 1.
     spread : float
-        Standard deviation, over readers, of each of two parameters. The parameters are the response
-        criterion (in standard deviations of the evidence), and Fisher's z of the correlation
-        between the evidence of reader and AI. Half of the variance of Fisher's z over readers is
-        the same in both modalities. If `spread` is 0, readers have identical parameters.
+        Standard deviation over readers of the response criterion (in standard deviations of the
+        evidence), and also of Fisher's z of the correlation between the evidence of reader and AI.
+        A reader's values of Fisher's z in the two modalities have a correlation of 0.5. If `spread`
+        is 0, readers have identical parameters.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 

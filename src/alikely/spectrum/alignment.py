@@ -465,8 +465,8 @@ def regime_alignment(
         Difficulty of each condition, or a dataset returned by `alikely.difficulty_spectrum`.
         Required for ``"representative"``.
     metrics : sequence of str, optional
-        Metrics in `alignment` to average into a single value for each system and condition. With
-        error consistency and misclassification agreement, ``mean_ratio`` is the ratio by which
+        Metrics in `alignment` to average into a single value for each system and condition. If you
+        name error consistency and misclassification agreement, ``mean_ratio`` is the ratio by which
         [X26]_ rank models (their equation 2). By default, every metric is analyzed separately.
     ci_prob : float
         Probability level of the intervals, in (0, 1).
@@ -516,8 +516,8 @@ def regime_alignment(
     regime labels is not propagated into the intervals.
 
     In some conditions, a replicate may contain only one human or no joint errors, so that its
-    estimate is undefined. A replicate's mean is the mean estimate over all conditions, plus its
-    mean deviation from the estimates in conditions where the replicate is defined
+    estimate is undefined. The deviation of a replicate from the estimate is averaged over those
+    conditions in which the replicate is defined, and added to the mean estimate over all conditions
     (`alikely.spectrum.alignment.mean_draws`).
 
     A few hard conditions with little human-human agreement can dominate `mean_ratio`. The variance
