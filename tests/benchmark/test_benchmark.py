@@ -165,7 +165,7 @@ def test_identical_models_are_noted() -> None:
     row = rows.loc[(trials.observers[-1], "twin")]
     assert row["difference"] == 0
     assert np.isnan(row["p_value"])
-    assert row["note"].startswith("both systems gave identical responses")
+    assert row["note"].startswith("the two systems respond identically")
     assert (rows["note"].str.contains("identical")).sum() == 1
     with pytest.raises(ValueError, match="'twin' have a difference without variance"):
         al.benchmark.ranks(scores, "images", rng=1)

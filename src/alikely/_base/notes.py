@@ -89,8 +89,7 @@ NOTES = {
     ),
     "few-trials": Note(
         "Fewer than {least} trials: intervals may be too narrow. Collect more trials",
-        "a custom metric whose features are a user's function is computed from fewer than 20 "
-        "trials",
+        "a metric with a custom function for trial features is computed from fewer than 20 trials",
     ),
     "no-variation": Note(
         "{why}: the standard error is 0. Report the posterior interval",
@@ -306,8 +305,8 @@ NOTES = {
         "Follow the recommendation in the note, or report the analytic interval",
     ),
     "chosen-images": Note(
-        "Images were selected with unequal probabilities: no posterior generalizes to "
-        "{generalize_to}. Report the analytic interval",
+        "Images were selected with unequal probabilities: no posterior interval for "
+        "{generalize_to} is available. Report the analytic interval",
     ),
     "no-valid-interval": Note(
         "Classes with few errors bias the estimate, so no interval is valid. "
@@ -316,8 +315,8 @@ NOTES = {
         "Report the estimate without an interval, or use a different metric",
     ),
     "identical-responses": Note(
-        "Both systems gave identical responses: their difference has no variance. Exclude "
-        "one of the systems",
+        "The two systems respond identically: the difference between them has no variance. "
+        "Exclude one of the two systems",
     ),
     "equal-differences": Note(
         "The difference between systems is the same for all humans: its variance between "
@@ -394,7 +393,7 @@ NOTES = {
         "to {generalize_to}",
     ),
     "strata-images": Note(
-        "Images were selected from strata: the posterior generalizes to {generalize_to}",
+        "Because images were selected from strata, the posterior generalizes to {generalize_to}",
         "a posterior was requested for images selected from strata",
     ),
     "few-effective-images": Note(

@@ -174,15 +174,15 @@ def benchmark_scores(
     For correctness metrics, intervals are centered on ``interval_center``, the score after adding a
     pseudocount to the four cells of each pair's 2 x 2 table. The pseudocount
     (`alikely.benchmark.decomposition.added_count`) is 0.35 for one set of images and four humans,
-    and 0.1 for a mean over many sets of different images. The mean of the data sets' interval
-    centers therefore differs from the interval center for ``overall``. For label metrics, chance
-    agreement in ``interval_center`` is computed over pairs of different trials on which both
+    and 0.1 for scores averaged over many sets with different images. The mean of the data sets'
+    interval centers therefore differs from the interval center for ``overall``. For label metrics,
+    chance agreement in ``interval_center`` is computed over pairs of different trials on which both
     observers err. For metrics that use neither correctness nor labels, intervals are centered on
     the estimate, and the influence of each trial is scaled up if errors are few.
 
-    In the bootstrap and the posterior, all occurrences of an image, as identified by `item_scope`,
-    are resampled together. The posterior for class-level errors treats repeated images as different
-    images. If there are repeated images, a note is added.
+    All occurrences of an image, as identified by `item_scope`, are resampled together in the
+    bootstrap, and have the same weight in a posterior draw. The posterior for class-level errors
+    treats repeated images as different images. If there are repeated images, a note is added.
 
     Examples
     --------

@@ -234,10 +234,11 @@ def coverage_study(
     ``1 - peakedness`` times as likely as the previous one. In simulations for label metrics, all
     true classes are equally likely. The true value depends on the metric:
 
-    - Label metrics [X25]_: the true value is kappa of the joint distribution of the two incorrect
-      labels; the second copies the first or is independent of it. All data sets have the same copy
-      probability and distributions of incorrect responses. In each simulated data set, the number
-      of trials on which both observers are correct equals the number of joint errors.
+    - Label metrics [X25]_: the true value is kappa of the joint distribution of the two observers'
+      incorrect labels. The label of the second observer is a copy of the first observer's label, or
+      independent of it. All data sets have the same copy probability and distributions of incorrect
+      responses. In each simulated data set, the number of trials on which both observers are
+      correct equals the number of joint errors.
     - Ratings: readers are exchangeable and err independently given the true class. The true value
       of a coefficient is its limit for infinitely many items.
     - Multiple-choice metrics: one of two equally accurate simulated systems sometimes copies the

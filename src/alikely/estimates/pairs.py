@@ -544,9 +544,9 @@ def decision_margin_consistency(
     ValueError
         If an option is invalid, or if two systems have too few common items.
     ValueError
-        If most items with margins of a model have no responses in `trials`, and most items with
-        responses have no margins. To restrict the comparison to items with responses, remove the
-        margins of all other items.
+        If most items for which a model has margins have no responses in `trials`, and most items
+        with responses have no margins. To restrict the comparison to items with responses, remove
+        the margins of all other items.
 
     Notes
     -----

@@ -232,10 +232,11 @@ class Result:
 
         By default, each row has one interval, computed by the method recommended for the metric.
         For pairs, the posterior interval is recommended if the posterior describes the same
-        quantity as the estimate and accounts for clusters. For scores, the analytic interval is
-        recommended. For pairs, ``p_null`` is the p-value of a test of the null hypothesis that the
-        two observers err independently, given their accuracies. The false-positive rate of
-        ``p_null`` is closer to the nominal rate than that of Fisher's exact test.
+        quantity as the estimate and accounts for clusters. For benchmark scores, the analytic
+        interval is recommended. For pairs, ``p_null`` is the p-value of a test of the null
+        hypothesis that the two observers err independently, given their accuracies. The
+        false-positive rate of ``p_null`` is closer to the nominal rate than that of Fisher's exact
+        test.
 
         Parameters
         ----------
@@ -355,8 +356,8 @@ class Result:
         mean : str, sequence of str, or mapping, optional
             Describe a mean over these pairs, selected as in `alikely.mean`.
         difference : tuple, optional
-            Describe one difference. For benchmark scores: names of the two models. For all other
-            results: two selections of pairs, as in `alikely.difference`.
+            Describe one difference: between two models, named by a tuple (for benchmark scores), or
+            between two selections of pairs, as in `alikely.difference` (for all other results).
 
         Returns
         -------

@@ -68,7 +68,8 @@ def nuts(
     Parameters
     ----------
     model : pymc.Model
-        A model from `alikely.models`, extended or not, or any other PyMC model.
+        A model from `alikely.models`, to which you may have added variables, or any other PyMC
+        model.
     n_draws : int
         Total number of draws to keep from 4 chains.
     tune : int

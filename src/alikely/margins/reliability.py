@@ -460,7 +460,7 @@ def fit_observers(
     rng: RandomState = None,
     include: Sequence[str] = (),
 ) -> xr.DataTree:
-    """Fit item strengths (easiness), observer abilities and gains with `models.observer_margins`.
+    """Fit item strengths (easiness) and observers' abilities and gains (slopes).
 
     Parameters
     ----------

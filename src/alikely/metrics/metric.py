@@ -199,10 +199,10 @@ class Metric:
         Name in results, on the command line and in files.
     value : callable
         Function that computes the metric from the sums of trial features, an array of shape ``(...,
-        K)``. `value` returns an array of shape ``(...)``, with NaN for undefined values.
-        Multiplying the sums of all trial features by the same constant must not change the metric,
-        so that counts, weights and probabilities give the same value. For some values of
-        `features`, the arguments of `value` are not sums:
+        K)``. `value` returns one number for each K sums, as an array of shape ``(...)``, with NaN
+        for undefined values. Multiplying the sums of all trial features by the same constant must
+        not change the metric, so that counts, weights and probabilities give the same value. For
+        some values of `features`, the arguments of `value` are not sums:
 
         - ``"ratings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
@@ -217,7 +217,7 @@ class Metric:
         - ``"rows"``: incorrect responses of both observers, by true class
         - ``"margins"``: moments of the two margins ``a`` and ``b``: ``1, a, b, a^2, b^2, a b``
         - ``"options"``, ``"probabilities"``: chosen options or their probabilities
-        - a function that returns an array of shape (pair, trial, K), computed from a
+        - a function that computes the K trial features, an array of shape (pair, trial, K), from a
           `metrics.answers.Answers` object
     gradient : callable, optional
         Function that returns the derivative of the metric with respect to each sum of trial
@@ -279,10 +279,11 @@ class Metric:
         of shape ``(pair, 4)``. `caution` returns one string per pair, which is empty or gives an
         additional reason why the analytic interval is unreliable.
     distinct : callable, optional
-        For ``"labels"``: function that computes the metric with chance agreement over pairs of
-        different joint errors, such as `errors.distinct_agreement`. The first argument is the same
-        as that of `value`. The second argument is an array of shape ``(..., 2)`` with two sums of
-        squared weights: over joint errors with identical labels, and over all joint errors.
+        For ``"labels"``: function such as `errors.distinct_agreement`, which computes chance
+        agreement from responses to different trials, rather than from marginal proportions. The
+        first argument is the same as that of `value`. The second argument is an array of shape
+        ``(..., 2)`` with two sums of squared weights: over joint errors with identical labels, and
+        over all joint errors.
     all_pairs : callable, optional
         For metrics other than correctness metrics: function that `alikely.pairwise_matrix` applies
         to the responses of many observers, as returned by `alikely.data.tables.answers`. The
@@ -408,7 +409,7 @@ class Metric:
         return way(self.value, array)
 
     def influence(self, sums: Any) -> Floats:
-        """Compute derivatives for the sums of trial features, times the number of trials."""
+        """Multiply the derivatives of the metric by the number of trials, shape (..., K)."""
         array = np.asarray(sums, dtype=np.float64)
         return np.asarray(array.sum(axis=-1, keepdims=True) * self.derivative(array))
 

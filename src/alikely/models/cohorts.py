@@ -486,9 +486,9 @@ def cohort(
         - Numeric columns such as ``year`` are centered. The coefficient of a numeric column, such
           as ``log_odds_ratio_year``, is the change in the log odds ratio per unit of the column.
         - For text, categorical and boolean columns, each value has one effect. The effects of all
-          values of a column, such as ``log_odds_ratio_family``, sum to zero. For a column with
-          three or more different values, the standard deviation of its effects is estimated
-          (``log_odds_ratio_family_sd``).
+          values of a column, such as ``log_odds_ratio_family``, sum to zero. If a column has three
+          or more different values, their effects have a common standard deviation, such as
+          ``log_odds_ratio_family_sd``, which is estimated.
     priors : mapping, optional
         Priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
         ``{"level_mean": (1, 1)}``; see `alikely.models.copying`.

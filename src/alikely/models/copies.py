@@ -49,21 +49,21 @@ def copying(
     priors : mapping, optional
         Mapping from the names of free variables to priors with constant parameters. A prior is a
         PyMC distribution without a name, such as ``pm.Beta.dist(2, 2)``, or the parameters of the
-        default distribution. If the default distribution has several parameters, pass them as a
-        tuple in PyMC's order. If it has only one, pass a number, or a list if the parameter is a
-        vector. A scalar distribution applies to all elements; a distribution of the variable's
-        shape applies elementwise. Default: ``{"p_a": (1, 1), "u": (0.5, 0.5), "v": (0.5, 0.5)}``,
-        equivalent to a Dirichlet(1/2) on the four cells. For independent observers, the default
-        priors of ``p_a`` and ``p_b`` are uniform.
+        default distribution. Pass several parameters as a tuple in PyMC's order. Pass a single
+        parameter as a number, or as a list if this parameter is a vector. A scalar distribution
+        applies to all elements; a distribution of the variable's shape applies elementwise.
+        Default: ``{"p_a": (1, 1), "u": (0.5, 0.5), "v": (0.5, 0.5)}``, equivalent to a
+        Dirichlet(1/2) on the four cells. For independent observers, the default priors of ``p_a``
+        and ``p_b`` are uniform.
 
     Returns
     -------
     pymc.Model
         Model with dims ``pair, cell``, data ``cells`` and likelihood ``observed_cells``. Variables
-        are ``p_a, u, v``. Deterministics are ``copy_probability``, ``own_accuracy``, ``accuracy``
-        (of ``b``) and ``error_consistency``. The model of independent observers has the variables
-        ``p_a, p_b``. The copy model and the model of independent observers have the same observed
-        variable, so they can be compared.
+        are ``p_a, u, v``. Derived variables are ``copy_probability``, ``own_accuracy`` (accuracy of
+        ``b`` if it does not copy), ``accuracy`` (of ``b`` overall) and ``error_consistency``. The
+        model of independent observers has the variables ``p_a, p_b``. The copy model and the model
+        of independent observers have the same observed variable, so they can be compared.
 
     Raises
     ------

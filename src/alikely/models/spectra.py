@@ -78,7 +78,7 @@ def spectrum(
         a table contains the values of `condition` or `person`. Column and variable names are as in
         `alikely.models.cohort`. Condition covariates affect ``logit_accuracy``, with coefficients
         such as ``logit_accuracy_contrast``; regimes then describe the residual difficulty. Human
-        covariates affect ability on the logit scale (``ability_age``).
+        covariates affect ability on the logit scale, with coefficients such as ``ability_age``.
     priors : mapping, optional
         Priors by name, such as ``{"regime_sd": pm.LogNormal.dist(-1, 0.3)}`` or
         ``{"regime_sd": (-1.0, 0.3)}``; see `alikely.models.copying`.

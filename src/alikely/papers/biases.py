@@ -185,8 +185,7 @@ def item_contrast(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Find items that are easy for one group of observers and hard for another.
 
-    Items that are easy for humans and hard for models are not by themselves evidence of a
-    difference between the groups. If difficulties are unrelated between the two groups, many items
+    Even if item difficulty for one group is unrelated to item difficulty for the other, many items
     are easy for one group and hard for the other by chance. The function compares the number of
     items that are easy for only one group with the number expected by chance.
 
@@ -230,11 +229,10 @@ def item_contrast(
     Notes
     -----
     For the expected number of items that are easy for only one group of observers, the labels
-    "easy" and "hard" of one group are randomly permuted within each condition. Under these random
-    permutations, the number of items that are easy for one group and hard for the other is a sum of
-    hypergeometric variables. The distribution of this number is computed exactly. If fewer items
-    than expected are easy for one group and hard for the other, both groups tend to find the same
-    items easy.
+    "easy" and "hard" of one group are randomly permuted within each condition. Under these
+    permutations, the number of items that are easy for only one group is a sum of hypergeometric
+    variables, whose distribution is computed exactly. If fewer items than expected are easy for one
+    group and hard for the other, both groups tend to find the same items easy.
 
     Examples
     --------

@@ -664,10 +664,11 @@ def trials_for_difference(
 ) -> pd.DataFrame:
     """Find the number of trials needed to detect a difference in consistency between two models.
 
-    The two models are compared with the same human. All observers respond to the same trials, so
-    the two estimates are dependent. The joint distribution of correctness is the maximum-entropy
-    distribution with the given pairwise consistencies. The difference is significant if its
-    analytic interval excludes 0. For several humans, use `variance_components`.
+    The two models are compared with the same human. The human and both models respond to the same
+    trials, so the error consistencies of the two models are dependent. The joint distribution of
+    correctness is the maximum-entropy distribution with the given pairwise consistencies. The
+    difference is significant if its analytic interval excludes 0. For several humans, use
+    `variance_components`.
 
     Parameters
     ----------

@@ -97,7 +97,8 @@ def plot_benchmark(
         Number of models to plot, starting with the best; the axis label states the total number.
         Default: all models or, in the context `alikely.plots.column`, as many as fit on a page.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness for the confidence sets of ranks, only for ``"ranks"``.
+        Source of randomness for the confidence sets of ranks, which only the kind ``"ranks"``
+        shows.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 
@@ -381,7 +382,7 @@ def plot_cohort(
         Covariate that defines groups, as in `alikely.benchmark.cohorts.cohort_effects`. Required
         for ``"groups"``.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness for the predictive bands, only for ``"fit"``.
+        Source of randomness for the predictive bands, which only the kind ``"fit"`` shows.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 

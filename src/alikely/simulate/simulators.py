@@ -455,8 +455,8 @@ def difficulty(
 ) -> tuple[Trials, NDArray[np.intp]]:
     """Simulate humans in conditions whose logit accuracies come from a mixture of four regimes.
 
-    The first condition of each data set, ``reference``, comes from the easiest regime. The regime
-    of every other condition is drawn at random. Each data set has different humans.
+    The first condition of each data set, ``reference``, comes from the easiest regime. The regimes
+    of the remaining conditions are drawn at random. Each data set has different humans.
 
     Parameters
     ----------
@@ -750,8 +750,9 @@ def repeated_answers(
     Returns
     -------
     trials : Trials
-        Responses of observers ``a`` and ``b``. If one observer responded more often than the other,
-        the additional responses are treated as trials that the other observer was not shown.
+        Responses of observers ``a`` and ``b``. If one observer responded to an item more often than
+        the other, the additional responses are treated as trials that the other observer was not
+        shown.
     error_consistency : float
         Error consistency between individual responses of the two observers, in the population of
         items.
