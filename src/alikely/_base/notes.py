@@ -126,9 +126,9 @@ NOTES = {
         "Collect more clusters, or report the interval as approximate",
     ),
     "one-cluster": Note(
-        "All items belong to one cluster of {column}: no interval is available. Collect "
+        "All items belong to the same cluster in {column}: no interval is available. Collect "
         "more clusters",
-        "all items belong to one cluster",
+        "all items belong to the same cluster",
         "Collect more clusters, or report the estimate without an interval",
     ),
     "few-clusters-posterior": Note(

@@ -211,8 +211,8 @@ class Trials:
             What to do if an observer has several runs of the same task: use the newest complete
             run, or use all runs as separate observers.
         unmatched : {"error", "accept"}
-            What to do with observers whose items mostly do not match those of any other observer:
-            raise an error, or accept these observers.
+            What to do with an observer if most of its items do not occur for any other observer:
+            raise an error, or accept this observer.
         **columns
             Column names, such as ``observer="subject"``, and the options ``labels``,
             ``item_columns`` and ``classes``, as in `from_table`.
@@ -350,7 +350,7 @@ class Trials:
         condition, item, dataset, repeat : sequence, optional
             One value per trial.
         labels : mapping of str to sequence, optional
-            Additional labels of the observers, such as their families.
+            Additional labels for observers, such as their families.
         item_columns : mapping of str to sequence, optional
             Attributes of the items, such as the patient, with one value per trial, as in
             `from_table`.

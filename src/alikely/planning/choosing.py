@@ -732,8 +732,8 @@ def choose_images(
     Returns
     -------
     StimulusPlan
-        Plan with the attributes ``table`` (images to show), ``expected`` (standard errors with
-        random, chosen and all images), ``target`` and ``notes``. Pass the plan to
+        Plan with the attributes ``table`` (images to show), ``expected`` (standard errors for
+        random images, chosen images and all images), ``target`` and ``notes``. Pass the plan to
         `alikely.Trials.with_inclusion` after the experiment, so that estimates account for the
         sampling design. The plan has these methods:
 

@@ -105,8 +105,8 @@ def condition_alignment(
 
         Coordinates are the range of each metric (``metric_min``, ``metric_max``), the ``dataset``,
         ``condition_name``, ``n_humans`` and ``n_images`` of each condition, and the labels of each
-        system. Attributes are ``models``, ``humans``, ``no_response``,
-        ``missing_note`` and ``seed``.
+        system. The attributes are ``models``, ``humans``, ``no_response``, ``missing_note`` and
+        ``seed``.
 
     Raises
     ------

@@ -101,9 +101,9 @@ def difficulty_spectrum(
           reference
         - ``reason``: the reason if a delta is undefined
 
-        Attributes are ``reference_mean``, ``reference_sd``, ``n_reference``, ``chance``, ``kind``,
-        ``no_response``, ``correction``, ``repeats`` (``"crossed"`` if items are repeated, else
-        empty) and ``missing_note`` (text about missing responses).
+        The attributes are ``reference_mean``, ``reference_sd``, ``n_reference``, ``chance``,
+        ``kind``, ``no_response``, ``correction``, ``repeats`` (``"crossed"`` if items are repeated,
+        else empty) and ``missing_note`` (text about missing responses).
 
     Raises
     ------

@@ -119,10 +119,10 @@ def regimes(
         - ``converged_bic``: BIC of the best solution if EM is run to convergence
         - ``resampled_best``: proportion of replicates in which this number has the lowest BIC
 
-        Attributes are ``k``, ``ties`` (numbers of regimes with a BIC within 2 of the lowest [R95]_)
-        and ``n_resamples`` (number of bootstrap replicates in which ``delta`` is defined for all
-        conditions). Replicates in which all reference values are equal, or a condition has no
-        humans, are excluded.
+        The attributes are ``k``, ``ties`` (numbers of regimes with a BIC within 2 of the lowest
+        [R95]_) and ``n_resamples`` (number of bootstrap replicates in which ``delta`` is defined
+        for all conditions). Replicates in which all reference values are equal, or a condition has
+        no humans, are excluded.
 
         For a posterior distribution: ``delta`` (posterior mean), its bounds, such as
         ``posterior_eti95_lb``, ``label`` (the most probable regime), ``probability`` (posterior
