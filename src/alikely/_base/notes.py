@@ -160,7 +160,7 @@ NOTES = {
     "item-labels": Note(
         "The true class of an item label varies between conditions: labels denote different "
         "items in each condition. Use unique labels",
-        "items with different true classes have the same label",
+        "the same item label is used for items with different true classes",
     ),
     "prior-alone": Note(
         "The data alone give a standard error of 0: the interval reflects only the prior. "
@@ -170,14 +170,13 @@ NOTES = {
     "prior-biases": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the prior "
         "biases the posterior. Report the analytic interval",
-        "few disagreements are expected by chance in some of the comparisons that make up a mean "
-        "or difference",
+        "few disagreements are expected by chance in some of the pairs that are averaged",
     ),
     "bootstrap-sums": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the "
         "bootstrap interval is too narrow. Report the analytic interval",
-        "the comparisons that make up a mean or difference have, on average, fewer than about "
-        "17 disagreements expected by chance",
+        "the pairs that are averaged have, on average, fewer than about 17 disagreements expected "
+        "by chance",
     ),
     "pair-by-pair": Note(
         "Posteriors of comparisons that share trials were sampled separately. Use "
@@ -404,8 +403,8 @@ NOTES = {
         "comparison",
     ),
     "strata-several-humans": Note(
-        "For means over several humans, the posterior interval may be too narrow (coverage 0.89 if "
-        "models respond similarly). Report the analytic interval",
+        "For means over several humans, the posterior interval may be too narrow (coverage 0.89 "
+        "for two similar models). Report the analytic interval",
         "a posterior for images selected from strata is based on more than one human",
     ),
     "weighted-center": Note(

@@ -131,9 +131,10 @@ def agreement_regression(
     deviation of all estimates or of the estimates for pairs within families, whichever is larger.
 
     Before logits are computed, 0.5 is added to the numbers of correct and incorrect responses. If
-    two accuracies differ greatly, error consistency is close to 0, and so is its standard error.
-    Weighting by each pair's standard error would let pairs of unequal accuracy dominate. Therefore,
-    all pairs with the same number of trials are given the same standard error.
+    two accuracies differ greatly, error consistency is close to 0, and so is its standard error. If
+    precise estimates had larger weights, pairs of models with different accuracies would dominate
+    the regression. Therefore, all pairs with the same number of trials are given the same standard
+    error.
 
     Error consistency depends on the two accuracies, especially on their difference. We simulated
     families that differ in accuracy but have no excess agreement (`docs/validation`). A regression

@@ -115,8 +115,8 @@ def benchmark_scores(
         Kind of observer to score, and kind of observer to compare it with.
     human_ids : {"shared", "per_dataset"}, optional
         Whether a human's name identifies the same person in all data sets, or a different person in
-        each data set. Required if the same human's name occurs in several data sets, unless the
-        loading function has set `human_ids`.
+        each data set. Required if a name occurs in several data sets, unless the loading function
+        has set `human_ids`.
     item_scope : {"dataset", "label", "condition"}
         Whether an item label identifies one image within a data set, in all data sets, or within a
         condition.

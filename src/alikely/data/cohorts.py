@@ -37,8 +37,8 @@ def cohort_counts(
         As in `joint_correctness`. With ``"drop"``, ``n_humans`` counts only humans who responded to
         the trial.
     who_was_right : bool
-        Whether to also record which humans were correct on each trial. Generative models in which
-        humans have different accuracies require these data.
+        Whether to also record which humans were correct on each trial, as required by generative
+        models in which humans have different accuracies.
 
     Returns
     -------

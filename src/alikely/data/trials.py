@@ -204,9 +204,8 @@ class Trials:
             row for each observer and one column for each item, as in surveys.
         score, filter : str, optional
             Name of the score to read, and name of the filter (for lm-eval, the method that extracts
-            the answer). If logs contain several scores or filters, their name is required. If logs
-            come from several tools that name their scores differently, give all names, separated by
-            commas.
+            the answer). Required if logs contain several scores or filters. If logs come from
+            several tools that name their scores differently, give all names, separated by commas.
         runs : {"newest", "all"}
             What to do if an observer has several runs of the same task: use the newest complete
             run, or use all runs as separate observers.

@@ -296,10 +296,10 @@ def misclassification_agreement(
     Notes
     -----
     Intervals generalize to other trials on which both observers err. In the published formula for
-    misclassification agreement, chance agreement is computed from marginal proportions, as if the
-    two responses to the same trial also agreed by chance. The estimate of misclassification
-    agreement is therefore too low if joint errors are few and agreement is high. In posterior
-    draws, chance agreement is computed only from responses to different trials, so the posterior
+    misclassification agreement, chance agreement is computed from marginal proportions, which is
+    correct only for responses to different trials. The estimate of misclassification agreement is
+    therefore too low if joint errors are few and agreement is high. In posterior draws, chance
+    agreement is computed only from pairs of responses to two different trials, so the posterior
     median of misclassification agreement is above the estimate. Analytic and bootstrap intervals
     are centered on the estimate.
 
@@ -387,8 +387,9 @@ def error_similarity(
         - ``log_bayes_factor``, in nats; positive values favor the hypothesis of equal error
           distributions
         - ``p_equal``, the p-value of a permutation test of equal error distributions, and
-          ``p_equal_adjusted``, this p-value adjusted for all pairs (Benjamini-Hochberg). Both
-          p-values account for the dependence between the two observers' errors on the same items.
+          ``p_equal_adjusted``, this p-value adjusted for all pairs (Benjamini-Hochberg).
+          ``p_equal`` and ``p_equal_adjusted`` account for the dependence between the two observers'
+          errors on the same items.
         - ``model_low`` and ``model_high``, limits from the posterior alone with probability level
           `ci_prob`
         - ``copy_probability``, the proportion of joint errors in which one observer copied the
@@ -419,8 +420,8 @@ def error_similarity(
     simulated limit is the smallest or largest true divergence at which the observed estimate is not
     improbable. Data sets are simulated for a range of true divergences, from populations that
     otherwise resemble the data (`alikely.errors.draws`). The quantiles of
-    ``result.draws("posterior")`` equal the limits of the posterior interval. Draws from the
-    paired-errors model alone are in the group ``rows`` of ``result.data``. Do not average draws
+    ``result.draws("posterior")`` equal the limits of the posterior interval. The unadjusted draws
+    from the paired-errors model are in the group ``rows`` of ``result.data``. Do not average draws
     over pairs. For means and differences, `alikely.mean` and `alikely.difference` compute interval
     limits from simulated data sets. The simulated populations are in
     ``result.data["populations"]``.

@@ -91,7 +91,7 @@ def nuts(
         - ``"log_likelihood"`` of each observed value, for `arviz.loo` [VGG17]_
         - ``"log_prior"`` of each free variable, for `arviz.psense_summary` [KR24]_
 
-        PyMC compiles a function for each of these ArviZ groups, which takes a few seconds.
+        Compiling a function for each additional group takes a few seconds.
 
     Returns
     -------

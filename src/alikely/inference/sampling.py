@@ -97,11 +97,11 @@ def posterior(
     Returns
     -------
     xarray.DataTree
-        Tree with the group ``posterior`` (dimensions: chain, draw, pair). With NUTS, it contains
-        all groups that `alikely.inference.nuts` returns. If you request ``log_likelihood``, this
-        group has the dimensions chain, draw and observation. The posterior has the attributes
-        ``joint`` (whether draws for different pairs are sampled jointly) and ``clustered`` (whether
-        `cluster` was used).
+        Tree with the group ``posterior`` (dimensions: chain, draw, pair). With NUTS, the returned
+        tree contains all groups that `alikely.inference.nuts` returns. If you request
+        ``log_likelihood``, this group has the dimensions chain, draw and observation. The posterior
+        has the attributes ``joint`` (whether draws for different pairs are sampled jointly) and
+        ``clustered`` (whether `cluster` was used).
 
     Raises
     ------
@@ -112,8 +112,9 @@ def posterior(
     ValueError
         If items are repeated, but the requested posterior requires a single response per item.
     ValueError
-        If a custom model has no variable for the metric, or has neither the 2 x 2 table of each
-        pair nor the correctness of both observers.
+        If a custom model has no variable for the metric.
+    ValueError
+        If a custom model was built from data that differ from `table`.
 
     Examples
     --------

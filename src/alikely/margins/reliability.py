@@ -111,8 +111,8 @@ def split_half_reliability(
         If there are fewer than 2 observers, if fewer than 5 items have responses from at least two
         observers, or if an observer or an item has no response.
     ValueError
-        If all items are equally difficult, either for all observers or, in every split, for one of
-        the halves. If a number is out of range.
+        If all items are equally difficult, either for all observers together or, in every split,
+        for one half of the observers. If a number is out of range.
 
     Notes
     -----

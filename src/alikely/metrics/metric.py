@@ -199,16 +199,16 @@ class Metric:
         Name in results, on the command line and in files.
     value : callable
         Function that computes the metric from the sums of trial features, an array of shape ``(...,
-        K)``. `value` returns one number for each K sums, as an array of shape ``(...)``, with NaN
-        for undefined values. Multiplying the sums of all trial features by the same constant must
-        not change the metric, so that counts, weights and probabilities give the same value. For
-        some values of `features`, the arguments of `value` are not sums:
+        K)``. `value` returns an array of shape ``(...)``, one number for each set of K sums, with
+        NaN for undefined values. Multiplying the sums of all trial features by the same constant
+        must not change the metric, so that counts, weights and probabilities give the same value.
+        For some values of `features`, the arguments of `value` are not sums:
 
         - ``"ratings"``: a `readings.Readings`
         - ``"options"``, ``"probabilities"``: an `options.OptionSums`
         - ``"rows"``: the errors of both observers, the true classes and the number of classes
     features : str or callable
-        Numbers that each trial contributes:
+        Trial features, the numbers that are summed over trials:
 
         - ``"correctness"`` (default): indicators of the four cells ``n11, n10, n01, n00`` (both
           correct, only the first, only the second, neither)
@@ -224,9 +224,8 @@ class Metric:
         features. Default: complex-step differentiation, or central differences if `value` does not
         accept complex numbers. Required if `value` is not differentiable everywhere.
     reason : callable, optional
-        Function that has the same argument as `value`, and returns one string for each value of the
-        metric. The string explains why the value is undefined, and is empty if the value is
-        defined.
+        Function that has the same argument as `value`. For each value of the metric, the function
+        returns a string that explains why the value is undefined, or an empty string.
     label : str
         Label of the metric in plots and sentences. Default: the name of the metric, with
         underscores replaced by spaces.
@@ -253,9 +252,9 @@ class Metric:
         estimate. For benchmark scores, each column shows a mean over the pairs from which the score
         is computed.
     draws : str
-        Data that posterior draws use: ``"cells"`` (2 x 2 counts), ``"labels"`` (labels of joint
+        Data on which posterior draws are based: ``"cells"`` (2 x 2 counts), ``"labels"`` (of joint
         errors), ``"rows"`` (errors by true class), ``"ratings"``, ``"options"``, ``"margins"`` or
-        ``"trials"``; ``""`` for no draws. Default: determined by `counts`.
+        ``"trials"``; ``""`` without draws. Default: determined by `counts`.
     limits : {"kappa", "options", ""}
         Method for posterior limits without draws: ``"kappa"`` for Cohen's kappa (from 2 x 2
         counts), ``"options"`` for discrete `kappa_p` (from counts that `all_pairs` returns), or
@@ -265,8 +264,8 @@ class Metric:
         than the estimate.
     unreliable : mapping of str to str
         Interval methods and columns of `alongside` that are invalid for this metric, mapped to the
-        reason. Tables show invalid intervals and columns only on request, with a note that gives
-        the reason.
+        reason. Tables show invalid intervals and invalid columns only on request, with a note that
+        explains why they are invalid.
     requested : tuple of str
         Columns named in `alongside` or `derived` that tables show only on request.
     rests_on : (str, str)
@@ -299,7 +298,7 @@ class Metric:
         For metrics with `all_pairs`: function that computes the influence of trials on weighted
         sums of the metric over pairs, as an array of shape (sum, trial). The arguments of
         `all_influences` are the responses of all observers, and an array of shape (sum, observer,
-        observer) with the weight of each pair in each sum.
+        observer) with the weight of each pair in each weighted sum.
     whys : tuple of str
         For metrics with `all_pairs`: possible reasons why an estimate is undefined.
     options : mapping
@@ -409,7 +408,7 @@ class Metric:
         return way(self.value, array)
 
     def influence(self, sums: Any) -> Floats:
-        """Multiply the derivatives of the metric by the number of trials, shape (..., K)."""
+        """Return the derivatives of the metric times the number of trials; shape (..., K)."""
         array = np.asarray(sums, dtype=np.float64)
         return np.asarray(array.sum(axis=-1, keepdims=True) * self.derivative(array))
 

@@ -485,10 +485,10 @@ def cohort(
 
         - Numeric columns such as ``year`` are centered. The coefficient of a numeric column, such
           as ``log_odds_ratio_year``, is the change in the log odds ratio per unit of the column.
-        - For text, categorical and boolean columns, each value has one effect. The effects of all
-          values of a column, such as ``log_odds_ratio_family``, sum to zero. If a column has three
-          or more different values, their effects have a common standard deviation, such as
-          ``log_odds_ratio_family_sd``, which is estimated.
+        - For text, categorical and boolean columns, each value has one effect, and the effects sum
+          to zero. For the column ``family``, the effects are in ``log_odds_ratio_family``. Their
+          standard deviation (``log_odds_ratio_family_sd``) is estimated if there are three or more
+          families.
     priors : mapping, optional
         Priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
         ``{"level_mean": (1, 1)}``; see `alikely.models.copying`.

@@ -271,9 +271,9 @@ def reconstruct_score(
 
     Leaderboards report one score per condition, without trial-level data. The published scores and
     the accuracies of humans limit the range of possible accuracies of a model. We assume that the
-    model's accuracy is in the middle of this range. The model and the humans are simulated on the
-    same images with the cohort copy model, as in the scheme ``"shared trials"`` of
-    `reconstruct_leaderboard`.
+    model's accuracy is in the middle of the range of possible accuracies. The model and the humans
+    are simulated on the same images with the cohort copy model, as in the scheme ``"shared
+    trials"`` of `reconstruct_leaderboard`.
 
     Parameters
     ----------

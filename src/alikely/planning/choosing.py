@@ -722,8 +722,8 @@ def choose_images(
         probabilities allow.
     uniform_fraction : float, optional
         Proportion of the chosen images that are sampled at random, regardless of how informative
-        they are, in [0, 1]. On average, these images are as difficult as the pool. Default: 0.15 if
-        more informative images are sampled with higher probability, otherwise 0.
+        they are, in [0, 1]. On average, images sampled at random are as difficult as the pool.
+        Default: 0.15 if more informative images are sampled with higher probability, otherwise 0.
     shown : collection of str
         Items to exclude because participants have already seen them.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

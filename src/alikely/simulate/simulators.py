@@ -155,9 +155,9 @@ def cohort(
     Parameters
     ----------
     copy_probability : array_like, shape (model,) or (model, condition)
-        Copy probability, in [-1, 1]: the probability that a model copies a random human. The
-        absolute value of a negative copy probability is the probability that the model inverts the
-        human's response.
+        Copy probability, in [-1, 1]. A positive value is the probability that a model copies a
+        random human. The absolute value of a negative value is the probability that the model
+        inverts the human's response.
     own_accuracy : array_like, as `copy_probability`
         Probability of a correct response without copying, in [0, 1].
     human_accuracy : array_like, scalar or shape (condition,)
@@ -633,8 +633,8 @@ def reader_study(
     n_readers, n_cases : int
         Number of readers and number of cases, each at least 1.
     spread : float
-        Standard deviation over readers of the response criterion (in standard deviations of the
-        evidence), and also of Fisher's z of the correlation between the evidence of reader and AI.
+        How much readers differ: standard deviation of their response criteria (in standard
+        deviations of the evidence), and of Fisher's z of their correlation with the AI's evidence.
         A reader's values of Fisher's z in the two modalities have a correlation of 0.5. If `spread`
         is 0, readers have identical parameters.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

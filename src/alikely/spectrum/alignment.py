@@ -465,9 +465,10 @@ def regime_alignment(
         Difficulty of each condition, or a dataset returned by `alikely.difficulty_spectrum`.
         Required for ``"representative"``.
     metrics : sequence of str, optional
-        Metrics in `alignment` to average into a single value for each system and condition. If you
-        name error consistency and misclassification agreement, ``mean_ratio`` is the ratio by which
-        [X26]_ rank models (their equation 2). By default, every metric is analyzed separately.
+        Metrics in `alignment` to average into a single value for each system and condition. The
+        average of error consistency and misclassification agreement gives the ``mean_ratio`` by
+        which [X26]_ rank models (their equation 2). By default, every metric is analyzed
+        separately.
     ci_prob : float
         Probability level of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}

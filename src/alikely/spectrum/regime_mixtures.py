@@ -120,9 +120,8 @@ def regimes(
         - ``resampled_best``: proportion of replicates in which this number has the lowest BIC
 
         The attributes are ``k``, ``ties`` (numbers of regimes with a BIC within 2 of the lowest
-        [R95]_) and ``n_resamples`` (number of bootstrap replicates in which ``delta`` is defined
-        for all conditions). Replicates in which all reference values are equal, or a condition has
-        no humans, are excluded.
+        [R95]_) and ``n_resamples`` (number of bootstrap replicates used). Replicates in which all
+        reference values are equal, or a condition has no humans, are excluded.
 
         For a posterior distribution: ``delta`` (posterior mean), its bounds, such as
         ``posterior_eti95_lb``, ``label`` (the most probable regime), ``probability`` (posterior
