@@ -65,21 +65,27 @@ def test_best_rows_are_drawn_with_the_total_number(monkeypatch: pytest.MonkeyPat
             al.plot_benchmark(scores, kind, top=0)
 
 
-def test_kinds_document_their_arguments() -> None:
+def test_kinds_and_their_arguments_are_documented() -> None:
+    kind_name = r'``"(\w+)"``'
     for name in al.plots.__all__:
         plot = getattr(al.plots, name)
         public = inspect.signature(plot).parameters
         if "kind" not in public:
             continue
-        said = dict(re.findall(r'- ``"(\w+)"``:?(.+?)(?=\n *- ``"|\n\n)', plot.__doc__, re.S))
-        kinds = kinds_of(plot)
-        assert set(said) == set(kinds)
-        for kind, text in said.items():
-            used = set(list(inspect.signature(kinds[kind]).parameters)[1:])
-            assert used <= set(public)
-            # The axes parameter is in every plot.
-            named = set(re.findall(r"(?<!`)`(\w+)`(?!`)", text))
-            assert named - {"ax"} == used - {"ax"}, (name, kind)
+        kinds, text = kinds_of(plot), inspect.getdoc(plot)
+        assert set(re.findall(rf"^- {kind_name}", text, re.M)) == set(kinds)
+        entries = re.findall(r"^(\w[\w, ]*) : .*\n((?:    .*\n)+)", text, re.M)
+        documented = {one: about for names, about in entries for one in names.split(", ")}
+        used = {kind: list(inspect.signature(kinds[kind]).parameters)[1:] for kind in kinds}
+        assert set().union(*used.values()) <= set(public)
+        # The axes parameter is in every plot.
+        for parameter in list(public)[1:]:
+            if parameter in ("kind", "ax"):
+                continue
+            users = {kind for kind in kinds if parameter in used[kind]}
+            start = re.match(rf" *For ((?:{kind_name}(?:, | and )?)+)", documented[parameter])
+            named = set(re.findall(kind_name, start[1])) if start else set(kinds)
+            assert named == users, (name, parameter)
 
 
 @pytest.mark.slow

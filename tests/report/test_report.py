@@ -146,6 +146,17 @@ def test_results_without_draws_and_with_undefined_estimates() -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_notes_name_no_functions_or_arguments() -> None:
+    scores = al.benchmark_scores(al.load_example(), n_resamples=0, rng=1)
+    assert scores.summary()["note"].str.contains("generalize_to='images'").all()
+    notes = Page(scores.report().html).text.split("What to keep in mind")[-1]
+    notes = notes.split("How it was computed")[0]
+    assert "Only 4 humans: the interval is approximate (all 7 rows in Scores)." in notes
+    assert "19 of 4,800 responses are missing and count as errors (all" in notes
+    assert not re.search(r"\w=|\w_\w|\bal\.", notes)
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_missing_and_repeated_responses_are_counted() -> None:
     table = pd.DataFrame(
         {

@@ -153,7 +153,7 @@ NOTES = {
         "`cluster='trial'` was passed even though items are repeated",
     ),
     "repeats-no-tests": Note(
-        "Items are repeated: p_fisher and log_bf10 are not available. Use p_null",
+        "Items are repeated: Fisher's test and the Bayes factor are not available. Use p_null",
         "items are repeated, which violates the assumption of `p_fisher` and `log_bf10` that "
         "trials are independent",
     ),
@@ -338,8 +338,8 @@ NOTES = {
         "Report the simultaneous interval, unless the comparison was planned in advance",
     ),
     "prior-dominated": Note(
-        "No difference is significant after adjustment, so prob_positive depends mainly on "
-        "the prior",
+        "No difference is significant after adjustment, so the probability of a positive "
+        "difference depends mainly on the prior",
         "`prob_positive` is above 0.8 or below 0.2, but no difference is significant after "
         "adjustment",
         "Report the simultaneous interval",

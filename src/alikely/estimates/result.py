@@ -354,7 +354,7 @@ class Result:
         digits : int
             Number of decimals.
         mean : str, sequence of str, or mapping, optional
-            Pairs over which a mean is described, selected as in `alikely.mean`.
+            Pairs whose mean estimate is reported in the sentence, selected as in `alikely.mean`.
         difference : tuple, optional
             Describe one difference: between two models, named by a tuple (for benchmark scores), or
             between two selections of pairs, as in `alikely.difference` (for all other results).

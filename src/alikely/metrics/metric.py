@@ -408,7 +408,7 @@ class Metric:
         return way(self.value, array)
 
     def influence(self, sums: Any) -> Floats:
-        """Return the derivatives of the metric times the number of trials; shape (..., K)."""
+        """Return the influence of a trial: each derivative of the metric times number of trials."""
         array = np.asarray(sums, dtype=np.float64)
         return np.asarray(array.sum(axis=-1, keepdims=True) * self.derivative(array))
 

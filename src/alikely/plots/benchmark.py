@@ -1,4 +1,4 @@
-"""Benchmarks: scores with the human ceiling, ranks, their robustness, and the cohort copy model."""
+"""Plots of benchmarks: scores, ranks, their robustness, and the cohort copy model."""
 
 from __future__ import annotations
 
@@ -50,8 +50,6 @@ from alikely.plots._style import (
     rows_with_intervals,
 )
 
-# Label of the green line, for benchmarks of trials and for scores of pairs.
-CEILINGS = {CEILING: "human ceiling", HUMANS: "human-human consistency"}
 # What intervals and probabilities generalize to.
 NEW = {"images": "new images", "observers": "new humans", "both": "new images and humans"}
 UNIT: dict[str, Any] = {"cmap": "PuOr", "vmin": 0, "vmax": 1}
@@ -69,11 +67,11 @@ def plot_benchmark(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot scores and the human ceiling, ranks, or probabilities that one model outscores another.
+    """Plot scores, ranks, or probabilities that one model scores higher than another.
 
     Kinds of plot:
 
-    - ``"scores"``: scores with intervals, and the human ceiling with its interval as a band
+    - ``"scores"``: scores with intervals, and human-human consistency with its interval as a band
     - ``"ranks"``: ranks with their simultaneous confidence sets. Colors show which models differ
       significantly from the highest-ranked (best) model. A model with a large standard error may
       not differ significantly from the highest-ranked model, although a model with a better rank
@@ -88,17 +86,16 @@ def plot_benchmark(
     kind : {"scores", "ranks", "prob_greater"}
         Kind of plot.
     generalize_to : {"images", "observers", "both"}, optional
-        Population to which intervals or ranks generalize (not available for ``"prob_greater"``).
+        For ``"scores"`` and ``"ranks"``: population to which intervals and ranks generalize.
         Default: "both".
     level : str, optional
-        Data set to plot (not available for ``"ranks"``). Default: ``"overall"``, the mean over data
-        sets.
+        For ``"scores"`` and ``"prob_greater"``: data set to plot, or ``"overall"`` (the default),
+        the mean over data sets.
     top : int, optional
         Number of models to plot, starting with the best; the axis label states the total number.
         Default: all models or, in the context `alikely.plots.column`, as many as fit on a page.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness for the confidence sets of ranks, which only the kind ``"ranks"``
-        shows.
+        For ``"ranks"``: source of randomness for the confidence sets.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 
@@ -139,7 +136,7 @@ def _scores(
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Models by score with intervals, and the human ceiling as a band."""
+    """Models by score with intervals, and human-human consistency as a band."""
     drawn = not is_analytic(scores)
     prob, kind = scores.interval_options(None, None)
     target, chosen = population_of(scores, generalize_to), method(scores, None, generalize_to)
@@ -156,7 +153,7 @@ def _scores(
         ceiling = frame.loc[human]
         band = f" (band: its {percent(prob)} interval)" if chosen else ""
         ax.axvspan(ceiling[lower], ceiling[upper], color=COLORS[2], alpha=0.2, linewidth=0)
-        line = ax.axvline(ceiling[middle], color=COLORS[2], label=f"{CEILINGS[human]}{band}")
+        line = ax.axvline(ceiling[middle], color=COLORS[2], label=f"human-human consistency{band}")
         legend(ax, [line], at="above")
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     told = f"with {scores.data.attrs['reference']}" if drawn else f"with humans ({NEW[target]})"
@@ -379,10 +376,10 @@ def plot_cohort(
     kind : {"fit", "groups"}
         Kind of plot.
     covariate : str, optional
-        Covariate that defines groups, as in `alikely.benchmark.cohorts.cohort_effects`. Required
-        for ``"groups"``.
+        For ``"groups"`` (required): covariate that defines groups, as in
+        `alikely.benchmark.cohorts.cohort_effects`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness for the predictive bands, which only the kind ``"fit"`` shows.
+        For ``"fit"``: source of randomness for the predictive bands.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 

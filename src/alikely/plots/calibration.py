@@ -59,10 +59,9 @@ def plot_calibration(
     kind : {"ranks", "recovery", "coverage"}
         Kind of plot.
     methods : sequence of str, optional
-        Names of the methods to plot, only for ``"coverage"``. Default: posterior, bootstrap and
-        wald.
+        For ``"coverage"``: names of the methods to plot. Default: posterior, bootstrap and wald.
     x : str, optional
-        Column of `table` to show on the x axis, only for ``"coverage"``. Default "n_trials".
+        For ``"coverage"``: column of `table` to show on the x axis. Default "n_trials".
     ax : matplotlib.axes.Axes, optional
         Axes to draw on, only for ``"coverage"``. Default: a new figure.
 

@@ -65,8 +65,8 @@ def plot_margins(
     kind : {"consistency", "checks"}
         Kind of plot.
     pair : int or str, optional
-        Position or label of a comparison between a model and a group of observers, only for
-        ``"checks"``. Default 0.
+        For ``"checks"``: position or label of a comparison between a model and a group of
+        observers. Default 0.
     ax : matplotlib.axes.Axes, or two for ``"consistency"`` and three for ``"checks"``, optional
         Axes to draw on. Default: a new figure.
 

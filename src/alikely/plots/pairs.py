@@ -564,8 +564,8 @@ def plot_agreement(
     kind : {"agreement", "accuracy", "bounds"}
         Kind of plot.
     observer_kinds : mapping or Trials, optional
-        Kind of each observer, or a `Trials` object with kinds. Pairs are colored by the kinds of
-        their observers, except for ``"bounds"``.
+        For ``"agreement"`` and ``"accuracy"``: kind of each observer, or a `Trials` object with
+        kinds. Pairs are colored by the kinds of their observers.
     ax : matplotlib.axes.Axes, or two of them for ``"agreement"`` and ``"bounds"``, optional
         Axes to draw on. Default: a new figure.
 
@@ -768,7 +768,7 @@ def plot_errors(
     kind : {"classes", "confusions"}
         Kind of plot.
     pair : str, optional
-        Label of the pair to plot, from ``data.table["pair"]``. Required for ``"classes"``.
+        For ``"classes"`` (required): label of the pair to plot, from ``data.table["pair"]``.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on, only for ``"classes"``. Default: a new figure.
 

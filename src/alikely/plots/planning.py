@@ -67,7 +67,7 @@ def plot_plan(
     kind : {"width", "power", "design", "images"}
         Kind of plot.
     x, hue : str, optional
-        Columns to show on the x axis and as separate lines, for ``"width"`` and ``"power"``.
+        For ``"width"`` and ``"power"``: columns to show on the x axis and as separate lines.
         Default for `x`: "n_trials". Default for `hue`: "accuracy_a" for ``"width"``, "ec" for
         ``"power"``.
     references : mapping of str to float, optional

@@ -177,11 +177,11 @@ def plot_alignment(
     kind : {"distortions", "levels"}
         Kind of plot.
     dataset : str, optional
-        Data set to plot, with conditions in the order of `table`. Required for ``"levels"``.
+        For ``"levels"`` (required): data set to plot, with conditions in the order of `table`.
     metric : str, optional
         Metric to plot. Default "error_consistency".
     families : mapping, pandas.Series or xarray.DataArray, optional
-        Family of each model, which determines the colors of lines in the kind ``"levels"``.
+        For ``"levels"``: family of each model, which determines the colors of lines.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
 

@@ -39,6 +39,8 @@ TOO_LARGE = (
 )
 # Numbers of a row at the end of a note.
 OF_ROW = re.compile(r" \(-?\d[^)]*\)$")
+# Names of Python in a note: functions, arguments and columns.
+PYTHON = re.compile(r"\bal\.|\w=|\w_\w")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,6 +186,12 @@ def attempted(what: str, make: Callable[[], Sequence[Block]]) -> list[Block]:
         return [Failure(what, str(error))]
 
 
+def _without_python(note: str) -> str:
+    """Omit advice that names functions or arguments; readers of a report may not use Python."""
+    problem, *advice = note.split(". ")
+    return ". ".join([problem, *(text for text in advice if not PYTHON.search(text))])
+
+
 def numbered_notes(sections: Sequence[Section]) -> tuple[list[Section], list[str]]:
     """Replace the notes in tables with numbers, and list each note once."""
     numbers: dict[str, int] = {}
@@ -214,5 +222,8 @@ def numbered_notes(sections: Sequence[Section]) -> tuple[list[Section], list[str
         dataclasses.replace(section, blocks=[numbered(section, block) for block in section.blocks])
         for section in sections
     ]
-    said = {number: "; ".join(merged_notes(parts)) for number, parts in texts.items()}
+    said = {
+        number: "; ".join(map(_without_python, merged_notes(parts)))
+        for number, parts in texts.items()
+    }
     return found, [f"{capital(said[number])} ({place})." for number, place in places.items()]

@@ -221,16 +221,16 @@ def _of_scores(scores: Result) -> str:
         text += f" Conditions were excluded: {attrs['exclude']}."
     text += (
         f" Analytic {percent(prob)} intervals for new images and new humans use two variance "
-        "components: images (influence functions) and humans (jackknife). Quantiles are those of "
-        "Student's t, with the smaller of Satterthwaite's and Howe's degrees of freedom."
+        "components: images (influence functions) and humans (jackknife). They are Student's t "
+        "intervals with the smaller of Satterthwaite's and Howe's degrees of freedom."
     )
     if "posterior" in scores.data.children:
         n = len(scores.draws("posterior"))
-        text += f" The posterior, for new images and these humans, has {counted(n, 'draw')}."
+        text += f" The posterior ({counted(n, 'draw')}) generalizes only to new images."
     return (
-        f"{text} Differences are tested one by one, and with adjustment for all of them by the "
-        "studentized range. Sets of ranks contain all true ranks simultaneously. Ratios to the "
-        "ceiling have Fieller intervals."
+        f"{text} Differences between models are tested individually, and with adjustment for all "
+        "differences (studentized range). Confidence sets of ranks are simultaneous. Intervals for "
+        "ceiling-normalized scores are based on Fieller's theorem."
     )
 
 
