@@ -89,7 +89,7 @@ NOTES = {
     ),
     "few-trials": Note(
         "Fewer than {least} trials: intervals may be too narrow. Collect more trials",
-        "a metric with a custom function for trial features is computed from fewer than 20 trials",
+        "a custom metric is computed from fewer than 20 trials",
     ),
     "no-variation": Note(
         "{why}: the standard error is 0. Report the posterior interval",

@@ -240,7 +240,7 @@ def _totals(given: Given | Iterable[Given], terms: Iterable[Term]) -> Iterator[t
 
 
 def pair_sums(given: Given | Iterable[Given], features: Sequence[Sequence[Term]]) -> Floats:
-    """Compute sums of trial features: (feature, observer, observer)."""
+    """Compute sums of features over trials: (feature, observer, observer)."""
     terms: list[Term] = []
     for term in itertools.chain(*features):
         if term not in terms and _turned(term) not in terms:

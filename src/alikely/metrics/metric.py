@@ -189,43 +189,37 @@ TRUST: Mapping[str, Trust] = {
 class Metric:
     """Define a metric as a function of sums over trials.
 
-    Trial features are K numbers for each trial of a pair of observers. The default trial features
-    indicate whether both observers are correct, only the first, only the second, or neither. The
-    metric is a function of the K sums of trial features over trials.
+    A metric is computed from K numbers for each trial of a pair of observers. By default, four
+    numbers indicate whether both observers are correct, only the first, only the second, or
+    neither. The metric is a function of the K sums over trials. The following attributes are useful
+    for custom metrics. Comments in the code describe the attributes that only built-in metrics set.
 
     Attributes
     ----------
     name : str
         Name in results, on the command line and in files.
     value : callable
-        Function that computes the metric from the sums of trial features, an array of shape ``(...,
-        K)``. `value` returns an array of shape ``(...)``, one number for each set of K sums, with
-        NaN for undefined values. Multiplying the sums of all trial features by the same constant
-        must not change the metric, so that counts, weights and probabilities give the same value.
-        For some values of `features`, the arguments of `value` are not sums:
-
-        - ``"ratings"``: a `readings.Readings`
-        - ``"options"``, ``"probabilities"``: an `options.OptionSums`
-        - ``"rows"``: the errors of both observers, the true classes and the number of classes
+        Function that computes the metric from an array of shape ``(..., K)``, the sums over trials.
+        It returns an array of shape ``(...)``, with NaN for undefined values. The metric must not
+        change if all K sums are multiplied by the same constant.
     features : str or callable
-        Trial features, the numbers that are summed over trials:
+        The K numbers for each trial:
 
         - ``"correctness"`` (default): indicators of the four cells ``n11, n10, n01, n00`` (both
           correct, only the first, only the second, neither)
-        - ``"labels"``: labels of joint errors (`errors.label_statistics`)
-        - ``"ratings"``: ratings of readers
-        - ``"rows"``: incorrect responses of both observers, by true class
-        - ``"margins"``: moments of the two margins ``a`` and ``b``: ``1, a, b, a^2, b^2, a b``
-        - ``"options"``, ``"probabilities"``: chosen options or their probabilities
-        - a function that computes the K trial features, an array of shape (pair, trial, K), from a
-          `metrics.answers.Answers` object
+        - ``"margins"``: products of the two margins ``a`` and ``b``: ``1, a, b, a^2, b^2, a b``
+        - a function that computes an array of shape (pair, trial, K) from the responses of pairs (a
+          `metrics.answers.Answers` object)
+        - ``"labels"``, ``"ratings"``, ``"rows"``, ``"options"``, ``"probabilities"``: as in the
+          built-in metrics in `metrics.errors`, `metrics.ratings` and `metrics.options`, which pass
+          other arguments to `value`
     gradient : callable, optional
-        Function that returns the derivative of the metric with respect to each sum of trial
-        features. Default: complex-step differentiation, or central differences if `value` does not
-        accept complex numbers. Required if `value` is not differentiable everywhere.
+        Function that returns the derivatives of the metric with respect to the K sums. Default:
+        complex-step differentiation, or central differences if `value` does not accept complex
+        numbers. Required if `value` is not differentiable everywhere.
     reason : callable, optional
-        Function that has the same argument as `value`. For each value of the metric, the function
-        returns a string that explains why the value is undefined, or an empty string.
+        Function that returns, for each value of the metric, the reason why the value is undefined,
+        or an empty string. The argument is the same as for `value`.
     label : str
         Label of the metric in plots and sentences. Default: the name of the metric, with
         underscores replaced by spaces.
@@ -244,63 +238,6 @@ class Metric:
     differences : float
         Prior standard deviation of the difference in the metric between two systems, used to
         compute the probability that one of them scores higher.
-    alongside : tuple of str
-        Names of variables that tables show next to the estimate, if a result has them.
-    derived : mapping of str to callable
-        Mapping from column names to functions that take the four cells of each pair's 2 x 2 table
-        as an array of shape ``(..., 4)``. Tables show the columns of `derived` next to the
-        estimate. For benchmark scores, each column shows a mean over the pairs from which the score
-        is computed.
-    draws : str
-        Data on which posterior draws are based: ``"cells"`` (2 x 2 counts), ``"labels"`` (of joint
-        errors), ``"rows"`` (errors by true class), ``"ratings"``, ``"options"``, ``"margins"`` or
-        ``"trials"``; ``""`` without draws. Default: determined by `counts`.
-    limits : {"kappa", "options", ""}
-        Method for posterior limits without draws: ``"kappa"`` for Cohen's kappa (from 2 x 2
-        counts), ``"options"`` for discrete `kappa_p` (from counts that `all_pairs` returns), or
-        ``""`` for none.
-    posterior_label : str
-        Heading of the posterior interval in tables, if this interval describes a quantity other
-        than the estimate.
-    unreliable : mapping of str to str
-        Interval methods and columns of `alongside` that are invalid for this metric, mapped to the
-        reason. Tables show invalid intervals and invalid columns only on request, with a note that
-        explains why they are invalid.
-    requested : tuple of str
-        Columns named in `alongside` or `derived` that tables show only on request.
-    rests_on : (str, str)
-        Name of the variable that contains the number of trials on which the estimate is based, such
-        as ``n_trials``, and a column heading for this variable. Default: determined by `counts`.
-    trust : alikely.metrics.metric.Trust
-        Conditions under which intervals are unreliable. Default: determined by `counts`.
-    caution : callable, optional
-        For ``"correctness"``: function that takes the counts of each pair's 2 x 2 table, an array
-        of shape ``(pair, 4)``. `caution` returns one string per pair, which is empty or gives an
-        additional reason why the analytic interval is unreliable.
-    distinct : callable, optional
-        For ``"labels"``: function such as `errors.distinct_agreement`, which computes chance
-        agreement from responses to different trials, rather than from marginal proportions. The
-        first argument is the same as that of `value`. The second argument is an array of shape
-        ``(..., 2)`` with two sums of squared weights: over joint errors with identical labels, and
-        over all joint errors.
-    all_pairs : callable, optional
-        For metrics other than correctness metrics: function that `alikely.pairwise_matrix` applies
-        to the responses of many observers, as returned by `alikely.data.tables.answers`. The
-        function returns matrices of shape (observer, observer):
-
-        - ``estimate``, ``se`` and further variables
-        - ``n_used``, if estimates are based on fewer trials than both observers responded to
-        - ``why``: 0 if the estimate is defined, otherwise the position (from 1) of a reason in
-          `whys`
-        - if `limits` is ``"options"``, also ``chosen`` (pair, 5), the counts for
-          posterior limits without draws, and ``n_options`` (pair)
-    all_influences : callable, optional
-        For metrics with `all_pairs`: function that computes the influence of trials on weighted
-        sums of the metric over pairs, as an array of shape (sum, trial). The arguments of
-        `all_influences` are the responses of all observers, and an array of shape (sum, observer,
-        observer) with the weight of each pair in each weighted sum.
-    whys : tuple of str
-        For metrics with `all_pairs`: possible reasons why an estimate is undefined.
     options : mapping
         Options of the metric, which are saved with results.
     sources : tuple of str
@@ -329,23 +266,40 @@ class Metric:
     symmetric: bool = True
     scale: Scale = "identity"
     differences: float = 0.1
-    alongside: tuple[str, ...] = ()
-    derived: Mapping[str, Callable[[Any], Floats]] = NONE
-    draws: str = BY_COUNTS
-    limits: Limits = ""
-    posterior_label: str = "posterior"
-    unreliable: Mapping[str, str] = NONE
-    requested: tuple[str, ...] = ()
-    rests_on: tuple[str, str] = BY_COUNTS
-    trust: Trust = BY_COUNTS
-    caution: Callable[[NDArray[Any]], NDArray[Any]] | None = None
-    distinct: Callable[..., Floats] | None = None
-    all_pairs: Callable[..., Mapping[str, NDArray[Any]]] | None = None
-    all_influences: Callable[..., Floats] | None = None
-    whys: tuple[str, ...] = ()
     options: Mapping[str, Any] = NONE
     sources: tuple[str, ...] = ()
     module: str = ""
+    # Set by built-in metrics only. Variables that tables show next to the estimate, columns that
+    # tables compute from the four cells, and those of both that tables show only on request.
+    alongside: tuple[str, ...] = ()
+    derived: Mapping[str, Callable[[Any], Floats]] = NONE
+    requested: tuple[str, ...] = ()
+    # Data of posterior draws ("cells", "labels", "rows", ..., "" without draws), method for limits
+    # without draws, and heading of the posterior interval if it is not for the estimated quantity.
+    draws: str = BY_COUNTS
+    limits: Limits = ""
+    posterior_label: str = "posterior"
+    # Invalid interval methods and columns, with the reason. Tables show them only on request.
+    unreliable: Mapping[str, str] = NONE
+    # Variable with the number of trials that matter, and its heading in tables. When intervals are
+    # unreliable: because of this number, or, for each pair's cells, for the returned reason.
+    rests_on: tuple[str, str] = BY_COUNTS
+    trust: Trust = BY_COUNTS
+    caution: Callable[[NDArray[Any]], NDArray[Any]] | None = None
+    # Label metrics with chance agreement computed only from responses to different trials. The
+    # second argument has the sums of squared weights of joint errors with identical labels, and of
+    # all joint errors, shape (..., 2).
+    distinct: Callable[..., Floats] | None = None
+    # For `pairwise_matrix`, with metrics that do not depend on correctness alone. `all_pairs` takes
+    # the responses of all observers (`data.tables.answers`), and returns matrices of shape
+    # (observer, observer): "estimate", "se", "n_used" (trials used, if not all common trials), and
+    # "why" (0, or the position in `whys` of the reason why an estimate is undefined, from 1). With
+    # limits "options", it also returns "chosen" (pair, 5) and "n_options" (pair). `all_influences`
+    # takes the responses and the weights of pairs in several sums of the metric, shape (sum,
+    # observer, observer), and returns the influence of trials on these sums, shape (sum, trial).
+    all_pairs: Callable[..., Mapping[str, NDArray[Any]]] | None = None
+    all_influences: Callable[..., Floats] | None = None
+    whys: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.counts not in TRUST:
@@ -384,7 +338,7 @@ class Metric:
 
     @property
     def counts(self) -> Counts:
-        """Name of the trial features, or ``"trials"`` if `features` is a custom function."""
+        """Name in `features`, or ``"trials"`` if `features` is a function."""
         return "trials" if callable(self.features) else self.features
 
     @property

@@ -486,9 +486,9 @@ def cohort(
         - Numeric columns such as ``year`` are centered. The coefficient of a numeric column, such
           as ``log_odds_ratio_year``, is the change in the log odds ratio per unit of the column.
         - For text, categorical and boolean columns, each value has one effect, and the effects sum
-          to zero. For the column ``family``, the effects are in ``log_odds_ratio_family``. Their
-          standard deviation (``log_odds_ratio_family_sd``) is estimated if there are three or more
-          families.
+          to zero. For the column ``family``, the effects are in ``log_odds_ratio_family``. If there
+          are three or more families, the standard deviation of these effects
+          (``log_odds_ratio_family_sd``) is estimated.
     priors : mapping, optional
         Priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
         ``{"level_mean": (1, 1)}``; see `alikely.models.copying`.

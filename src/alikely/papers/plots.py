@@ -70,8 +70,8 @@ def plot_radar(
         Axes with one spoke per data set, one polygon per family, and one polygon for human-human
         values. Polygons show means over the models of a family and the conditions of a data set.
         Conditions in which any system lacks a value are excluded; the legend states their number.
-        Data sets without any remaining condition are omitted from the plot. Negative values are
-        inside the gray circle.
+        Data sets with no remaining conditions are omitted from the plot. Negative values are inside
+        the gray circle.
 
     Raises
     ------

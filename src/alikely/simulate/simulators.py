@@ -360,7 +360,7 @@ def detection_experiment(
         Number of alternatives, at least 2.
     rho : mapping of str to float, optional
         Mapping from the name of each model to the correlation between its margins and item
-        strength, the easiness of items that is common to all observers.
+        strength, the easiness of an item shared by all observers.
     strength_mean, strength_sd : float
         Mean and standard deviation of the item strengths shared by all observers, in units of the
         standard deviation of the noise in the evidence for each alternative.
