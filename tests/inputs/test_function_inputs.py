@@ -150,6 +150,8 @@ WORKS => al.papers.reconstruct_score([0.5], [0.4], [[0.8]], 100, n_samples=100)
 chance must lie strictly between => al.difficulty_spectrum(t(), 'clean', chance=2)
 correction must be finite => al.difficulty_spectrum(t(), 'clean', correction=-1)
 k must lie between 1 and => al.regimes(al.difficulty_spectrum(t(), 'clean'), k=0)
+a posterior distribution needs no other arguments, got k, n_starts, rng; omit them =>
+    al.regimes(xr.DataTree(), 2, n_starts=10, rng=1)
 column 'margin' must hold finite numbers, got inf for observer =>
     al.decision_margin_consistency(t(), w.margins().assign(margin=np.inf), **K)
 WORKS => al.decision_margin_consistency(t(), w.margins().assign(margin=lambda f: f.margin *

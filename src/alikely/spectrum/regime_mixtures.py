@@ -41,6 +41,7 @@ MOST_REGIMES = 6
 TIE = 2.0
 # Groupings from which EM reaches its best optimum may occur only once in hundreds of runs.
 N_STARTS = 5_000
+N_RESAMPLES = 200
 # EM starts from this many of the best groupings of k-means.
 MOST_GROUPINGS = 100
 MOST_ROUNDS = 1_000
@@ -74,7 +75,7 @@ def regimes(
     k: int | Literal["auto"] = "auto",
     *,
     n_starts: int = N_STARTS,
-    n_resamples: int = 200,
+    n_resamples: int = N_RESAMPLES,
     rng: RandomState = None,
 ) -> xr.Dataset:
     """Group conditions into regimes of difficulty with a normal mixture model of Glass's deltas.
@@ -134,6 +135,8 @@ def regimes(
     ValueError
         If ``delta`` is undefined for a condition, if there is only one condition, or if a number
         is out of range.
+    ValueError
+        If you pass other arguments with a posterior distribution.
 
     Notes
     -----
@@ -156,8 +159,17 @@ def regimes(
     ['regime 2', 'regime 1', 'regime 1']
     """
     if isinstance(spectrum, xr.DataTree):
-        if k != "auto":
-            raise ValueError(f"k must be left out for a fit, which has its own; got {k!r}")
+        given = {
+            "k": k != "auto",
+            "n_starts": n_starts != N_STARTS,
+            "n_resamples": n_resamples != N_RESAMPLES,
+            "rng": rng is not None,
+        }
+        if any(given.values()):
+            raise ValueError(
+                "a posterior distribution needs no other arguments, got "
+                f"{', '.join(name for name in given if given[name])}; omit them"
+            )
         return fitted_regimes(spectrum)
     of_type(spectrum, xr.Dataset, "make one with al.difficulty_spectrum")
     delta = spectrum["delta"].values
