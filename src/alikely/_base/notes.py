@@ -278,7 +278,7 @@ NOTES = {
     ),
     "entries-excluded": Note(
         "{n} undefined comparisons are excluded from the estimate",
-        "some pairs or conditions of a score have no estimate",
+        "some of the pairs or conditions over which a score is averaged have no estimate",
     ),
     "posterior-biased": Note(
         "The priors on individual pairs shift the posterior mean by {by} posterior SDs. "

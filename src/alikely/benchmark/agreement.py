@@ -333,7 +333,8 @@ def judge_agreement(
     Parameters
     ----------
     matrix : Result
-        Matrix of judges and candidates, as returned by `alikely.pairwise_matrix`.
+        Agreement between all pairs of judges and candidates, as returned by
+        `alikely.pairwise_matrix`.
     scores : mapping of str to (mapping of str to float)
         Each judge's scores for the candidates, on any scale. The questions on which candidates are
         scored must differ from the questions from which agreement is computed. Scores and

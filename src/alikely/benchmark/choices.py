@@ -217,7 +217,8 @@ def rank_by_metric(
     generalize_to : {"images", "observers", "both"}
         Population to which confidence sets for ranks generalize: new images, new humans, or both.
     ci_prob : float
-        Probability, in (0, 1), that all rank sets for a metric cover the true ranks.
+        Probability, in (0, 1), that all confidence sets of ranks for a metric contain the true
+        ranks.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     **scoring

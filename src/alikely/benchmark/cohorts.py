@@ -125,14 +125,15 @@ def fit_cohort(
     include : "all" or sequence of str
         ArviZ groups to add to the result, as in `alikely.inference.nuts`. The log likelihood
         ``model_right`` has one row per model, condition and pattern of human responses. With
-        ``human_effects=False``, patterns with the same number of correct humans form one row.
+        ``human_effects=False``, all patterns in which the same number of humans are correct form
+        one row.
 
     Returns
     -------
     xarray.DataTree
         MCMC fit, as returned by `alikely.inference.nuts`. With covariates, the tree also has the
         group ``covariates``, with one variable per covariate, whose dimension is ``model`` or
-        ``condition``. The attributes of the tree include ``human_effects`` (0 or ``"drawn"``) and
+        ``condition``. The attributes of the returned tree include ``human_effects``, as passed, and
         ``note``.
 
     Raises

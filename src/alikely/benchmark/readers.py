@@ -61,9 +61,10 @@ def reader_study(
     """Estimate the mean agreement of readers with an AI or with one another in each modality.
 
     Readers and cases are both treated as random, so intervals generalize to new readers and new
-    cases. Conditions are treated as modalities. The same label identifies the same case or reader
-    in all modalities. The design can be fully crossed (all readers read all cases in all
-    modalities) or split-plot (each reader or case occurs in only one modality).
+    cases. Conditions are the modalities (such as two imaging methods) to be compared. The same
+    label identifies the same case or reader in all modalities. The design can be fully crossed (all
+    readers read all cases in all modalities) or split-plot (each reader or case occurs in only one
+    modality).
 
     Parameters
     ----------

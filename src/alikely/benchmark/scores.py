@@ -118,8 +118,8 @@ def benchmark_scores(
         each data set. Required if a name occurs in several data sets, unless the loading function
         has set `human_ids`.
     item_scope : {"dataset", "label", "condition"}
-        Whether an item label identifies one image within a data set, in all data sets, or within a
-        condition.
+        Whether the same item label denotes the same image within a data set, across all data sets,
+        or only within a condition.
     no_response : {"error", "drop"}
         Whether to count an observer's missing response as an error, or to exclude the trial from
         the observer's pairs.
@@ -160,13 +160,14 @@ def benchmark_scores(
 
     Notes
     -----
-    Analytic intervals use the influence of each trial on the estimate for each pair. If intervals
-    generalize to new images, the variance of a score is the sum of the squared influences of the
-    images in the study. The influence of an image is summed over all pairs and conditions in which
-    the image occurs. The variance for new humans is a jackknife variance [ES81]_: each step omits
-    one human from all data sets. For new images and new humans, only the part of the human variance
-    that exceeds trial-level noise is added to the image variance, which already includes this noise
-    [CGM11]_. Variances are computed separately for each contrast of scores.
+    Analytic intervals use the influence of each trial on the estimate for each pair. For intervals
+    that generalize to new images, the variance of a score is the sum of the squared influences of
+    the images in the study. The influence of an image is summed over all pairs and conditions in
+    which the image occurs. For intervals that generalize to new humans, the variance of a score is
+    a jackknife variance [ES81]_: each step omits one human from all data sets. For new images and
+    new humans, only the part of the human variance that exceeds trial-level noise is added to the
+    image variance, which already includes this noise [CGM11]_. Variances are computed separately
+    for each contrast of scores.
 
     Quantiles are from Student's t distribution, with degrees of freedom computed from the variances
     for images and for humans (`alikely.benchmark.decomposition.crossed_degrees`).

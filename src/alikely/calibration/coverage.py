@@ -191,7 +191,8 @@ def coverage_study(
     metric : str or Metric
         Metric based on correctness, labels (such as ``"misclassification_agreement"``), ratings
         (such as ``"gwet_ac1"``) or multiple-choice options (such as ``"kappa_p"``). For all
-        correctness metrics, the column ``ec`` of `grid` is the error consistency of the observers.
+        correctness metrics, the column ``ec`` of `grid` contains the true error consistency of the
+        observers.
     n_datasets, n_draws : int
         Number of data sets in each setting, and number of draws or replicates for each data set,
         both at least 100. For metrics not based on correctness, `n_datasets` must be at least 10.

@@ -69,14 +69,14 @@ def joint_correctness(
         such strings; or a list of observer pairs. The first observer of a pair is the reference
         ``a``; with ``pairs="all"``, humans precede all other observers.
     by : {"condition", "dataset"} or None
-        Groups of trials that are counted separately. Conditions are nested in data sets; ``None``
-        counts all trials together.
+        Groups of trials that are counted separately. Conditions are nested in data sets. ``None``
+        pools all trials.
     no_response : {"error", "drop"}
         Whether to count an observer's missing response as an error (the convention of the
         model-vs-human benchmark), or to exclude the trial from the observer's pairs.
     labels : bool, "options", "any" or "ratings"
         Whether to keep the responses, as required by metrics that compare labels. If labels are
-        kept, a missing response that counts as an error has the additional label ``(no response)``.
+        kept, missing responses that count as errors get the label ``(no response)``.
 
         - ``"any"``: keep responses if the trials have any
         - ``"ratings"``: keep responses even where the truth is unknown
@@ -101,12 +101,13 @@ def joint_correctness(
         - ``first, second`` (pair): positions of the observers
         - ``pair_group`` (pair), ``trial_group`` (trial): group of trials
         - ``correct`` (observer, trial): 1, 0, or -1 if excluded
-        - With `labels`: the variables ``response`` (observer, trial) and ``truth`` (trial), which
-          are positions on the dimension ``class``, with -1 for excluded responses.
-        - With crossed repeats (all responses of two observers paired), each ``trial`` is an item,
-          and ``cells`` (float64) are proportions of response pairs, summed over items. ``correct``
-          is an observer's proportion correct on an item, and ``answers`` (observer, trial) the
-          number of responses; ``response`` has the additional dim ``repeat``.
+        - With `labels`: ``response`` (observer, trial) and ``truth`` (trial), which contain
+          positions along the dimension ``class``, with -1 for excluded responses.
+        - With crossed repeats, each ``trial`` is an item, and each response of one observer is
+          paired with each response of the other. ``cells`` (float64) sums, over items, the
+          proportion of these pairs in each cell of the 2 x 2 table. ``correct`` is an observer's
+          proportion correct on an item, and ``answers`` (observer, trial) the number of responses;
+          ``response`` has the additional dim ``repeat``.
         - For images chosen by a plan (`alikely.Trials.with_inclusion`), the result also contains
           inclusion probabilities (``inclusion``, dim trial) and strata. ``cells`` are weighted
           (float64) and sum to the number of trials.

@@ -119,9 +119,9 @@ class Trials:
         labels : sequence of str
             Names of columns that describe observers, such as ``family``.
         item_columns : sequence of str
-            Columns that describe items, in addition to the item label, such as a patient, a
-            template or a video. Any item column can define the clusters of an analysis, for
-            example ``cluster="patient"``.
+            Additional columns that describe items, such as the patient, template or video from
+            which an item comes. Any item column can define the clusters of an analysis, for example
+            ``cluster="patient"``.
         classes : sequence or "seen", optional
             All admissible responses; ``"seen"`` admits every response that occurs. Default: the
             classes that occur as true classes. Responses that never occur as true classes become
@@ -175,7 +175,7 @@ class Trials:
         Parameters
         ----------
         path : str, path or sequence of these
-            One or several files, globs, folders or zip archives. File types: ``.csv, .tsv`` (fields
+            One or more files, globs, folders or zip archives. File types: ``.csv, .tsv`` (fields
             separated by commas, semicolons, tabs or pipes), ``.parquet, .feather, .json, .jsonl``,
             also compressed (``.gz``). In text files, labels are kept as written (``0.10`` is not
             ``0.1``), but ``1.0`` becomes ``1`` in columns of whole numbers. Tables in memory are
@@ -509,8 +509,8 @@ class Trials:
             The number of options is the number set by `with_options`, or by default the number of
             classes. Memory-mapped and dask arrays are not loaded into memory. Alternatively, a long
             table with the columns ``observer, item, option, probability`` (or ``logit``) and, if
-            needed to identify a trial, ``dataset, condition, repeat``. In a long table, a
-            question's options are the classes that have rows for it.
+            needed to identify a trial, ``dataset, condition, repeat``. In a long table, the options
+            of a question are the classes in its rows.
         scale : {"probabilities", "logits"}
             Scale of `values`. Logits or log likelihoods are converted to probabilities with the
             softmax function.
@@ -643,7 +643,7 @@ class Trials:
         Raises
         ------
         ValueError
-            If a label does not occur, or no trials are left.
+            If a label does not occur in the data, or if no trials are selected.
         """
         data = self.data
         wanted: dict[str, Any] = {
@@ -695,7 +695,7 @@ class Trials:
         return long_table_of(self.data)
 
     def summary(self) -> pd.DataFrame:
-        """Summarize the observers of each data set.
+        """Summarize the observers in each data set.
 
         Returns
         -------

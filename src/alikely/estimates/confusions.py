@@ -23,8 +23,8 @@ def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer")
         each item once, select one response per item with `Trials.select`.
     by : str or mapping of str to str
         ``"observer"``, ``"kind"``, the name of another column that describes observers, or a
-        mapping from observers to groups. A mapping excludes observers without a group. Counts are
-        summed over the observers in a group.
+        mapping from observers to groups. If you pass a mapping, observers that it does not contain
+        are excluded. Counts are summed over the observers in a group.
 
     Returns
     -------

@@ -184,10 +184,10 @@ def mean(
     -------
     pandas.DataFrame
         Table with the columns that `contrast` returns. For results of `alikely.pairwise_matrix`,
-        this table has only the row ``analytic``. Defined estimates are averaged within each
-        condition or data set, and the estimate is the unweighted mean over the ``n_places``
-        conditions or data sets. ``n_pairs`` is the smallest number of pairs in any condition or
-        data set.
+        this table has only the row ``analytic``. Estimates that are not NaN are averaged within
+        each condition or data set. ``estimate`` is the unweighted mean of these averages over the
+        ``n_places`` conditions or data sets. ``n_pairs`` is the smallest number of pairs in any
+        condition or data set.
 
     Raises
     ------
@@ -416,11 +416,12 @@ def contrast(
     several correctness tables are combined, the analytic interval is therefore centered on the
     weighted sum of estimates from tables with added pseudo-trials. In the pseudo-trials added to a
     comparison, both observers have the same accuracies as in the data. The error consistency of
-    pseudo-trials is estimated from all comparisons together (separately for positive and negative
-    weights). The analytic interval always includes ``estimate``, which is computed without
-    pseudo-trials. If comparisons are based on few errors, bootstrap intervals are too narrow, and
-    the posterior is biased, because its prior is centered on independent errors. With few errors,
-    the table omits bootstrap and posterior intervals unless you name them in `intervals`.
+    pseudo-trials is estimated from all comparisons with positive weights, and separately from all
+    comparisons with negative weights. The analytic interval always includes ``estimate``, which is
+    computed without pseudo-trials. If comparisons are based on few errors, bootstrap intervals are
+    too narrow, and the posterior is biased, because its prior is centered on independent errors.
+    With few errors, the table omits bootstrap and posterior intervals unless you name them in
+    `intervals`.
 
     Examples
     --------

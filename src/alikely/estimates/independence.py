@@ -197,7 +197,7 @@ def test_copy_model(result: Result) -> pd.DataFrame:
     result : Result
         Result that provides the count tables and the prior. The prior must be a Dirichlet
         distribution. In the model of independent observers, the priors for the two accuracies are
-        the marginal distributions of this Dirichlet distribution.
+        the marginal distributions of the Dirichlet prior.
 
     Returns
     -------

@@ -296,12 +296,10 @@ def misclassification_agreement(
     Notes
     -----
     Intervals generalize to other trials on which both observers err. In the published formula for
-    misclassification agreement, chance agreement is computed from marginal proportions, which is
-    correct only for responses to different trials. The estimate of misclassification agreement is
-    therefore too low if joint errors are few and agreement is high. In posterior draws, chance
-    agreement is computed only from pairs of responses to two different trials, so the posterior
-    median of misclassification agreement is above the estimate. Analytic and bootstrap intervals
-    are centered on the estimate.
+    misclassification agreement, chance agreement is computed from marginal proportions. If joint
+    errors are few and agreement is high, this chance agreement is too high, and the estimate is too
+    low. Posterior draws correct this bias, so the posterior median of misclassification agreement
+    is above the estimate. Analytic and bootstrap intervals are centered on the estimate.
 
     If all responses on joint errors have the same label, the estimate is undefined and the
     posterior is wide, because it allows for other labels; a note is added. Without joint errors,
@@ -551,8 +549,8 @@ def decision_margin_consistency(
 
     Notes
     -----
-    Analytic (Fisher's z) and bootstrap intervals describe the attenuated correlation, and
-    generalize to new items, or new classes of items, with the same observers. If `model` is
+    Analytic (Fisher's z) and bootstrap intervals are for the attenuated correlation. They
+    generalize to new items (or new classes of items) with the same observers. If `model` is
     ``"moments"``, the interval generalizes to new items and new observers. Classes are treated as
     clusters if they are known and there are at least 5. The quantiles of the ``"moments"`` draws
     equal the limits of the ``"moments"`` interval. With ``"moments"`` and ``"strengths"``, draws
@@ -632,8 +630,8 @@ def agreement(
         about that reader.
     n_draws : int
         Number of posterior draws. 0 disables them. The posterior is a Dirichlet process over the
-        ratings that all readers give to an item. The prior has the weight of two items on which two
-        readers agree with probability 2/3.
+        ratings that all readers give to an item. The prior is equivalent to the ratings of two
+        additional items, and its mean probability that two readers agree is 2/3.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior for the 2 x 2 table of two readers' ratings. The prior parameters must
         satisfy ``n11 = n00``, ``n10 = n01`` and ``n11 > n10``. With more than two classes, the

@@ -186,7 +186,7 @@ class Result:
     def interval_options(
         self, ci_prob: float | None, ci_kind: CiKind | None
     ) -> tuple[float, CiKind]:
-        """Return the probability level and kind of intervals, by default those of the result."""
+        """Return the given probability level and kind of intervals, or else those of the result."""
         prob = float(self.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
         kind = self.data.attrs["ci_kind"] if ci_kind is None else ci_kind
         check_interval(prob, kind)
@@ -424,8 +424,8 @@ class Result:
             As in `sentence`.
         columns : sequence of str, optional
             Columns of the summary. Default: the estimate, its interval, the number of trials or
-            errors, and those columns of names and conditions that differ between rows. Notes appear
-            below the table.
+            errors, and columns with names or conditions if their values vary across rows. Notes
+            appear below the table.
         top, sort
             As in `summary`.
         digits, caption, label
@@ -531,7 +531,8 @@ class Result:
         Raises
         ------
         ValueError
-            If a label is unknown, or no comparison has all requested labels.
+            If a label does not occur in the result, or if no comparison matches all labels that you
+            pass.
         """
         return Result(self._call("select", labels=labels), self.trials)
 

@@ -184,8 +184,8 @@ def null_percentiles(
         ``share`` (probability that a pair falls into the bin), ``agreement_lb, agreement_ub``,
         ``error_consistency_lb, error_consistency_ub``. Limits are the smallest values at which the
         cumulative probability reaches ``(1 - ci_prob) / 2`` and ``(1 + ci_prob) / 2``; they are NaN
-        for an empty bin. Tables for which error consistency is undefined contribute only to
-        ``agreement_lb`` and ``agreement_ub``.
+        for an empty bin. The 2 x 2 tables for which error consistency is undefined contribute only
+        to ``agreement_lb`` and ``agreement_ub``.
 
     Raises
     ------

@@ -63,7 +63,7 @@ def error_consistency_bounds(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> tu
 
 
 def agreement_bounds_from_expected(expected: ArrayLike) -> tuple[Floats, Floats]:
-    """Compute the minimum and maximum observed agreement given expected agreement [G20]_."""
+    """Compute the minimum and maximum possible agreement given expected agreement [G20]_."""
     p_exp = probability(expected, "expected agreement")
     lower = np.sqrt(np.maximum(2 * p_exp - 1, 0))
     upper = 1 - np.sqrt(np.maximum(1 - 2 * p_exp, 0))

@@ -189,21 +189,21 @@ TRUST: Mapping[str, Trust] = {
 class Metric:
     """Define a metric as a function of sums over trials.
 
-    A metric is computed from K numbers for each trial of a pair of observers. By default, four
-    numbers indicate whether both observers are correct, only the first, only the second, or
-    neither. The metric is a function of the K sums over trials. The following attributes are useful
-    for custom metrics. Comments in the code describe the attributes that only built-in metrics set.
+    To define a metric, choose K quantities that are computed for each trial of a pair of observers,
+    and a function of their sums over trials. By default, the sums are the counts in the pair's 2 x
+    2 table of correct and incorrect responses. The following attributes are useful for custom
+    metrics. Comments in the source code describe the attributes set only by built-in metrics.
 
     Attributes
     ----------
     name : str
         Name in results, on the command line and in files.
     value : callable
-        Function that computes the metric from an array of shape ``(..., K)``, the sums over trials.
-        It returns an array of shape ``(...)``, with NaN for undefined values. The metric must not
-        change if all K sums are multiplied by the same constant.
+        Function that computes the metric from an array of shape ``(..., K)``, the sums of the K
+        quantities over trials. It returns an array of shape ``(...)``, with NaN for undefined
+        values. The metric must not change if all K sums are multiplied by the same constant.
     features : str or callable
-        The K numbers for each trial:
+        The K quantities that are computed for each trial:
 
         - ``"correctness"`` (default): indicators of the four cells ``n11, n10, n01, n00`` (both
           correct, only the first, only the second, neither)
@@ -219,7 +219,7 @@ class Metric:
         numbers. Required if `value` is not differentiable everywhere.
     reason : callable, optional
         Function that returns, for each value of the metric, the reason why the value is undefined,
-        or an empty string. The argument is the same as for `value`.
+        or an empty string. `reason` has the same argument as `value`.
     label : str
         Label of the metric in plots and sentences. Default: the name of the metric, with
         underscores replaced by spaces.
@@ -232,7 +232,8 @@ class Metric:
         observers.
     symmetric : bool
         Whether the metric is the same for both orders of a pair. If False, the first observer is
-        the reference, and means over pairs of observers of one kind include both orders.
+        the reference, and means over pairs of the same kind (such as human-human) average both
+        orders.
     scale : {"identity", "fisher", "logit"}
         Scale on which the analytic interval is computed.
     differences : float
@@ -352,7 +353,7 @@ class Metric:
         return self.counts not in ONE_ANSWER
 
     def derivative(self, sums: Any) -> Any:
-        """Compute derivatives of the metric with respect to its K sums, shape (..., K)."""
+        """Compute the derivatives of `value` with respect to its argument."""
         if self.gradient is not None:
             return self.gradient(sums)
         if isinstance(sums, tuple):
@@ -362,7 +363,7 @@ class Metric:
         return way(self.value, array)
 
     def influence(self, sums: Any) -> Floats:
-        """Return the influence of a trial: each derivative of the metric times number of trials."""
+        """Compute the influence of one trial in each cell of a 2 x 2 table on the metric."""
         array = np.asarray(sums, dtype=np.float64)
         return np.asarray(array.sum(axis=-1, keepdims=True) * self.derivative(array))
 

@@ -546,9 +546,9 @@ def cohort(
     is ``spread`` times ``loading[h]`` [B68]_. A model's log odds at easiness ``z`` are
     ``level sqrt(1 + 0.346 w**2) + w z``, where ``level`` is its logit accuracy and ``w`` is
     ``spread`` times ``following``.
-    If ``following`` is 0, the model responds independently of humans; if it is 1,
-    easiness affects the model as much as it affects humans. Models can be more consistent with
-    humans than humans are with one another, which is impossible if models copy humans.
+    If ``following`` is 0, the model responds independently of humans; if it is 1, easiness affects
+    the model as much as it affects humans. Models can be more consistent with humans than humans
+    are with one another, although this would be impossible if models copied humans.
     ``copy_probability`` is the slope of the best linear approximation to the model's probability of
     a correct response as a function of the human probability ``P``, and may exceed 1. Abilities are
     normally distributed, and loadings are log-normal.

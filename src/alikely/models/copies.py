@@ -49,12 +49,12 @@ def copying(
     priors : mapping, optional
         Mapping from the names of free variables to priors with constant parameters. A prior is a
         PyMC distribution without a name, such as ``pm.Beta.dist(2, 2)``, or the parameters of the
-        default distribution. Pass several parameters as a tuple in PyMC's order. Pass a single
-        parameter as a number, or as a list if this parameter is a vector. A scalar distribution
-        applies to all elements; a distribution of the variable's shape applies elementwise.
-        Default: ``{"p_a": (1, 1), "u": (0.5, 0.5), "v": (0.5, 0.5)}``, equivalent to a
-        Dirichlet(1/2) on the four cells. For independent observers, the default priors of ``p_a``
-        and ``p_b`` are uniform.
+        default distribution. Pass the parameters of a distribution as a tuple, in the order of the
+        PyMC distribution. If a distribution has a single parameter, pass a number, or a list if
+        this parameter is a vector. A scalar distribution applies to all elements; a distribution of
+        the variable's shape applies elementwise. Default: ``{"p_a": (1, 1), "u": (0.5, 0.5), "v":
+        (0.5, 0.5)}``, equivalent to a Dirichlet(1/2) on the four cells. For independent observers,
+        the default priors of ``p_a`` and ``p_b`` are uniform.
 
     Returns
     -------

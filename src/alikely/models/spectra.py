@@ -106,7 +106,7 @@ def spectrum(
     ValueError
         If shapes do not match, if counts are invalid, or if `k` is out of range.
     ValueError
-        If fewer than 3 combinations of a person and a condition are from reference conditions.
+        If there are fewer than 3 combinations of a person and a reference condition.
     ValueError
         If a prior is invalid (see `alikely.models.copying`), or a covariate is invalid (see
         `alikely.models.cohort`).

@@ -47,7 +47,7 @@ def cue_bias(
     intervals: Intervals = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Estimate how often observers respond to a cue that conflicts with the true class.
+    """Estimate how often responses match a cue that conflicts with the true class.
 
     Cue-conflict images have the shape of one class (the truth) and the texture of another. The
     texture bias is the proportion of texture decisions among all shape and texture decisions. The
@@ -56,8 +56,9 @@ def cue_bias(
     Parameters
     ----------
     trials : Trials
-        Responses with classes. Item names consist of shape and texture, as in ``cat3-dog12``. Items
-        whose names do not consist of a shape and a texture are excluded.
+        Responses with classes. Item names consist of the name of a shape and the name of a texture,
+        as in ``cat3-dog12``. Items whose names do not consist of a shape and a texture are
+        excluded.
     dataset : str, optional
         Data set to use. Default: all.
     n_resamples : int
@@ -185,8 +186,8 @@ def item_contrast(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Find items that are easy for one group of observers and hard for another.
 
-    Even if item difficulty for one group is unrelated to item difficulty for the other, many items
-    are easy for one group and hard for the other by chance. The function compares the number of
+    If item difficulty for one group is unrelated to item difficulty for the other, many items are
+    easy for one group and hard for the other by chance alone. The function compares the number of
     items that are easy for only one group with the number expected by chance.
 
     Parameters
@@ -228,11 +229,11 @@ def item_contrast(
 
     Notes
     -----
-    For the expected number of items that are easy for only one group of observers, the labels
-    "easy" and "hard" of one group are randomly permuted within each condition. Under these
-    permutations, the number of items that are easy for only one group is a sum of hypergeometric
-    variables, whose distribution is computed exactly. If fewer items than expected are easy for one
-    group and hard for the other, both groups tend to find the same items easy.
+    To obtain the number of items expected to be easy for only one group of observers, we randomly
+    permute one group's labels ("easy" and "hard") within each condition. Under these permutations,
+    the number of items that are easy for only one group is a sum of hypergeometric variables, whose
+    distribution is computed exactly. If fewer items than expected are easy for one group and hard
+    for the other, both groups tend to find the same items easy.
 
     Examples
     --------

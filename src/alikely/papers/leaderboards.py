@@ -124,10 +124,10 @@ def reconstruct_leaderboard(
     trials"``, intervals had half-widths of 0.0119, 0.0081 and 0.0203, and coverage of 0.78, 0.59
     and 0.96, respectively (nominal 0.95).
 
-    All three simulation schemes ignore that all models saw the same images, so rank sets treat the
-    sampling errors of models as independent. If accuracies are near 1, replicates are biased, so
-    intervals are centered on the score in the published leaderboard rather than on the mean of the
-    replicates.
+    All three simulation schemes ignore the fact that all models saw the same images, so confidence
+    sets of ranks treat the sampling errors of models as independent. If accuracies are near 1,
+    replicates are biased, so intervals are centered on the score in the published leaderboard
+    rather than on the mean of the replicates.
 
     Examples
     --------

@@ -226,7 +226,7 @@ def plot_condition_map(
     -----
     The units of the axes and the distances between clusters have no meaning. scikit-learn squares
     the distances between conditions, as t-SNE requires. Similar conditions therefore appear closer
-    together than they would without squaring.
+    together than if distances were not squared.
 
     Examples
     --------

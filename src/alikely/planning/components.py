@@ -175,10 +175,10 @@ def expected_errors(
     """Compute the expected standard error and interval width of a mean over humans for each design.
 
     The interval is the analytic interval of `alikely.benchmark_scores` for new humans and new
-    images. If a design has few humans and they differ from one another, intervals use Student's *t*
-    distribution with few degrees of freedom. The design with the smallest standard error therefore
-    need not have the narrowest interval. With accuracies near 1, intervals are wider than planned,
-    because the plan ignores pseudocounts.
+    images. If a design has few humans and a large variance between humans, intervals use Student's
+    *t* distribution with few degrees of freedom. The design with the smallest standard error
+    therefore need not have the narrowest interval. With accuracies near 1, intervals are wider than
+    planned, because the plan ignores pseudocounts.
 
     Parameters
     ----------

@@ -339,11 +339,12 @@ def items_for_margins(
 ) -> pd.DataFrame:
     """Compute the number of items needed to reject a decision-margin consistency of `against`.
 
-    If `n_items` is not given, the function finds the smallest number with the given `power`. Noise
-    in the group's responses attenuates `dmc` and `against` by the square root of the reliability
-    [S04]_. Correlations are assumed to be normally distributed on Fisher's z scale [F21]_, with
-    variance ``1 / (n_items - 3)``. The normal approximation on Fisher's z scale is valid for
-    normally distributed margins, and nearly valid for other margins without heavy tails.
+    If `n_items` is not given, the function finds the smallest number of items that gives the
+    requested `power`. Noise in the group's responses multiplies the expected values of `dmc` and
+    `against` by the square root of the reliability [S04]_. Correlations are assumed to be normally
+    distributed on Fisher's z scale [F21]_, with variance ``1 / (n_items - 3)``. The normal
+    approximation on Fisher's z scale is valid for normally distributed margins, and nearly valid
+    for other margins without heavy tails.
 
     Parameters
     ----------
@@ -362,7 +363,7 @@ def items_for_margins(
     against : array_like
         Decision-margin consistency under the null hypothesis, in (-1, 1), defined as for `dmc`.
     n_items : array_like of int, optional
-        Numbers of items for which to compute power, at least 5.
+        Numbers of items for which to compute power, each at least 5.
 
     Returns
     -------

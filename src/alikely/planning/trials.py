@@ -443,7 +443,7 @@ def trials_for_width(
 
     Without `assurance`, `width` is the width of the central range of estimates in repeated
     experiments, and about half of all experiments have a wider interval. If `assurance` is passed,
-    the interval is no wider than requested in a proportion `assurance` of experiments [KM03]_.
+    the interval is no wider than requested with probability `assurance` [KM03]_.
 
     Parameters
     ----------
@@ -460,14 +460,14 @@ def trials_for_width(
     assurance : float, optional
         Proportion of experiments in which the interval should not be wider than `width`, in (0, 1).
     interval : {"posterior", "bootstrap", "analytic"}
-        Method of the intervals to which `assurance` applies.
+        Interval method to which `assurance` applies.
     ci_prob : float
         Probability level of the interval, in (0, 1).
     metric : str or Metric
         Correctness metric. For all metrics, `ec` is the error consistency of the observers.
     n_coverage : int
-        Number of simulated data sets in which the intervals of all methods are also computed. 0
-        disables these intervals.
+        Number of simulated data sets for which the intervals of all methods are also computed, or
+        0.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior for the cells, used by posterior intervals, as in
         `alikely.error_consistency`.
@@ -993,8 +993,8 @@ def plan_from(
         Number of simulated studies for each number of trials, at least 100.
     prior : mapping or sequence of four numbers, optional
         If you pass assumed values: Dirichlet prior for the cells in the planned analysis, as in
-        `alikely.error_consistency`. The planned analysis uses `prior`, not the distributions of
-        the assumed values.
+        `alikely.error_consistency`. `prior` is the prior in the analysis of the planned study. The
+        distributions of assumed values are used only to simulate data.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness. True values are drawn once, from the posterior of the pilot or from
         the assumed distributions, and reused for every number of trials.

@@ -93,7 +93,8 @@ def plot_benchmark(
         the mean over data sets.
     top : int, optional
         Number of models to plot, starting with the best; the axis label states the total number.
-        Default: all models or, in the context `alikely.plots.column`, as many as fit on a page.
+        Default: all models or, inside the context manager `alikely.plots.column`, as many as fit on
+        a page.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         For ``"ranks"``: source of randomness for the confidence sets.
     ax : matplotlib.axes.Axes, optional

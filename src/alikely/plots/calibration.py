@@ -63,7 +63,7 @@ def plot_calibration(
     x : str, optional
         For ``"coverage"``: column of `table` to show on the x axis. Default "n_trials".
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on, only for ``"coverage"``. Default: a new figure.
+        For ``"coverage"``: axes to draw on. Default: a new figure.
 
     Returns
     -------

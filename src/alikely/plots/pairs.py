@@ -770,7 +770,7 @@ def plot_errors(
     pair : str, optional
         For ``"classes"`` (required): label of the pair to plot, from ``data.table["pair"]``.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on, only for ``"classes"``. Default: a new figure.
+        For ``"classes"``: axes to draw on. Default: a new figure.
 
     Returns
     -------

@@ -47,7 +47,7 @@ def plot_plan(
     designs: pd.DataFrame | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
-    """Plot the widths, power, designs or chosen images of a planned study.
+    """Plot interval widths, power, designs or chosen images for a planned study.
 
     Each kind of plot shows a different result:
 
@@ -84,8 +84,8 @@ def plot_plan(
     matplotlib.axes.Axes or ndarray of them
         Two axes if `kind` is ``"images"``, otherwise one. The first panel shows all images in the
         pool, with filled markers for images in the plan. The second panel shows the expected
-        standard error of the estimand (``data.target``) if one human participates, against the
-        number of random or chosen images.
+        standard error of the estimate of ``data.target`` as a function of the number of random or
+        chosen images, if one human participates.
 
     Raises
     ------

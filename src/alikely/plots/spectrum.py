@@ -177,7 +177,8 @@ def plot_alignment(
     kind : {"distortions", "levels"}
         Kind of plot.
     dataset : str, optional
-        For ``"levels"`` (required): data set to plot, with conditions in the order of `table`.
+        For ``"levels"`` (required): data set to plot, with conditions in the same order as in
+        `table`.
     metric : str, optional
         Metric to plot. Default "error_consistency".
     families : mapping, pandas.Series or xarray.DataArray, optional
@@ -348,10 +349,10 @@ def plot_regimes(
 ) -> Axes:
     """Plot models' ranks and their confidence sets in each regime, with rank 1 at the top.
 
-    Lines connect the ranks of a model, and light bars show simultaneous confidence sets. If there
-    are more than 12 models and no families, only the 8 models whose ranks change most are shown in
-    color, with confidence sets. If there are more than 50 models, only the 8 models whose ranks
-    change most are labeled.
+    A line connects the ranks of each model, and light bars show simultaneous confidence sets. If
+    there are more than 12 models and no families, only the 8 models whose ranks change most are
+    shown in color, with confidence sets. If there are more than 50 models, only the 8 models whose
+    ranks change most are labeled.
 
     Parameters
     ----------

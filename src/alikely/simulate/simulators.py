@@ -360,7 +360,7 @@ def detection_experiment(
         Number of alternatives, at least 2.
     rho : mapping of str to float, optional
         Mapping from the name of each model to the correlation between its margins and item
-        strength, the easiness of an item shared by all observers.
+        strength. Item strength is how easy an item is for all observers.
     strength_mean, strength_sd : float
         Mean and standard deviation of the item strengths shared by all observers, in units of the
         standard deviation of the noise in the evidence for each alternative.
@@ -376,8 +376,8 @@ def detection_experiment(
     Returns
     -------
     trials : Trials
-        Responses of observers ``human_1, ...`` of kind human. Each response is the alternative for
-        which the normally distributed evidence is largest.
+        Responses of human observers named ``human_1``, ``human_2`` and so on. Each response is the
+        alternative for which the normally distributed evidence is largest.
     margins : pandas.DataFrame
         Margins drawn from a standard normal distribution, with the columns ``observer``,
         ``dataset``, ``condition``, ``item`` and ``margin``.
@@ -728,7 +728,8 @@ def repeated_answers(
 
     Each observer has normally distributed evidence for every item, and the evidence is correlated
     between observers. For every response, independent noise is added to the evidence. A response is
-    correct if evidence plus noise is below a criterion, which is determined by the accuracy.
+    correct if the sum of evidence and noise is below a criterion. The criterion is determined by
+    the accuracy.
 
     Parameters
     ----------

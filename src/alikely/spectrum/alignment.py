@@ -465,16 +465,16 @@ def regime_alignment(
         Difficulty of each condition, or a dataset returned by `alikely.difficulty_spectrum`.
         Required for ``"representative"``.
     metrics : sequence of str, optional
-        Metrics in `alignment` to average into a single value for each system and condition. The
-        average of error consistency and misclassification agreement gives the ``mean_ratio`` by
-        which [X26]_ rank models (their equation 2). By default, every metric is analyzed
-        separately.
+        Metrics in `alignment` to average into a single value for each system and condition. For
+        example, models can be ranked by ``mean_ratio`` of the average of error consistency and
+        misclassification agreement, as in equation 2 of [X26]_. By default, every metric is
+        analyzed separately.
     ci_prob : float
         Probability level of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
         Kind of bootstrap interval: equal-tailed or highest-density.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness for the rank sets.
+        Source of randomness for the confidence sets of ranks.
 
     Returns
     -------
@@ -487,7 +487,7 @@ def regime_alignment(
         - ``mean_ratio``: mean of the ratios in conditions with a human-human value above 0, not
           clipped
         - interval bounds, such as ``bootstrap_eti95_lb`` (of ``estimate``) and
-          ``ceiling_eti95_lb``. The bounds of all columns are computed from the same bootstrap
+          ``ceiling_eti95_lb``. The bounds in all columns are computed from the same bootstrap
           replicates. Bounds of a ratio are infinite if the interval for the human-human value
           includes 0 (for ``mean_ratio``: in any condition)
         - ``rank``: rank of the estimate within metric and regime, which equals the rank of

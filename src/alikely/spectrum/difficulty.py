@@ -65,7 +65,7 @@ def difficulty_spectrum(
     chance : float, optional
         Accuracy expected from guessing, in (0, 1). Default: 1 divided by the number of classes.
     kind : str
-        Kind of observer that defines difficulty.
+        Kind of observer whose accuracy defines difficulty.
     no_response : {"error", "drop"}
         Whether to count an observer's missing response as an error, or to exclude the trial for
         this observer.

@@ -143,7 +143,7 @@ def regimes(
     As in scikit-learn, EM stops when a step changes the mean log likelihood per condition by less
     than 1e-3; ``bic`` is computed from the parameters at this step. The likelihood may have a
     higher maximum that EM does not find. We add ``0.05**2`` to each variance, because the
-    likelihood is otherwise unbounded if a component collapses onto a single condition. If
+    likelihood would otherwise be unbounded if a component collapsed onto a single condition. If
     ``converged_bic`` is much lower than ``bic``, EM stopped long before convergence, and a
     different grouping of the conditions may fit better.
 
