@@ -414,11 +414,10 @@ def contrast(
     -----
     If accuracies are near 1, estimates are biased and their standard errors are too small. If
     several correctness tables are combined, the analytic interval is therefore centered on the
-    weighted sum of estimates from tables with added pseudo-trials. In the pseudo-trials added to a
-    comparison, both observers have the same accuracies as in the data. The error consistency of
-    pseudo-trials is estimated from all comparisons with positive weights, and separately from all
-    comparisons with negative weights. The analytic interval always includes ``estimate``, which is
-    computed without pseudo-trials. If comparisons are based on few errors, bootstrap intervals are
+    weighted sum of estimates from tables with pseudocounts. Pseudocounts leave the accuracies of a
+    pair unchanged, and pull its error consistency towards the value pooled over all pairs whose
+    weights have the same sign. The analytic interval always includes ``estimate``, which is
+    computed without pseudocounts. If comparisons are based on few errors, bootstrap intervals are
     too narrow, and the posterior is biased, because its prior is centered on independent errors.
     With few errors, the table omits bootstrap and posterior intervals unless you name them in
     `intervals`.
