@@ -333,7 +333,7 @@ def judge_agreement(
     Parameters
     ----------
     matrix : Result
-        Agreement between all pairs of judges and candidates, as returned by
+        Agreement between all pairs of observers (judges and candidates), as returned by
         `alikely.pairwise_matrix`.
     scores : mapping of str to (mapping of str to float)
         Each judge's scores for the candidates, on any scale. The questions on which candidates are

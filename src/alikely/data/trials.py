@@ -510,7 +510,7 @@ class Trials:
             classes. Memory-mapped and dask arrays are not loaded into memory. Alternatively, a long
             table with the columns ``observer, item, option, probability`` (or ``logit``) and, if
             needed to identify a trial, ``dataset, condition, repeat``. In a long table, the options
-            of a question are the classes in its rows.
+            of a question are the classes in the rows of that question.
         scale : {"probabilities", "logits"}
             Scale of `values`. Logits or log likelihoods are converted to probabilities with the
             softmax function.

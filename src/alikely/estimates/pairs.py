@@ -297,9 +297,10 @@ def misclassification_agreement(
     -----
     Intervals generalize to other trials on which both observers err. In the published formula for
     misclassification agreement, chance agreement is computed from marginal proportions. If joint
-    errors are few and agreement is high, this chance agreement is too high, and the estimate is too
-    low. Posterior draws correct this bias, so the posterior median of misclassification agreement
-    is above the estimate. Analytic and bootstrap intervals are centered on the estimate.
+    errors are few and agreement is high, chance agreement computed in this way is too high, and the
+    estimate is too low. Posterior draws correct this bias, so the posterior median of
+    misclassification agreement is above the estimate. Analytic and bootstrap intervals are centered
+    on the estimate.
 
     If all responses on joint errors have the same label, the estimate is undefined and the
     posterior is wide, because it allows for other labels; a note is added. Without joint errors,
@@ -549,10 +550,10 @@ def decision_margin_consistency(
 
     Notes
     -----
-    Analytic (Fisher's z) and bootstrap intervals are for the attenuated correlation. They
-    generalize to new items (or new classes of items) with the same observers. If `model` is
-    ``"moments"``, the interval generalizes to new items and new observers. Classes are treated as
-    clusters if they are known and there are at least 5. The quantiles of the ``"moments"`` draws
+    Analytic (Fisher's z) and bootstrap intervals are for the attenuated correlation. These
+    intervals generalize to new items (or new classes of items) with the same observers. If `model`
+    is ``"moments"``, the interval generalizes to new items and new observers. Classes are treated
+    as clusters if they are known and there are at least 5. The quantiles of the ``"moments"`` draws
     equal the limits of the ``"moments"`` interval. With ``"moments"`` and ``"strengths"``, draws
     for different pairs are sampled jointly, based on each item's influence on the estimates. The
     limits of the ``"moments"`` interval lie within [-1, 1], and are -1 and 1 if the data are

@@ -611,8 +611,8 @@ def explained_consistency(
     Responses of the same observers to the same items are simulated from the fitted generative
     model. In each simulation, response noise is drawn for each response, and deviations from the
     common item strengths are drawn for each observer and item. If the observed consistency of a
-    pair exceeds the predictions, the pair has more in common than items that are easy or difficult
-    for all observers.
+    pair exceeds the predictions, the pair shares more than the difficulty that items have for all
+    observers.
 
     Parameters
     ----------

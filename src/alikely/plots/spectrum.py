@@ -177,8 +177,8 @@ def plot_alignment(
     kind : {"distortions", "levels"}
         Kind of plot.
     dataset : str, optional
-        For ``"levels"`` (required): data set to plot, with conditions in the same order as in
-        `table`.
+        For ``"levels"`` (required): name of the data set to plot. Conditions are plotted in the
+        order of `table`.
     metric : str, optional
         Metric to plot. Default "error_consistency".
     families : mapping, pandas.Series or xarray.DataArray, optional

@@ -359,8 +359,8 @@ def detection_experiment(
     n_alternatives : int
         Number of alternatives, at least 2.
     rho : mapping of str to float, optional
-        Mapping from the name of each model to the correlation between its margins and item
-        strength. Item strength is how easy an item is for all observers.
+        Mapping from the name of each model to the correlation between its margins and the strength
+        (easiness) of items.
     strength_mean, strength_sd : float
         Mean and standard deviation of the item strengths shared by all observers, in units of the
         standard deviation of the noise in the evidence for each alternative.
@@ -728,8 +728,8 @@ def repeated_answers(
 
     Each observer has normally distributed evidence for every item, and the evidence is correlated
     between observers. For every response, independent noise is added to the evidence. A response is
-    correct if the sum of evidence and noise is below a criterion. The criterion is determined by
-    the accuracy.
+    correct if the sum of evidence and noise is below a decision criterion, which follows from the
+    accuracy.
 
     Parameters
     ----------
