@@ -120,12 +120,11 @@ def sets(pytestconfig: pytest.Config) -> Callable[..., int]:
 def pytest_configure(config: pytest.Config) -> None:
     """Interpret functions that run a few times, such as densities at a point and prior draws.
 
-    MCMC (nutpie sets its own mode) and notebooks are unaffected. The flags are environment
-    variables, which worker processes inherit; explicit flags come last and take precedence.
+    MCMC is unaffected (nutpie sets its own mode). The flags are environment variables, which worker
+    processes inherit; explicit flags come last and take precedence.
     """
-    if not config.getoption("nbmake", default=False):
-        given = os.environ.get("PYTENSOR_FLAGS")
-        os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [QUICKER, given]))
+    given = os.environ.get("PYTENSOR_FLAGS")
+    os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [QUICKER, given]))
     if config.getoption("numprocesses", default=None):
         # Workers already use all cores, so threads and processes within them would only wait.
         for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):

@@ -152,10 +152,10 @@ def fit_cohort(
     Examples
     --------
     >>> import alikely as al
-    >>> trials = al.load_example().select(condition=["blur", "noise"])
+    >>> trials = al.load_example().select(condition="noise")
     >>> tree = al.fit_cohort(trials, rng=1)
     >>> dict(tree["posterior"]["copy_probability"].sizes)
-    {'chain': 4, 'draw': 1000, 'entry': 12}
+    {'chain': 4, 'draw': 1000, 'entry': 6}
     """
     # These modules import PyMC, so they are imported only when needed.
     n_draws = resolve("n_draws", n_draws)
