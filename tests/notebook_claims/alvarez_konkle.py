@@ -1,6 +1,5 @@
 """Claims of the notebook with this name, checked with its variables."""
 
-
 if shared.is_dir():
     # Printed in Figure 2: mean and limits of the t interval.
     interval = pairs.mean(), pairs.mean() - half, pairs.mean() + half

@@ -112,8 +112,9 @@ NOTES = {
         "interval",
     ),
     "chains-apart": Note(
-        "MCMC chains differ (R-hat {r_hat}): the posterior is not reliable. Increase n_draws",
-        "the R-hat of a pair is above 1.2 in the posterior of error similarity",
+        "MCMC chains have not converged (R-hat {r_hat}): the posterior is not reliable. "
+        "Increase n_draws",
+        "the R-hat of error similarity is above 1.2 for a pair",
     ),
     "clusters": Note(
         "Responses within {column} are correlated (design effect {effects}). Pass cluster={column}",
@@ -139,13 +140,12 @@ NOTES = {
     "clusters-ignored": Note(
         "The posterior treats items in the same cluster as independent. Report the analytic "
         "interval",
-        "the generative model of the posterior does not account for clusters",
+        "clusters are defined, but the generative model treats items as independent",
     ),
     "clusters-pairs": Note(
         "The posterior of each pair ignores clusters and may be too narrow. Report the "
         "analytic interval",
-        "the posterior of error similarity is computed from clustered or repeated items; clusters "
-        "affect posterior correlations between pairs, but not each pair's posterior",
+        "a posterior of error similarity is requested for clustered or repeated items",
     ),
     "repeats-as-trials": Note(
         "Repeated responses to an item are treated as independent trials. Omit "
@@ -154,8 +154,7 @@ NOTES = {
     ),
     "repeats-no-tests": Note(
         "Items are repeated: Fisher's test and the Bayes factor are not available. Use p_null",
-        "items are repeated, which violates the assumption of `p_fisher` and `log_bf10` that "
-        "trials are independent",
+        "items are repeated; `p_fisher` and `log_bf10` assume that trials are independent",
     ),
     "item-labels": Note(
         "The true class of an item label varies between conditions: labels denote different "
@@ -187,7 +186,7 @@ NOTES = {
     ),
     "undefined-entry": Note(
         "The estimate for a comparison is undefined ({why}). Exclude this comparison",
-        "a mean or difference includes a comparison without an estimate",
+        "one of the comparisons in a mean or difference has no estimate",
     ),
     "scales": Note(
         "Comparisons are on different scales ({scales}). Combine only comparisons on the same "
@@ -346,11 +345,11 @@ NOTES = {
     ),
     "entries-without-posterior": Note(
         "{n} comparisons, such as {example}, have no posterior. Exclude these comparisons",
-        "a score includes comparisons without a posterior",
+        "some of the comparisons over which a score is averaged have no posterior",
     ),
     "rank-depends": Note(
         "The rank of the model depends on the metric ({ranks}). Report both ranks",
-        "the rank sets of a model under two metrics do not overlap",
+        "the confidence sets of a model's rank under two metrics do not overlap",
     ),
     "only-noise": Note(
         "Noise explains all of the variance in the scores: no latent correlation is "
@@ -393,7 +392,7 @@ NOTES = {
     ),
     "strata-images": Note(
         "Because images were selected from strata, the posterior generalizes to {generalize_to}",
-        "a posterior was requested for images selected from strata",
+        "a posterior is requested for a stratified sample of images",
     ),
     "few-effective-images": Note(
         "The effective number of images is only {n}: the interval may be too narrow",
@@ -405,7 +404,7 @@ NOTES = {
     "strata-several-humans": Note(
         "For means over several humans, the posterior interval may be too narrow (coverage 0.89 "
         "for two similar models). Report the analytic interval",
-        "a posterior for images selected from strata is based on more than one human",
+        "a posterior is requested for a stratified sample of images that several humans saw",
     ),
     "weighted-center": Note(
         "The interval is centered on {center}, the bias-corrected weighted estimate",
