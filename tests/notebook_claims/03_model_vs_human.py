@@ -23,3 +23,17 @@ if real:
     assert (rho < -0.25).all()
     ranks_of_clip = by_metric[by_metric["system"] == "clip_v"].set_index("metric")["rank"]
     assert ranks_of_clip.tolist() == [22, 22, 1]
+    # The example of CLIP.
+    normalized = al.benchmark_scores(
+        scored,
+        metric="normalized_error_consistency",
+        human_ids="per_dataset",
+        n_resamples=0,
+        n_draws=0,
+    )
+    row = normalized.summary("both").set_index("system").loc["clip_v"]
+    limits = row[["estimate", "analytic_ci95_lb", "analytic_ci95_ub"]]
+    np.testing.assert_allclose(limits.astype(float), [0.50, 0.41, 0.55], atol=0.005)
+    pairwise = al.benchmark.differences(normalized).query("p_value_simultaneous < 0.05")
+    other = pairwise.query("system == 'clip_v' or other == 'clip_v'")
+    assert set(other[["system", "other"]].to_numpy().ravel()) == {"clip_v", "vgg13", "vgg19"}
