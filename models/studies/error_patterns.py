@@ -262,7 +262,7 @@ def _similarity(design: ErrorDesign, numbers: range, seed: Any, n_draws: int) ->
                 | {
                     "covered": found["covered"] * (not unbounded),
                     "unbounded": unbounded,
-                    "noted": unbounded or "chains differ" in note,
+                    "noted": unbounded or "have not converged" in note,
                     "at_end": upper > 1 - AT_END,
                     "rejected": shown["p_equal"] < 1 - CI_PROB,
                 }

@@ -89,7 +89,7 @@ NOTES = {
     ),
     "few-trials": Note(
         "Fewer than {least} trials: intervals may be too narrow. Collect more trials",
-        "a custom metric is computed from fewer than 20 trials",
+        "a custom metric whose `features` is a function is computed from fewer than 20 trials",
     ),
     "no-variation": Note(
         "{why}: the standard error is 0. Report the posterior interval",
@@ -114,7 +114,7 @@ NOTES = {
     "chains-apart": Note(
         "MCMC chains have not converged (R-hat {r_hat}): the posterior is not reliable. "
         "Increase n_draws",
-        "the R-hat of error similarity is above 1.2 for a pair",
+        "an R-hat in the posterior of error similarity is above 1.2 for a pair",
     ),
     "clusters": Note(
         "Responses within {column} are correlated (design effect {effects}). Pass cluster={column}",
@@ -145,7 +145,8 @@ NOTES = {
     "clusters-pairs": Note(
         "The posterior of each pair ignores clusters and may be too narrow. Report the "
         "analytic interval",
-        "a posterior of error similarity is requested for clustered or repeated items",
+        "the posterior of error similarity is computed from clustered or repeated items; clusters "
+        "affect only the posterior correlations between pairs",
     ),
     "repeats-as-trials": Note(
         "Repeated responses to an item are treated as independent trials. Omit "
@@ -169,13 +170,13 @@ NOTES = {
     "prior-biases": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the prior "
         "biases the posterior. Report the analytic interval",
-        "few disagreements are expected by chance in some of the pairs that are averaged",
+        "few disagreements are expected by chance in some of the pairs in a mean or difference",
     ),
     "bootstrap-sums": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the "
         "bootstrap interval is too narrow. Report the analytic interval",
-        "the pairs that are averaged have, on average, fewer than about 17 disagreements expected "
-        "by chance",
+        "the pairs in a mean or difference have, on average, fewer than about 17 disagreements "
+        "expected by chance",
     ),
     "pair-by-pair": Note(
         "Posteriors of comparisons that share trials were sampled separately. Use "
@@ -287,7 +288,7 @@ NOTES = {
     ),
     "posterior-not-reported": Note(
         "The posterior of a mean over pairs is not reported: the priors on individual pairs shift "
-        "it by {by} posterior SDs",
+        "the posterior mean by {by} posterior SDs",
         "the posterior mean is more than 0.5 posterior SDs from the center of the analytic "
         "interval",
         "Report the analytic interval",
@@ -392,7 +393,7 @@ NOTES = {
     ),
     "strata-images": Note(
         "Because images were selected from strata, the posterior generalizes to {generalize_to}",
-        "a posterior is requested for a stratified sample of images",
+        "a posterior interval of a mean or difference is shown for a stratified sample of images",
     ),
     "few-effective-images": Note(
         "The effective number of images is only {n}: the interval may be too narrow",
@@ -404,7 +405,8 @@ NOTES = {
     "strata-several-humans": Note(
         "For means over several humans, the posterior interval may be too narrow (coverage 0.89 "
         "for two similar models). Report the analytic interval",
-        "a posterior is requested for a stratified sample of images that several humans saw",
+        "a posterior is requested for a mean or difference that involves several humans and a "
+        "stratified sample of images",
     ),
     "weighted-center": Note(
         "The interval is centered on {center}, the bias-corrected weighted estimate",

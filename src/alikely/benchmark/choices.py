@@ -75,8 +75,8 @@ def multiverse_analysis(
     metrics : sequence of str or Metric
         Metrics computed from correctness, with the main metric first.
     summary : bool
-        Whether to return, for each system, only the range of its scores and ranks over all
-        combinations of choices.
+        Whether to return one row per system, with the range of its scores and ranks, instead of one
+        row per system and combination of choices.
 
     Returns
     -------

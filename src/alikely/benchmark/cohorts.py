@@ -133,8 +133,8 @@ def fit_cohort(
     xarray.DataTree
         MCMC fit, as returned by `alikely.inference.nuts`. With covariates, the tree also has the
         group ``covariates``, with one variable per covariate, whose dimension is ``model`` or
-        ``condition``. The attributes of the returned tree include ``human_effects``, as passed, and
-        ``note``.
+        ``condition``. The attributes of the returned tree include ``human_effects`` (``"drawn"``,
+        or 0 for ``False``) and ``note``.
 
     Raises
     ------

@@ -182,8 +182,9 @@ def benchmark_scores(
     the estimate, and the influence of each trial is scaled up if errors are few.
 
     All occurrences of an image, as identified by `item_scope`, are resampled together in the
-    bootstrap, and have the same weight in a posterior draw. The posterior for class-level errors
-    treats repeated images as different images. If there are repeated images, a note is added.
+    bootstrap. For correctness metrics, all occurrences also have the same weight in a posterior
+    draw. For other metrics, the posterior treats repeated images as different images, and a note is
+    added if images are repeated.
 
     Examples
     --------

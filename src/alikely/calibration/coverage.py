@@ -231,9 +231,10 @@ def coverage_study(
     Notes
     -----
     For metrics not based on correctness, all data sets for the same row of `grid` are analyzed as
-    separate conditions in a single call to `alikely.compare`. Incorrect responses are ordered, and
-    each is ``1 - peakedness`` times as likely as the previous one. In simulations for label
-    metrics, all true classes are equally likely. The true value depends on the metric:
+    separate conditions in a single call to `alikely.compare` (for ratings: `alikely.agreement`).
+    Incorrect responses are ordered, and each is ``1 - peakedness`` times as likely as the previous
+    one. In simulations for label metrics, all true classes are equally likely. The true value
+    depends on the metric:
 
     - Label metrics [X25]_: the true value is kappa of the joint distribution of the two observers'
       incorrect labels. The label of the second observer is a copy of the first observer's label, or

@@ -210,8 +210,8 @@ class Trials:
             What to do if an observer has several runs of the same task: use the newest complete
             run, or use all runs as separate observers.
         unmatched : {"error", "accept"}
-            What to do with an observer if most of its items do not occur for any other observer:
-            raise an error, or accept this observer.
+            What to do if most items of two or more observers do not occur for any other observer:
+            raise an error, or accept these observers.
         **columns
             Column names, such as ``observer="subject"``, and the options ``labels``,
             ``item_columns`` and ``classes``, as in `from_table`.

@@ -226,10 +226,10 @@ def sixteen_categories(
     Returns
     -------
     dict of str to str
-        Mapping from WordNet identifiers to categories, in the order of the downloaded file, for the
-        argument `coarse` of `alikely.margins.decision_margins` (with ``unmapped="ignore"``). Most
-        of the 1,000 ImageNet classes belong to none of the 16 categories. A few identifiers in the
-        file are not among the 1,000 ImageNet classes.
+        Mapping from WordNet identifiers to categories, in the order of the file, for the argument
+        `coarse` of `alikely.margins.decision_margins` (with ``unmapped="ignore"``). Most of the
+        1,000 ImageNet classes belong to none of the 16 categories. A few identifiers in the file
+        are not among the 1,000 ImageNet classes.
 
     Raises
     ------

@@ -112,7 +112,7 @@ def difference(
           (either observer of a pair) to labels, such as ``{"observer_b": "resnet50"}``, which
           selects all comparisons with these labels.
         - For a matrix: a tuple of two observers selects one pair, and a list of observers selects
-          all of their pairs.
+          all of their pairs. Pairs of a matrix cannot be selected by labels of entries.
         - For benchmark scores: names of systems to select.
 
         If the metric is symmetric, the order within a pair does not matter: ``"a x b"`` also
@@ -414,13 +414,13 @@ def contrast(
     -----
     If accuracies are near 1, estimates are biased and their standard errors are too small. If
     several correctness tables are combined, the analytic interval is therefore centered on the
-    weighted sum of estimates from tables with pseudocounts. Pseudocounts leave the accuracies of a
-    pair unchanged, and pull its error consistency towards the value pooled over all pairs whose
-    weights have the same sign. The analytic interval always includes ``estimate``, which is
-    computed without pseudocounts. If comparisons are based on few errors, bootstrap intervals are
-    too narrow, and the posterior is biased, because its prior is centered on independent errors.
-    With few errors, the table omits bootstrap and posterior intervals unless you name them in
-    `intervals`.
+    weighted sum of estimates from tables with pseudocounts. The pseudocounts of a comparison have
+    approximately the same accuracies as its trials. The error consistency of the pseudocounts is
+    pooled over all comparisons whose weights have the same sign. The analytic interval always
+    includes ``estimate``, which is computed without pseudocounts. If comparisons are based on few
+    errors, bootstrap intervals are too narrow, and the posterior is biased, because its prior is
+    centered on independent errors. With few errors, the table omits bootstrap and posterior
+    intervals unless you name them in `intervals`.
 
     Examples
     --------

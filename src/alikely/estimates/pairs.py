@@ -479,7 +479,8 @@ def decision_margin_consistency(
         `margins`, the function compares groups of observers with each other.
     pairs : str, sequence of str, or sequence of (str, str)
         Pairs of systems, selected as in `error_consistency`. A system is either an observer for
-        whom you pass margins, or a group of other observers with the same label (see `group`).
+        whom you pass margins, or a group of other observers with the same label (see `group`). The
+        label names the group.
     by : {"condition", "dataset"} or None
         Grouping of trials; groups are analyzed separately. Pooling conditions of unequal difficulty
         inflates the correlation of margins.
@@ -636,8 +637,8 @@ def agreement(
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior for the 2 x 2 table of two readers' ratings. The prior parameters must
         satisfy ``n11 = n00``, ``n10 = n01`` and ``n11 > n10``. With more than two classes, the
-        prior is equivalent to ``n11 + n00`` additional items on which two readers agree. Default:
-        ``(2/3, 1/3, 1/3, 2/3)``.
+        prior is equivalent to ``n11 + n00`` additional items on which two readers agree, and
+        ``n10 + n01`` items on which they disagree. Default: ``(2/3, 1/3, 1/3, 2/3)``.
     cluster : str, optional
         As in `error_consistency`.
 

@@ -89,16 +89,18 @@ class Result:
         ``group="bootstrap"`` and ``sample_dims="resample"`` to ArviZ functions. All results contain
         ``estimates`` and ``data_summary`` (numbers of trials and responses of each observer).
 
-        - Results for pairs also contain ``observed_data`` (the correctness table), and may contain
-          ``bootstrap`` (dimensions ``resample`` and ``pair``), ``posterior`` (``chain``, ``draw``
-          and ``pair``) and ``chains`` (MCMC fits, see `Result.chains`).
+        - In results for pairs, ``estimates`` contains ``estimate``, ``se`` and, for correctness
+          metrics, tests of independence. Results for pairs also contain ``observed_data`` (the
+          correctness table), and may contain ``bootstrap`` (dimensions ``resample`` and ``pair``),
+          ``posterior`` (``chain``, ``draw`` and ``pair``) and ``chains`` (MCMC fits, see
+          `Result.chains`).
         - For a pairwise matrix, the dimension ``pair`` of ``estimates`` lists the upper triangle by
           row. If trials are grouped, ``condition`` or ``dataset`` is the first dimension. The group
-          ``answers`` contains all responses as packed bits (1: correct).
-        - For benchmark scores, estimates and draws have the dimensions ``level`` (data sets and
-          ``overall``) and ``system`` (models, ``human-human`` and ``ceiling``). ``ceiling`` is the
-          human-human score in data sets that include models. The group ``decomposition`` contains
-          the variance components of analytic intervals.
+          ``answers`` contains the correctness of all responses as packed bits (1: correct).
+        - For benchmark scores, estimates and draws (variable ``score``) have the dimensions
+          ``level`` (data sets and ``overall``) and ``system`` (models, ``human-human`` and
+          ``ceiling``). ``ceiling`` is the human-human score in data sets that include models. The
+          group ``decomposition`` contains the variance components of analytic intervals.
     trials : Trials, optional
         The analyzed trials, if later analyses need them. `Result.save` does not save the trials.
 
@@ -264,7 +266,7 @@ class Result:
             Kind of bootstrap and posterior interval: equal-tailed or highest-density. Default: the
             `ci_kind` of the result.
         top, lowest : int, optional, and bool
-            For a matrix: number of pairs to show, and whether to show the pairs with the lowest
+            For a matrix: number of rows to show, and whether to show the rows with the lowest
             estimates instead of the highest. Default: all rows, up to a million.
         sort : str or sequence of str, optional
             Columns by which to sort the rows, starting with the most important; ``"-estimate"``
@@ -357,7 +359,7 @@ class Result:
             Pairs whose mean estimate is reported in the sentence, selected as in `alikely.mean`.
         difference : tuple, optional
             Describe one difference: between two models, named by a tuple (for benchmark scores), or
-            between two selections of pairs, as in `alikely.difference` (for all other results).
+            between two selections of pairs, as in `alikely.difference` (for results of pairs).
 
         Returns
         -------
@@ -518,9 +520,9 @@ class Result:
         ----------
         **labels : str or sequence of str
             Labels to select by: ``dataset, condition, observer_a, observer_b`` for pairs, or
-            ``observer``, ``condition`` or ``dataset`` for a matrix. The selected observers are
-            returned in the order in which you name them. For benchmark scores, ``system`` selects
-            models; the rows ``human-human`` and ``ceiling`` are always kept.
+            ``observer``, ``condition`` or ``dataset`` for a matrix. The selected observers of a
+            matrix are returned in the order in which you name them. For benchmark scores,
+            ``system`` selects models; the rows ``human-human`` and ``ceiling`` are always kept.
 
         Returns
         -------

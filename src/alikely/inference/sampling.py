@@ -114,7 +114,8 @@ def posterior(
     ValueError
         If a custom model has no variable for the metric.
     ValueError
-        If a custom model was built from data that differ from `table`.
+        If a custom model contains neither the 2 x 2 counts nor the correctness of a pair in
+        `table`.
 
     Examples
     --------

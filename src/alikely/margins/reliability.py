@@ -125,8 +125,8 @@ def split_half_reliability(
     Tables are incomplete if participants saw different lists of items, responses are missing, or
     only some items are repeated. In incomplete tables, responses have equal weights, and
     differences between participants' means are removed by least squares. For incomplete tables, a
-    single reliability is estimated for all items, from the differences between items in proportion
-    correct. Only items that are connected by common participants are compared. Participants with
+    single reliability is estimated for all items. The reliability is for deviations from the mean
+    proportion correct of those items that are connected by common participants. Participants with
     the same list of items are split into halves, and participants and items are resampled within
     lists.
 
@@ -561,7 +561,7 @@ def fit_observers(
 def variance_fractions(
     tree: xr.DataTree, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
-    """Compute fractions of response variance due to items, interactions and noise.
+    """Compute fractions of the variance in evidence due to items, interactions and noise.
 
     Parameters
     ----------

@@ -210,16 +210,17 @@ class Metric:
         - ``"margins"``: products of the two margins ``a`` and ``b``: ``1, a, b, a^2, b^2, a b``
         - a function that computes an array of shape (pair, trial, K) from the responses of pairs (a
           `metrics.answers.Answers` object)
-        - ``"labels"``, ``"ratings"``, ``"rows"``, ``"options"``, ``"probabilities"``: as in the
-          built-in metrics in `metrics.errors`, `metrics.ratings` and `metrics.options`, which pass
-          other arguments to `value`
+        - ``"labels"``: label statistics of joint errors (`metrics.errors.label_statistics`)
+        - ``"ratings"``, ``"rows"``, ``"options"``, ``"probabilities"``: as in the built-in metrics
+          in `metrics.ratings`, `metrics.errors` and `metrics.options`, whose `value` takes other
+          arguments
     gradient : callable, optional
         Function that returns the derivatives of the metric with respect to the K sums. Default:
         complex-step differentiation, or central differences if `value` does not accept complex
         numbers. Required if `value` is not differentiable everywhere.
     reason : callable, optional
         Function that returns, for each value of the metric, the reason why the value is undefined,
-        or an empty string. `reason` has the same argument as `value`.
+        or an empty string. `gradient` and `reason` take the same argument as `value`.
     label : str
         Label of the metric in plots and sentences. Default: the name of the metric, with
         underscores replaced by spaces.
@@ -282,8 +283,9 @@ class Metric:
     posterior_label: str = "posterior"
     # Invalid interval methods and columns, with the reason. Tables show them only on request.
     unreliable: Mapping[str, str] = NONE
-    # Variable with the number of trials that matter, and its heading in tables. When intervals are
-    # unreliable: because of this number, or, for each pair's cells, for the returned reason.
+    # Variable with the count on which the estimate is based, and its heading in tables. Conditions
+    # under which intervals are unreliable, and a function of each pair's cells that returns a
+    # further reason, or an empty string.
     rests_on: tuple[str, str] = BY_COUNTS
     trust: Trust = BY_COUNTS
     caution: Callable[[NDArray[Any]], NDArray[Any]] | None = None
@@ -377,7 +379,7 @@ class Metric:
 
     @property
     def labels(self) -> bool | Literal["options", "any"]:
-        """Data that the metric uses other than correctness: none, labels or response options."""
+        """Data other than correctness: none, labels, labels if available ("any"), or options."""
         if self.counts in ("options", "probabilities"):
             return "options"
         return "any" if self.counts == "trials" else self.counts not in ("correctness", "margins")

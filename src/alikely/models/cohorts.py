@@ -483,12 +483,13 @@ def cohort(
         A pandas, polars or pyarrow table has one row per model or condition, identified by the
         column ``model`` or ``condition``, or by the index.
 
-        - Numeric columns such as ``year`` are centered. The coefficient of a numeric column, such
-          as ``log_odds_ratio_year``, is the change in the log odds ratio per unit of the column.
+        - Numeric columns such as ``year`` are centered. Coefficients, such as ``level_year`` and
+          ``log_odds_ratio_year``, are changes in ``level`` and ``log_odds_ratio`` per unit of the
+          column.
         - For text, categorical and boolean columns, each value has one effect, and the effects sum
-          to zero. For the column ``family``, the effects are in ``log_odds_ratio_family``. If there
-          are three or more families, the standard deviation of these effects
-          (``log_odds_ratio_family_sd``) is estimated.
+          to zero. For the column ``family``, the effects are in ``level_family`` and
+          ``log_odds_ratio_family``. If there are three or more families, the standard deviations of
+          these effects, such as ``log_odds_ratio_family_sd``, are estimated.
     priors : mapping, optional
         Priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
         ``{"level_mean": (1, 1)}``; see `alikely.models.copying`.

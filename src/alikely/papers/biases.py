@@ -187,8 +187,10 @@ def item_contrast(
     """Find items that are easy for one group of observers and hard for another.
 
     If item difficulty for one group is unrelated to item difficulty for the other, many items are
-    easy for one group and hard for the other by chance alone. The function compares the number of
-    items that are easy for only one group with the number expected by chance.
+    easy for one group and hard for the other by chance alone. Items that are easy for humans and
+    hard for models are therefore not by themselves evidence of a difference between the groups. The
+    function compares the number of items that are easy for one group and hard for the other with
+    the number expected by chance.
 
     Parameters
     ----------
@@ -229,11 +231,11 @@ def item_contrast(
 
     Notes
     -----
-    To obtain the number of items expected to be easy for only one group of observers, we randomly
-    permute one group's labels ("easy" and "hard") within each condition. Under these permutations,
-    the number of items that are easy for only one group is a sum of hypergeometric variables, whose
-    distribution is computed exactly. If fewer items than expected are easy for one group and hard
-    for the other, both groups tend to find the same items easy.
+    The expected number of items is the mean over all permutations of one group's items within each
+    condition. Under random permutation, the number of items that are easy for one group and hard
+    for the other is a sum of hypergeometric variables, whose distribution is computed exactly. If
+    fewer items than expected are easy for one group and hard for the other, both groups tend to
+    find the same items easy.
 
     Examples
     --------

@@ -126,8 +126,8 @@ def reconstruct_leaderboard(
 
     All three simulation schemes ignore the fact that all models saw the same images, so confidence
     sets of ranks treat the sampling errors of models as independent. If accuracies are near 1,
-    replicates are biased, so intervals are centered on the score in the published leaderboard
-    rather than on the mean of the replicates.
+    replicates are biased, so intervals are centered on ``estimate``, which is computed from the
+    published scores, rather than on the mean of the replicates.
 
     Examples
     --------

@@ -723,7 +723,7 @@ def choose_images(
     uniform_fraction : float, optional
         Proportion of the chosen images that are sampled at random, regardless of how informative
         they are, in [0, 1]. On average, images sampled at random are as difficult as the pool.
-        Default: 0.15 if more informative images are sampled with higher probability, otherwise 0.
+        Default: 0.15 if the target involves three or more models, otherwise 0.
     shown : collection of str
         Items to exclude because participants have already seen them.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -752,7 +752,7 @@ def choose_images(
     ValueError
         If `n` is larger than the pool of a condition, or too small for its strata.
     ValueError
-        If all models give the same responses.
+        If the models in `target` are correct on the same images in a condition.
     ValueError
         If `by_class` is set, but there are no true classes.
 

@@ -623,7 +623,7 @@ def plan_repeats(
     result : Result
         Result for a correctness metric, such as error consistency, from trials with repeats.
     n_repeats_a, n_repeats_b : array_like of int
-        Numbers of responses to each item, one number for each of the two observers, at least 1.
+        Numbers of responses of the first and of the second observer to each item, each at least 1.
         Array arguments are broadcast. By default, `n_repeats_b` equals `n_repeats_a`.
     n_items : int, optional
         Number of items in the new study, at least 2. Default: the number of items in the pilot

@@ -466,8 +466,8 @@ def trials_for_width(
     metric : str or Metric
         Correctness metric. For all metrics, `ec` is the error consistency of the observers.
     n_coverage : int
-        Number of simulated data sets for which the intervals of all methods are also computed, or
-        0.
+        Number of simulated data sets for which the intervals of all methods are also computed. 0
+        disables these intervals.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior for the cells, used by posterior intervals, as in
         `alikely.error_consistency`.
@@ -705,8 +705,8 @@ def trials_for_difference(
     ValueError
         If an argument is out of range, or if `ec_a` equals `ec_b`.
     ValueError
-        If two observers with the given accuracies cannot have the given error consistency. The
-        error message states the possible range of error consistency.
+        If no joint distribution of the three observers' responses has the given accuracies and
+        error consistencies. The error message states the possible range of error consistency.
 
     Examples
     --------
@@ -964,11 +964,10 @@ def plan_from(
     Parameters
     ----------
     source : Result or mapping
-        Result of a pilot study (any metric). For correctness metrics, the numbers of correct and
-        incorrect responses in each planned study are simulated, then analyzed with the same prior
-        as the pilot study. For metrics that do not use correctness, and for any pilot study
-        analyzed with ``cluster=``, plans use the posterior draws and the standard error from the
-        pilot study.
+        Result of a pilot study (any metric). For correctness metrics, the counts of the 2 x 2 table
+        in each planned study are simulated, then analyzed with the same prior as the pilot study.
+        For metrics that do not use correctness, and for any pilot study analyzed with ``cluster=``,
+        plans use the posterior draws and the standard error from the pilot study.
 
         Instead of a result, you can pass assumed values of ``accuracy_a``, ``accuracy_b`` and
         ``ec``. Each value is a number, a distribution such as ``scipy.stats.beta(30, 10)``, or

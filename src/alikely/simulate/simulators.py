@@ -359,8 +359,8 @@ def detection_experiment(
     n_alternatives : int
         Number of alternatives, at least 2.
     rho : mapping of str to float, optional
-        Mapping from the name of each model to the correlation between its margins and the strength
-        (easiness) of items.
+        Mapping from the name of each model to the correlation between its margins and the item
+        strengths (easiness) shared by all observers.
     strength_mean, strength_sd : float
         Mean and standard deviation of the item strengths shared by all observers, in units of the
         standard deviation of the noise in the evidence for each alternative.
