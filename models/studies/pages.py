@@ -114,7 +114,10 @@ def _read(path: Path) -> dict[str, Any]:
     return dict(json.loads(path.read_text()))
 
 
-FORM = ("ranks", "simulations", "warm-up, acceptance", "with divergences", "ranks without these")
+FORM = (
+    "ranks", "simulations", "warm-up, target acceptance", "simulations with divergences",
+    "ranks without divergences",
+)  # fmt: skip
 
 
 def _branches(catalog: Path, _: str) -> str:
@@ -158,14 +161,16 @@ def _calibration(catalog: Path, name: str) -> str:
     posterior = rows[rows["method"] == "posterior"].set_index("quantity")
     verdict = "are" if evidence["passed"] else "**are not all**"
     text = (
-        f"We simulated {evidence['n_simulations']:,} experiments from the prior with NumPy, "
-        "following this page. The ranks of the true values among posterior draws "
-        f"{verdict} inside bands that contain the ranks of all {len(posterior)} quantities in 95 "
-        "of 100 such studies (`calibration.json`)."
+        f"We simulated {evidence['n_simulations']:,} data sets from the prior with NumPy code that "
+        "follows this page. The ranks of the true values among posterior draws "
+        f"{verdict} inside simultaneous 95% bands (`calibration.json`). If the generative model "
+        "and the sampler are correct, such bands contain the ranks of all "
+        f"{len(posterior)} quantities in 95 of 100 studies."
     )
     outside = [f"`{q}` (p = {posterior.loc[q, 'p_value']:.3f})" for q in evidence["outside_alone"]]
     if outside:
-        text += " Outside the 95% band for a single quantity (expected for one in twenty): "
+        text += " The following ranks are outside the 95% band for a single quantity "
+        text += "(expected for one quantity in twenty): "
         text += f"{', '.join(outside)}."
     cells: list[tuple[str, ...]] = [("branch", "design", *FORM)]
     case = CASES[name]
@@ -176,7 +181,10 @@ def _calibration(catalog: Path, name: str) -> str:
 def _methods(catalog: Path, _: str) -> str:
     """Methods of intervals over all settings."""
     summary = Coverage(pd.read_csv(catalog / SETTINGS)).summary()
-    named = ("mean absolute error", "lowest coverage", "settings with 0.93 or more", "mean width")
+    named = (
+        "mean absolute error of coverage", "lowest coverage",
+        "settings with coverage of at least 0.93", "mean width",
+    )  # fmt: skip
     return lines([("method", *named)] + [
         (row.method, f"{row.mean_abs_error:.4f}", f"{row.least_coverage:.3f}",
          f"{row.n_close} of {row.n_settings}", f"{row.mean_width:.3f}")

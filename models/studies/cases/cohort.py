@@ -169,7 +169,7 @@ def _sized(words: str, size: tuple[int, int], target_accept: float = SHORT_STEPS
 CASE = MAIN._replace(
     branches={
         "people": MAIN.branch(
-            f"{MAIN.words}; humans and their population",
+            f"{MAIN.words}; humans as a sample from a population",
             functools.partial(_design, human_effects="drawn"),
             simulate=_data_of_people,
             quantities=OF_PEOPLE + tuple(q for q in OF_MANY if not q.startswith("log_odds")),
