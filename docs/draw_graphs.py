@@ -1,7 +1,7 @@
-"""Draws graphs of cards and notebooks, by Graphviz: ``uv run python docs/draw_graphs.py``.
+"""Draws the graphs of model pages and notebooks: ``uv run python docs/draw_graphs.py`` (Graphviz).
 
-The text of a graph stands in the card of its model, as mermaid, and is made from the model itself.
-A drawing names the text that it was made of, so that a test sees when it is out of date.
+The mermaid text of a graph is on the page of its model and is made from the model itself.
+A drawing contains a hash of its text, so a test can detect an outdated drawing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ edge [fontname="Helvetica", fontsize=10, color="#555555", arrowsize=.7];
 
 
 def graphs() -> dict[str, str]:
-    """Text of each graph of a card or a notebook, by the name of its drawing."""
+    """Text of each graph of a model page or a notebook, by the name of its drawing."""
     written = {
         file.parent.name: file.read_text("utf-8") for file in ROOT.glob("models/*/README.md")
     }

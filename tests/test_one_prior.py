@@ -261,7 +261,10 @@ BETAS = {"u": (1, 1), "v": (1, 1)}
             lambda: al.pairwise_matrix(NOISE, intervals=[], prior=STRONG),
             "this matrix of .* has none",
         ),
-        (lambda: al.compare(NOISE, "MA", prior=STRONG), "misclassification_agreement has none"),
+        (
+            lambda: al.compare(NOISE, "MA", prior=STRONG),
+            "misclassification_agreement has no such cells",
+        ),
         (
             lambda: al.trials_for_width(*ACCURACIES, 0.4, 0.3, prior=STRONG, n_coverage=0),
             "must be None without posterior intervals",

@@ -176,7 +176,7 @@ def test_truncated_files_are_detected(left: int, tmp_path: Path) -> None:
     path = tmp_path / "tree.nc"
     write_tree(tree(), path)
     path.write_bytes(path.read_bytes()[:left])
-    with pytest.raises(ValueError, match=r"tree.nc' is damaged \(.+\); take a copy"):
+    with pytest.raises(ValueError, match=r"tree.nc' is damaged \(.+\); restore it from a copy"):
         read_tree(path)
 
 

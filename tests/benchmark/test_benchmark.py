@@ -167,7 +167,7 @@ def test_identical_models_are_noted() -> None:
     assert np.isnan(row["p_value"])
     assert row["note"].startswith("the two systems respond identically")
     assert (rows["note"].str.contains("identical")).sum() == 1
-    with pytest.raises(ValueError, match="'twin' have a difference without variance"):
+    with pytest.raises(ValueError, match="and 'twin' has no variance, because"):
         al.benchmark.ranks(scores, "images", rng=1)
 
 
@@ -272,7 +272,7 @@ def test_equal_labels_in_two_data_sets_need_human_ids() -> None:
     def scored(trials: Trials = trials, **how: Any) -> al.Result:
         return al.benchmark_scores(trials, n_resamples=0, n_draws=0, **how)
 
-    with pytest.raises(ValueError, match="label 'observer_0' occurs in 2 data sets, one person"):
+    with pytest.raises(ValueError, match="label 'observer_0' occurs in 2 data sets and may be one"):
         scored()
     same, other = scored(human_ids="shared"), scored(human_ids="per_dataset")
     found = same.data.attrs["human_ids"], other.data.attrs["human_ids"]

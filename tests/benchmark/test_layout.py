@@ -41,7 +41,7 @@ def test_models_cannot_have_the_name_of_a_row() -> None:
     more = [alignment, al.planning.variance_components, al.fit_cohort]
     for name, calls in (("human-human", both + more), ("ceiling", both)):
         for call in calls:
-            with pytest.raises(ValueError, match=f"no model may be called '{name}', a row that"):
+            with pytest.raises(ValueError, match=f"no model may be called '{name}', because"):
                 call(renamed(model_2=name))
 
 
@@ -49,7 +49,7 @@ def test_data_sets_cannot_be_named_overall() -> None:
     table = al.load_example().select(condition=["blur", "noise"]).to_table()
     trials = Trials.from_table(table.assign(dataset="overall"))
     for call in (benchmark, al.fit_cohort):
-        with pytest.raises(ValueError, match="no data set may be called 'overall', a row that ta"):
+        with pytest.raises(ValueError, match="no data set may be called 'overall', because ta"):
             call(trials)
     # The name is allowed if no row has it.
     assert alignment(trials)["condition"].values.tolist() == ["overall:blur", "overall:noise"]

@@ -99,7 +99,7 @@ def test_all_methods_draw_clusters() -> None:
 
 
 def test_clusters_of_one_value_few_clusters_and_chosen_items() -> None:
-    with pytest.raises(ValueError, match="at least two clusters, and all trials are of"):
+    with pytest.raises(ValueError, match="at least two clusters, but all trials belong to"):
         al.benchmark_scores(board(np.random.default_rng(4), [40], 0.0), cluster="template", **LIGHT)
     few = board(np.random.default_rng(4), [20] * 4, 0.0)
     notes = al.benchmark_scores(few, cluster="template", **LIGHT).summary("images")["note"]

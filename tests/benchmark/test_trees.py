@@ -121,7 +121,7 @@ def test_the_recommended_cut_finds_families() -> None:
     assert found["size"].is_monotonic_decreasing
     assert (found["size"] >= 20).sum() == 10
     assert tree.data.attrs["n_groups"] > 10
-    assert f"of {tree.data.attrs['n_groups']} groups" in tree.sentence()
+    assert f"of {tree.data.attrs['n_groups']} groups of observers" in tree.sentence()
 
 
 def test_the_recommended_number_has_the_largest_correlation(matrix: al.Result) -> None:

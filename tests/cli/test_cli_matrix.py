@@ -55,7 +55,7 @@ def test_options_of_questions(file: Path, capsys: pytest.CaptureFixture[str]) ->
     known = ["matrix", str(file), "--metric", "kappa_p_discrete", "--n-options", "4"]
     assert main([*known, "--n-resamples", "5", "--by-family", "family"]) == 0
     out = capsys.readouterr().out
-    assert "branches of the tree have support" in out
-    assert "mean kappa_p of responses within groups" in out
+    assert "branches of the tree have bootstrap support of 0.95 or more" in out
+    assert "Mean kappa_p of responses within groups" in out
     assert main([*plain, "--n-options", "four"]) == 2
     assert "--n-options must be a whole number or classes" in capsys.readouterr().err

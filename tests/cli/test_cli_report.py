@@ -27,7 +27,7 @@ def test_trials_with_humans_and_models(tmp_path: Path, capsys: pytest.CaptureFix
     assert main([*arguments, "--out", str(page)]) == 0
     printed = capsys.readouterr().out
     assert f"Written to {page}: 'A & B', 0." in " ".join(printed.split())
-    assert "Reading:" in printed
+    assert "How the data were read:" in printed
     text = page.read_text("utf-8")
     assert "<h1>A &amp; B</h1>" in text
     assert "<h2>Ranks</h2>" in text
@@ -43,9 +43,9 @@ def test_one_human_gives_no_scores(tmp_path: Path, capsys: pytest.CaptureFixture
     trials.to_table().to_csv(tmp_path / "trials.csv", index=False)
     page = tmp_path / "page.html"
     assert main(["report", str(tmp_path / "trials.csv"), *FEW, "--out", str(page)]) == 0
-    assert "! No scores, ranks or ceilings: " in capsys.readouterr().out
+    assert "! No scores, ranks or noise ceilings: " in capsys.readouterr().out
     text = page.read_text("utf-8")
-    assert "No scores, ranks or ceilings: " in text
+    assert "No scores, ranks or noise ceilings: " in text
     assert "<h2>Ranks</h2>" not in text
     assert "<h2>Means and differences</h2>" in text
 

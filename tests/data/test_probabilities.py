@@ -105,8 +105,8 @@ def test_selected_trials_have_their_probabilities() -> None:
     ("n_options", "message"),
     [
         ([3, 1, 3], "question 1 has one option"),
-        (4, "question 0 has 4 options, and there are 3 classes"),
-        ([3, 3, 2], "the right option of question 2 is 2"),
+        (4, "question 0 has 4 options, but there are 3 classes"),
+        ([3, 3, 2], "the correct option of question 2 is 2"),
         ([3, 3], "n_options must be 3 whole numbers"),
         ("all", "or 'classes', got 'all'"),
         (2.5, "n_options must be whole numbers"),
@@ -128,7 +128,7 @@ STRAY = np.where(np.isnan(P), 1 / 3, P)
     ("values", "options", "message"),
     [
         (P[..., :2], {}, r"shape \(observer, trial, class\) = \(2, 3, 3\), classes in the order"),
-        (FEW, {}, "have NaN among them"),
+        (FEW, {}, "for question 0 include NaN"),
         (STRAY, {}, "item 'q3' of observer 'y' was not shown but has probabilities"),
         (P, {"scale": "odds"}, "scale must be one of 'probabilities', 'logits'; got 'odds'"),
         (FEW, {"scale": "logits"}, "item 'q1' of observer 'x' has no logit of option 'A'"),
@@ -137,7 +137,7 @@ STRAY = np.where(np.isnan(P), 1 / 3, P)
 def test_bad_arrays(values: Any, options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         trials().with_probabilities(values, **options)
-    with pytest.raises(ValueError, match="question 1 has 2 options but a logit beyond them"):
+    with pytest.raises(ValueError, match="question 1 has 2 options but a logit for another"):
         trials().with_options([3, 2, 3]).with_probabilities(np.zeros((2, 3, 3)), scale="logits")
 
 
@@ -148,7 +148,7 @@ def test_bad_arrays(values: Any, options: Any, message: str) -> None:
         (lambda t: t.replace({"item": {"q3": "q9"}}), "no trial of item 'q9'"),
         (lambda t: t.drop(index=t.index[-1]), "item 'q2' of observer 'x' has no probability of"),
         (lambda t: t[t["option"] == "A"], "'B', which is not one of the options in the table: A"),
-        (lambda t: t.assign(probability=0.3), "have the sum 0.9, not 1"),
+        (lambda t: t.assign(probability=0.3), "sum to 0.9, not to 1"),
     ],
 )
 def test_bad_tables(change: Any, message: str) -> None:

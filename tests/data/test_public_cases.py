@@ -224,7 +224,7 @@ def _keys(folder: Path) -> None:
         (folder / f"{name}.csv").write_text(text)
 
 
-@case("22", "holds lists of all keys of a trial; choose score='first' or", item="image")
+@case("22", "contains lists of all keys of a trial; choose score='first' or", item="image")
 def psychopy_lists_of_keys(folder: Path) -> None:
     _keys(folder)
 

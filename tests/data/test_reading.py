@@ -93,7 +93,7 @@ def test_latin_1_is_noted(tmp_path: Path) -> None:
     assert "\n  note: " in repr(trials)
     assert Trials.read(tmp_path / "t.csv", encoding="latin-1").notes == []
     refused(
-        r"t.csv' cannot be read as a csv file: byte 31 is not of utf-8",
+        r"t.csv' cannot be read as a csv file: byte 31 is not valid utf-8",
         tmp_path / "t.csv",
         encoding="utf-8",
     )
@@ -144,8 +144,11 @@ def test_names_of_files_carry_fields(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        ("{observer}.tsv", r"fits none of 2 files; they are: anna_1.csv, net_2_2.csv"),
-        ("{observer}_{session}.csv", r"fits 'net_2_2.csv' in two ways, observer 'net' or 'net_2'"),
+        ("{observer}.tsv", r"matches none of 2 files; they are: anna_1.csv, net_2_2.csv"),
+        (
+            "{observer}_{session}.csv",
+            r"matches 'net_2_2.csv' in two ways, observer 'net' or 'net_2'",
+        ),
         ("{observer_1.csv", "has no field"),
         ("{item}.csv", "'item' is a field of the pattern and a column of 'anna_1.csv'"),
     ],
@@ -171,7 +174,7 @@ def test_values_that_mean_missing(tmp_path: Path) -> None:
     other = Trials.read(tmp_path / "t.csv", na_values=["-"])
     assert (other.data["correct"].values == NO_RESPONSE).sum() == 1
     refused(r"na_values must be a list of texts, got '-'; give", tmp_path / "t.csv", na_values="-")
-    refused(r"'-' \(column 'response', row 1 of .*\).*name it in na_values", tmp_path / "t.csv")
+    refused(r"'-' \(column 'response', row 1 of .*\).*list it in na_values", tmp_path / "t.csv")
 
 
 def test_missing_values_elsewhere_raise_an_error(tmp_path: Path) -> None:

@@ -104,7 +104,9 @@ def test_kinds_may_contain_hyphens() -> None:
     assert joint_correctness(trials, "vision-human-net").sizes["pair"] == 2
     assert joint_correctness(trials, "vision-human-vision-human").sizes["pair"] == 1
     several = Trials.from_correct(np.eye(4, 4), kind=["a", "a-b", "c", "b-c"])
-    with pytest.raises(ValueError, match="may mean 'a' with 'b-c' or 'a-b' with 'c': kinds have"):
+    with pytest.raises(
+        ValueError, match="may mean 'a' with 'b-c' or 'a-b' with 'c', because kinds have"
+    ):
         joint_correctness(several, "a-b-c")
 
 

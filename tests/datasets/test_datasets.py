@@ -145,7 +145,7 @@ def test_a_table_of_trials(tmp_path: Path) -> None:
         datasets.model_vs_human(tmp_path, datasets="edge").data
     )
     assert one.summary().equals(other.summary())
-    with pytest.raises(ValueError, match=r"no data set 'colour' in .*; there are: edge, uniform"):
+    with pytest.raises(ValueError, match=r"no data set 'colour' in .*; choose from edge, uniform"):
         datasets.model_vs_human(tmp_path, datasets=["edge", "colour"])
     pyarrow.parquet.write_table(pa.table({"dataset": ["edge"]}), tmp_path / "bad.parquet")
     with pytest.raises(ValueError, match="has no column 'condition'"):

@@ -95,7 +95,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: al.error_consistency([1]), "expected Trials or a count table, got list; make one"),
     (
         lambda: al.error_consistency(clustered(), cluster="template"),
-        "cluster='template' needs at least two clusters, and all trials are of 'p'",
+        "cluster='template' needs at least two clusters, but all trials belong to 'p'",
     ),
     (lambda: clustered(template=list("ppqqpqqq")), "item 'x' has template 'p' (row 1) and 'q'"),
     # Repeated items.
@@ -111,10 +111,10 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: al.compare(trials(), "MA", sampler="exact"), "sampler must be 'auto' for misclass"),
     (lambda: get_metric("CLES", alpha=0), "alpha must be above 0 and finite, got 0"),
     (lambda: get_metric("CLES", mixture="max"), "must be 'mean' or 'pooled', got 'max'"),
-    (lambda: al.error_similarity(trials(), metric="EC"), "compares error rows, got metric='EC'"),
+    (lambda: al.error_similarity(trials(), metric="EC"), "must compare error rows, got 'EC'"),
     (
         lambda: al.compare(trials(), "CLES", prior={"u": (1, 1)}),
-        "the posterior of error_similarity has none; leave it out",
+        "the posterior of error_similarity has no such cells; leave it out",
     ),
     (lambda: agreement(readings(), readers="both"), "readers must be one of 'pairs', 'all'"),  # type: ignore[arg-type]
     (lambda: al.compare(readings(), "gwet_ac1", sampler="nuts"), "exact draws only"),

@@ -104,7 +104,9 @@ def test_models_must_contain_the_data_in_any_layout(layout: str) -> None:
             if not raises:
                 require_pairs(model, table)
                 continue
-            with pytest.raises(ValueError, match=r"^no observed .* holds the cells n11, n10") as e:
+            with pytest.raises(
+                ValueError, match=r"^no observed .* contains the cells n11, n10"
+            ) as e:
                 require_pairs(model, table)
             assert "\n" not in str(e.value)
 
@@ -114,7 +116,7 @@ def test_models_of_other_trials_raise_an_error() -> None:
     blur, noise = (trials.select(condition=name) for name in ("blur", "noise"))
     cells = joint_correctness(noise, "human-human")["cells"].values
     options: dict[str, Any] = {"n_resamples": 0}
-    message = r"holds the cells .* of 'human_1 x human_2' \(\d+, .*build it from the trials"
+    message = r"contains the cells .* of 'human_1 x human_2' \(\d+, .*build it from the trials"
     for model in (cells_of_pairs(cells), al.models.copying(cells)):
         with pytest.raises(ValueError, match=message):
             al.error_consistency(blur, "human-human", model=model, **options)
@@ -158,7 +160,7 @@ def with_labels_of(trials: al.Trials, model: pm.Model) -> pm.Model:
     ["fit_cohort", "fit_observers"],
 )
 def test_other_functions_check_the_trials_of_models(func: str) -> None:
-    with pytest.raises(ValueError, match="holds the counts of these trials; build it from") as e:
+    with pytest.raises(ValueError, match="contains the counts of these trials; build it from") as e:
         other_models()[func]()
     assert "\n" not in str(e.value)
 

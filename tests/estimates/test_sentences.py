@@ -32,7 +32,7 @@ def test_sentence_of_a_difference_agrees_with_its_table(many: al.Result, method:
     text = many.sentence(difference=labels, interval=method)
     assert " minus that of " in text
     assert f"[{two(row['eti95_lb'])}, {two(row['eti95_ub'])}]" in text
-    assert ("It contains 0" in text) == (row["eti95_lb"] <= 0 <= row["eti95_ub"])
+    assert ("The interval contains 0" in text) == (row["eti95_lb"] <= 0 <= row["eti95_ub"])
     words = {"analytic": "two-sided", "bootstrap": "proportion of", "posterior": "probability"}
     assert words[method] in text
     value = many.estimates["estimate"].values[40] - many.estimates["estimate"].values[41]

@@ -106,7 +106,7 @@ def test_public_functions_agree_with_arrays() -> None:
         assert "selected with unequal probabilities" in result.summary()["note"].iloc[0]
         assert "p_null" not in result.summary()
         assert (
-            "with several humans, the posterior interval may be too narrow"
+            "for means over several humans, the posterior interval may be too narrow"
             in found.loc["posterior", "note"]
         )
         # The bootstrap has a relative error of sqrt(1/2n) = 0.011, no pseudo-responses (4 of 64:

@@ -23,8 +23,8 @@ CASES = table(
     r"""
 't\.csv' is an empty file => comp('')
 't\.csv' is empty: it has no rows; expected => comp(T.splitlines()[0] + '\n')
-'t\.csv' has only empty lines; expected a line of names first => comp('\n')
-'t\.csv' contains zero bytes and is not text => comp(bytes(range(256)) * 20)
+'t\.csv' has only empty lines; expected column names in line 1 => comp('\n')
+'t\.csv' contains null bytes and is not text => comp(bytes(range(256)) * 20)
 't\.csv' has one column, 'observer', if => comp(lines('observer', 'a', 'b'))
 't\.csv', line 2 has 7 fields, but => comp(T.replace('\n', ',x\n', 2).replace(',x\n', '\n', 1))
 no column 'response'; the => comp(lines('observer,item', 'a,1', 'b,1'))
@@ -57,12 +57,12 @@ WORKS => comp('[{"observer":"a","item":1,"correct":NaN},{"observer":"b","item":1
 't\.zip' contains no file of a known format => comp(zipped(), fname='t.zip')
 SAME => comp(zipped(a__csv=T, **{'__MACOSX/.___a.csv'.replace('__MACOSX', '_MACOSX'):
     b'\x00\x05\x16\x07'}), fname='t.zip')
-'t\.zip/a\.csv' cannot be read as a csv file: it is cut off, damaged => comp((lambda z: z[:60] +
+'t\.zip/a\.csv' cannot be read as a csv file: it is truncated, damaged => comp((lambda z: z[:60] +
     b'\xff' * 20 + z[80:])(zipped(a__csv=T)), fname='t.zip')
-'t\.pkl' is neither a => comp(b'\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00', fname='t.pkl')
+'t\.pkl' is not in a known => comp(b'\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00', fname='t.pkl')
 no file 'nowhere\.csv' => cli('compare nowhere.csv')()
 'd' contains no file of a known format \(\.csv, \.tsv => cli('compare d', {'d/readme.md': 'x'})()
-no file fits '\*\.csv' => cli("compare '*.csv'")()
+no file matches '\*\.csv' => cli("compare '*.csv'")()
 file 't\.csv' is given twice; give each once => cli('compare t.csv t.csv', {'t.csv': T})()
 '\._t\.csv' is a metadata file of macOS, not data; give 't\.csv' => cli(f'compare ._t.csv
     {Q}', {'._t.csv': b'\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X'})()

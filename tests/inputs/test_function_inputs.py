@@ -88,7 +88,7 @@ no file was given => al.Trials.read([])
 path is empty; give the name of a file => al.Trials.read('')
 no file 'https://example\.org/t\.csv' => al.Trials.read('https://example.org/t.csv')
 no file 't\.csv' => al.Trials.read('t.csv', observr='x')
-no condition 'none'; there are => t().select(condition='none')
+no condition 'none'; choose from => t().select(condition='none')
 nothing is left: no selected => t().select(condition=[])
 n_options must be whole numbers, one for => t().with_options(None)
 WORKS => t().with_probabilities(np.full((5, 48, 3), nan))
@@ -150,9 +150,9 @@ WORKS => al.papers.reconstruct_score([0.5], [0.4], [[0.8]], 100, n_samples=100)
 chance must lie strictly between => al.difficulty_spectrum(t(), 'clean', chance=2)
 correction must be finite => al.difficulty_spectrum(t(), 'clean', correction=-1)
 k must lie between 1 and => al.regimes(al.difficulty_spectrum(t(), 'clean'), k=0)
-a posterior distribution needs no other arguments, got k, n_starts, rng; omit them =>
+a fitted spectrum takes no other arguments, got k, n_starts, rng; omit them =>
     al.regimes(xr.DataTree(), 2, n_starts=10, rng=1)
-column 'margin' must hold finite numbers, got inf for observer =>
+column 'margin' must contain finite numbers, got inf for observer =>
     al.decision_margin_consistency(t(), w.margins().assign(margin=np.inf), **K)
 WORKS => al.decision_margin_consistency(t(), w.margins().assign(margin=lambda f: f.margin *
     1e-200), **K).summary()
@@ -161,7 +161,7 @@ counts must have the four => al.data.from_counts([1, 2, 3])
 WORKS => al.error_consistency(al.data.from_counts([0, 0, 0, 0]), **K).summary()
 trials: .* of memory => al.data.from_counts([10 ** 15, 1, 1, 1])
 'z' .truth of trial 1. is not among => A(R, ['x', 'z', 'x'], classes=['x', 'y'])
-took part in no data set together => al.error_consistency(C(np.ma.masked_array(np.eye(2),
+have no data set in common => al.error_consistency(C(np.ma.masked_array(np.eye(2),
     np.eye(2)), dataset=['p', 'q']), [('observer_0', 'observer_1')])
 TYPE => al.difference(t(), {'observer_b': 'net_a'}, {'observer_b': 'net_b'})
 TYPE => al.metric_correlations([t(), t()])

@@ -86,7 +86,7 @@ n_options must be given for responses => capa([[0, 1, 0]], [0, 0, 1], None)
 observer 0 chose option 3 of question 2, whose 3 options => capa([[0, 1, 3]], [0, 0, 1], 3)
 truth must be 3 whole numbers => capa([[0, 1, 1]], [0, 1], 2)
 got shape => capa([0, 1], [0, 1], 2)
-NaN among them => capa(np.where([True, False], P, nan), [0, 0, 1], None)
+include NaN; give all options => capa(np.where([True, False], P, nan), [0, 0, 1], None)
 probabilities must be floats => capa(np.ones((2, 3, 2), int), [0, 0, 1], 2)
 four positive numbers \(n11, n10, n01, n00\).*, got \(1, 1, 1\) => cells((1, 1, 1))
 four positive numbers => cells((1, 0, 1, 1))
@@ -115,7 +115,7 @@ did you mean 'error_consistency'\? => get('error_consistancy')
 no option 'alpha'; its options are: none => get('EC', alpha=1)
 its options are: alpha, mixture, base => get('CLES', beta=1)
 no metric at 'nowhere:X' => find('nowhere:X')
-is no Metric, but of type => find('alikely.metrics:Metric')
+must be a Metric, got type => find('alikely.metrics:Metric')
 features of a metric must be one of 'correctness', 'labels', 'rows', 'margins',  =>
     metric('x', first, 'pairs')
 must be 'identity', 'fisher' or 'logit', got 'log' => metric('x', first, 'labels', scale='log')
@@ -164,7 +164,7 @@ got 'logits'; did you mean 'logit' => dm(scores(), columns={'logits': 'x'})
 classes without a coarse => dm(scores(), coarse={'cat': 'animal', 'dog': nan})
 how must be one of 'mean', 'mean_probability'; got 'median' =>
     dm(scores(), coarse={'cat': 'feline', 'dog': 'canine'}, how='median')
-column 'logit' must hold numbers, got '1,5' => dm(scores(logit=['1', '2', '1,5', 'much']))
+column 'logit' must contain numbers, got '1,5' => dm(scores(logit=['1', '2', '1,5', 'much']))
 UNKNOWN => dm(scores(truth=['cat', 'cat', 'bird', 'bird']))
 TWICE => dm(scores(**{'class': ['cat', 'cat', 'cat', 'dog']}))
 LACKING => dm(scores().iloc[:3])
@@ -175,7 +175,7 @@ NOTHING => dm(chances(0.5, 0.5, nan, 1.0))
         | NAMED
         | {
             "UNKNOWN": f"truth 'bird' of {Y} is none of the 2 classes cat, dog; add its scores, or",
-            "TWICE": f"two rows for {X}, class 'cat': row 0 and row 1; keep one, or tell them",
+            "TWICE": f"two rows for {X}, class 'cat': row 0 and row 1; keep one, or disting",
             "LACKING": f"no row for {Y}, class 'dog': got 1 of 2 classes; add what is missing, or",
             "SUM": f"must not be negative and sum to 1, those of {Y} sum to 0.8; give logits as",
             "NOTHING": f"'probability' must .* got nan for {Y}",

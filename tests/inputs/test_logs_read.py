@@ -125,7 +125,7 @@ CASES = table(
 MODEL => header([])
 as an Inspect log: line 1, column 2 => header('{')
 MODEL => header({'version': 2, 'eval': None})
-'a.eval' has nothing in its => header({'eval': {'model': None, 'task': 't'}})
+'a.eval' has an empty field => header({'eval': {'model': None, 'task': 't'}})
 is an Inspect log of version 9 => header(HEAD | {'version': 9})
 FIELDS => sample([])
 sample 0 has no field 'id' => sample({'scores': ONE['scores']})
@@ -139,19 +139,19 @@ observer 'm' has two => log(packed(WHOLE | {'samples/9_epoch_1.json': ONE}))
 FIELDS => log(packed({'header.json': HEAD, 'summaries.json': [1]}))
 'a.eval' is encrypted => log(marked_as(whole, encrypted=True, method=93))
 score must be a name, got int => log(whole, score=3)
-'a.eval' has no header.json: a log that was not finished => log(packed({'_journal/start': {}}))
-'a.eval' cannot be read as an Inspect log: it is cut off => log('no zip')
+'a.eval' has no header.json: the log is not finished => log(packed({'_journal/start': {}}))
+'a.eval' cannot be read as an Inspect log: it is truncated => log('no zip')
 has no scorer .*; there is only 's' => log(whole, score='zzz')
 has no field 'samples' => log('[]', 'a.json', format='inspect')
 'a.json' cannot be read as Inspect logs => log(json.dumps(HEAD | {'samples': {'a': 1}}), 'a.json')
 a.csv' is empty: it has no rows => folder({'a.csv': ROW.split('\n')[0] + '\n'})
 a.csv' has no column => folder({'a.csv': ROW.replace('category', 'kind')})
-datasets is empty; there are: sketch => folder({'a.csv': ROW}, datasets=[])
+datasets is empty; choose from sketch => folder({'a.csv': ROW}, datasets=[])
 no data set 3 in => folder({'a.csv': ROW}, datasets=[3, 'x'])
 has rows without a data set => tidy(w.parquet(TIDY.assign(dataset=None)))
 model-vs-human.zip' .* is encrypted => archive(marked_as(toolbox(a=ROW),
     encrypted=True))
-'a.eval', a table of: 1 MB of memory, and => limited(log, zstd_bomb())
+'a.eval' as a table: 1 MB of memory needed, but => limited(log, zstd_bomb())
 HOLDS => log(whole).n_trials == 4
 HOLDS => header({'eval': {'model': ODD, 'task': ODD}}).observers == [ODD]
 HOLDS => len(folder({'a.csv': ROW}).observers) == 2
@@ -159,7 +159,7 @@ HOLDS => folder({'a.csv': ROW, '._a.csv': MAC}).n_trials == 1
 HOLDS => tidy(PARQUET).n_trials == 48
 HOLDS => len(archive(packed({'x/raw-data/sketch/a.csv': ROW,
     '__MACOSX/x/raw-data/sketch/._a.csv': MAC})).observers) == 2
-a.csv', a table of: 4 MB of memory, and => limited(archive, toolbox(a=ROW + BLANK))
+a.csv' as a table: 4 MB of memory needed, but => limited(archive, toolbox(a=ROW + BLANK))
 """,
     globals(),
 )

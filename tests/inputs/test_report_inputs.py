@@ -115,7 +115,7 @@ t.csv => run('report t.csv', {'t.csv': ''})
 --out must be in a folder .*: File name too long => run(f'report t.csv --out {'x' * 300}.html')
 'a.nc' is not a netCDF file => run('report a.nc', {'a.nc': 'x'})
 --ci-prob => run('report t.csv --ci-prob nan')
-'o/blocks.csv' is one of the files that are read => run('matrix o/blocks.csv --by-family kind
+'o/blocks.csv' is an input file; write => run('matrix o/blocks.csv --by-family kind
     --n-resamples 0 --quiet --out o', {'o/blocks.csv': w.text()})
 HOLDS => items([0.6, 0.6], 0.2)['n_items'].nunique() == 1
 HOLDS => '1 items of shown are not in these trials: zzz' in images(t(), 16, shown=['zzz', 'img01'],

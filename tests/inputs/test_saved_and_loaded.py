@@ -56,7 +56,7 @@ odd = w.odd
 CASES = table(
     r"""
 \[Errno 2\] No such file or => w.result().save('a/b/c.nc')
-path must be that of a file, such as => w.result().save(None)
+path must be a file path, such as => w.result().save(None)
 'x\.nc' is not a Result of alikely: it has no format_version; write => (h5py.File('x.nc',
     'w').close(), al.Result.load('x.nc'))
 'r\.nc' is not a Result of alikely: it => h5(delete('estimates'))
@@ -72,7 +72,7 @@ its group .estimates. has no => h5(delete('estimates/estimate'), bench, al.Resul
 'm\.nc' is not a => h5(delete('estimates'), mat, al.Result.load)
 WORKS => (odd(anna='a/b', ben='a\nb', carl='安娜', net_a='$x', net_b='\x1b[31m').save('o.nc'),
     al.Result.load('o.nc').summary())
-a label must be text that a file can hold, got 'a\\x00b' \(column =>
+a label must be text that a file can store, got 'a\\x00b' \(column =>
     (odd(anna='a\x00b').save('o.nc'), al.Result.load('o.nc').summary()['observer_a'].tolist())
 """,
     globals(),

@@ -46,7 +46,7 @@ no sample was found => compare t.csv --format inspect
 pattern '\{observer' has no => compare t.csv --pattern '{observer'
 --sep must be one character, such as ';', got ',,' => compare t.csv --sep ,,
 encoding 'klingon' is unknown => compare t.csv --encoding klingon
-'t\.csv' cannot be read as a csv file: byte 46 is not of ascii => compare t.csv
+'t\.csv' cannot be read as a csv file: byte 46 is not valid ascii => compare t.csv
     --encoding ascii => {'t.csv': ren('observer', anna='Zoë')}
 column 'observer' has 'anna' => compare t.csv --na-values anna
 'anna' \(column 'response', row 0 of 'column observer => compare t.csv --wide
@@ -56,7 +56,7 @@ question 0 has one option => compare t.csv --n-options 1 --metric kappa_p
 these trials have no probabilities => compare t.csv --n-options 3 --metric kappa_p $Q
 --prior expects NAME=A:B,\.\.\., such as => compare t.csv --prior u=1
 unknown name in prior: w; give Beta => compare t.csv --prior w=1:1 $Q
---prior is of the four cells of a pair, and => compare t.csv --metric ma --prior u=1:1
+--prior is for the four cells of a pair, but => compare t.csv --metric ma --prior u=1:1
 --alpha must be above 0 and => compare t.csv --metric cles --alpha -1
 --null needs at least one draw => compare t.csv --null --n-draws 0
 --readers applies to metrics of ratings => compare t.csv --readers all
@@ -105,7 +105,7 @@ invalid value "tcsh" for SHELL. Choose from => completion tcsh
 WORKS => --version
 needs at least two systems, got human => margins t.csv => {'t.csv': w.text(P[P.kind == 'human'])}
 --k must lie between 1 and the number of => spectrum t.csv --reference clean --k 25
---mixture applies to metrics of rows, not to EC => compare t.csv --mixture pooled
+--mixture applies to cles, not to EC => compare t.csv --mixture pooled
 parameter --reference => spectrum t.csv --quiet
 """,
     globals(),

@@ -75,8 +75,12 @@ def cliff() -> pm.Model:
 @pytest.mark.parametrize(
     ("model", "n_draws", "message"),
     [
-        (funnel, 800, r"r_hat up to \d\.\d+, of (scale|value) .*size down to \d+, of scale"),
-        (cliff, 4000, r"\d+ divergent transitions; take firmer priors; to see it:"),
+        (funnel, 800, r"r_hat up to \d\.\d+ for (scale|value) .*size down to \d+ for scale"),
+        (
+            cliff,
+            4000,
+            r"\d+ divergent transitions; use more informative priors; to inspect the chains:",
+        ),
     ],
 )
 def test_sampling_problems_give_one_warning(model: Any, n_draws: int, message: str) -> None:

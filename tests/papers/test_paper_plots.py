@@ -39,7 +39,7 @@ def test_radar_shows_means_over_families(alignment: xr.Dataset) -> None:
     for members in (models[:3], models[3:], [HUMANS]):
         mean = wide[members].mean(axis=1).to_numpy()
         assert any(np.allclose(line, np.append(mean, mean[0])) for line in drawn if len(line) == 4)
-    assert legend(ax) == ["humans among each other", "one (3 models)", "other (3 models)"]
+    assert legend(ax) == ["human-human", "one (3 models)", "other (3 models)"]
 
 
 def test_ranks_and_rank_sets_are_drawn_as_in_the_table(alignment: xr.Dataset) -> None:

@@ -76,7 +76,7 @@ def test_allocation_respects_its_bounds() -> None:
     shown = allocation(number, np.repeat([9.0, 1.0, 0.0], [3, 50, 100]), 40)
     assert shown.tolist() == [3, 33, 4]
     assert fewest_images(number).sum() == 11
-    with pytest.raises(ValueError, match="n must be at least 11, up to 4 images for each of 3"):
+    with pytest.raises(ValueError, match=r"n must be at least 11, .* each of 3 .* up to 4 images"):
         allocation(number, np.ones(153), 10)
 
 
@@ -203,7 +203,7 @@ def test_errors_on_selected_images_are_weighted() -> None:
     result = al.misclassification_agreement(weighted, "human-model", n_resamples=200, rng=1)
     assert result.summary()["note"].str.contains("selected with unequal probabilities").all()
     assert np.isfinite(result.summary()["se"][:2]).all()
-    with pytest.raises(ValueError, match="no weights, since of 80 chosen images a person errs on"):
+    with pytest.raises(ValueError, match="no weights, because a person errs on only 18 of 80"):
         al.error_similarity(weighted, "human-model", n_resamples=0, n_draws=0)
 
 

@@ -142,7 +142,7 @@ def test_results_without_draws_and_with_undefined_estimates() -> None:
     assert not {"nan", "NaN", "None", "<NA>"} & set(page.cells)
     assert "2 differences (Benjamini and Hochberg); intervals are not. 4 other" in page.text
     assert "Both observers always correct (1 of 6 rows in Pairs)." in page.text
-    assert "4 observers, 30 trials in 1 data set and 1 condition: 120 responses" in page.text
+    assert "4 observers, 30 trials in 1 data set and 1 condition, and 120 responses" in page.text
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -150,7 +150,7 @@ def test_notes_name_no_functions_or_arguments() -> None:
     scores = al.benchmark_scores(al.load_example(), n_resamples=0, rng=1)
     assert scores.summary()["note"].str.contains("generalize_to='images'").all()
     notes = Page(scores.report().html).text.split("What to keep in mind")[-1]
-    notes = notes.split("How it was computed")[0]
+    notes = notes.split("How the numbers were computed")[0]
     assert "Only 4 humans: the interval is approximate (all 7 rows in Scores)." in notes
     assert "19 of 4,800 responses are missing and count as errors (all" in notes
     assert not re.search(r"\w=|\w_\w|\bal\.", notes)
@@ -244,7 +244,7 @@ def test_a_failed_figure_leaves_a_line(result: al.Result, monkeypatch: pytest.Mo
     page = Page(report.html)
     assert "Not shown: RuntimeError: no <ink>" in page.text
     assert "Tests of independence" in page.text
-    assert "1 not there" in repr(report)
+    assert "1 missing" in repr(report)
 
 
 def test_rows_beyond_the_limit_are_omitted() -> None:
@@ -316,5 +316,6 @@ def test_a_page_of_many_models_has_families_and_their_figure() -> None:
     text = Page(report.html).text
     assert report.failures == ()
     assert report.html.count("<figure") == 1
-    assert "groups have at least two members; the adjusted Rand index between bootstrap" in text
-    assert "The strip between them shows the family of each observer" in text
+    assert "groups of observers have at least two members (families of similar" in text
+    assert "The adjusted Rand index between bootstrap replicates is " in text
+    assert "The strip between the tree and the matrix shows the family of each observer" in text

@@ -58,7 +58,7 @@ def require_names(what: str, names: Iterable[object], known: Iterable[object]) -
     for name in names:
         if name not in there:
             raise ValueError(
-                f"no {what} is named {name!r}; there are {listed(there)}{nearest(name, there)}"
+                f"no {what} is named {name!r}; choose from {listed(there)}{nearest(name, there)}"
             )
 
 
@@ -129,13 +129,14 @@ def check_options(
         bad = int(np.argmax(options < 2))
         number = "one option" if options[bad] == 1 else f"{options[bad]} options"
         raise ValueError(
-            f"question {bad} has {number}, and agreement needs at least two options; leave it out"
+            f"question {bad} has {number}, but agreement needs at least two options; leave this "
+            "question out"
         )
     outside = (right < 0) | (right >= options)
     if outside.any():
         bad = int(np.argmax(outside))
         raise ValueError(
-            f"the right option of question {bad} is {right[bad]}, and its {options[bad]} options "
+            f"the correct option of question {bad} is {right[bad]}, but its {options[bad]} options "
             f"are numbered 0 to {options[bad] - 1}"
         )
     return right.astype(np.int64), options.astype(np.int64)
@@ -145,8 +146,8 @@ def check_answers(answers: NDArray[Any], n_options: NDArray[np.int64]) -> None:
     """Raise an error for responses that are not among the options; -1 is a missing response."""
     if answers.dtype.kind not in "iu":
         raise TypeError(
-            f"answers must be numbers of options, whole and from 0 (-1 for none), got "
-            f"{answers.dtype}; probabilities have the shape (observer, question, option)"
+            "responses must be option numbers, integers from 0 (-1 if missing), got "
+            f"{answers.dtype}; probabilities must have the shape (observer, question, option)"
         )
     outside = (answers < -1) | (answers >= n_options)
     if outside.any():
@@ -154,7 +155,7 @@ def check_answers(answers: NDArray[Any], n_options: NDArray[np.int64]) -> None:
         raise ValueError(
             f"observer {observer} chose option {answers[observer, question]} of question "
             f"{question}, whose {n_options[question]} options are numbered 0 to "
-            f"{n_options[question] - 1}; -1 means no answer"
+            f"{n_options[question] - 1}; -1 means no response"
         )
 
 
@@ -164,12 +165,13 @@ def check_probabilities(
     """Return which questions each observer answered; raise an error for invalid probabilities."""
     if values.dtype.kind != "f":
         raise ValueError(
-            f"probabilities must be floats, got {values.dtype}; answers have the shape (observer, "
-            "question)"
+            f"probabilities must be floats, got {values.dtype}; responses must have the shape "
+            "(observer, question)"
         )
     if values.shape[2] < n_options.max(initial=0):
         raise ValueError(
-            f"a question has {n_options.max()} options, and probabilities are of {values.shape[2]}"
+            f"a question has {n_options.max()} options, but there are probabilities of only "
+            f"{values.shape[2]}"
         )
     gone = np.isnan(values)
     shown = ~gone.all(axis=2)
@@ -177,17 +179,15 @@ def check_probabilities(
     near = _tolerance(values.dtype)
     beyond = (np.arange(values.shape[2]) >= n_options[:, None]) & (values != 0) & shown[..., None]
     faults = (
-        (gone.any(axis=2) & shown, "NaN among them; give all options, or NaN for all of them"),
-        ((values < 0).any(axis=2), "a negative one; logits and log likelihoods need a softmax"),
-        (beyond.any(axis=2), "one beyond the {k} options of this question; give n_options"),
-        (shown & ~(np.abs(total - 1) <= near), "the sum {total:.6g}, not 1 (within {near:g})"),
+        (gone.any(axis=2) & shown, "include NaN; give all options, or NaN for all of them"),
+        ((values < 0).any(axis=2), "are negative; apply a softmax to logits or log likelihoods"),
+        (beyond.any(axis=2), "include one beyond its {k} options; give n_options"),
+        (shown & ~(np.abs(total - 1) <= near), "sum to {total:.6g}, not to 1 (within {near:g})"),
     )
     for wrong, what in faults:
         if wrong.any():
             observer, question = np.argwhere(wrong)[0]
             told = what.format(k=n_options[question], total=total[observer, question], near=near)
             number = (at.start or 0) + question if isinstance(at, slice) else at[question]
-            raise ValueError(
-                f"probabilities of observer {observer} for question {number} have {told}"
-            )
+            raise ValueError(f"probabilities of observer {observer} for question {number} {told}")
     return np.asarray(shown)

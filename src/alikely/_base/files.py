@@ -37,7 +37,7 @@ def write_file(path: str | Path, *content: str | bytes | memoryview) -> None:
     if target.exists() and not target.is_file():
         raise ValueError(f"{str(path)!r} is not a file; give the path of a file to write")
     if target.exists() and any(keep(target) for keep in _kept):
-        raise ValueError(f"{str(path)!r} is one of the files that are read; write to another")
+        raise ValueError(f"{str(path)!r} is an input file; write to another file")
     pieces = [piece.encode() if isinstance(piece, str) else piece for piece in content]
     size = sum(memoryview(piece).nbytes for piece in pieces)
     # Not much of the name: with all of it, one that is as long as names may be would be too long.
@@ -73,7 +73,7 @@ def keeping(keep: Callable[[Path], bool]) -> Iterator[None]:
 def _place(path: object) -> Path:
     """The path of a file (`TypeError` if it is not a path)."""
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path must be that of a file, such as 'x.nc', got {type(path).__name__}")
+        raise TypeError(f"path must be a file path, such as 'x.nc', got {type(path).__name__}")
     return Path(path)
 
 
@@ -89,8 +89,8 @@ def write_figure(figure: Any, path: str | Path, dpi: int) -> None:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     if len(other) < len(told):
         warnings.warn(
-            f"{str(path)!r}: the font lacks letters of some names, drawn as boxes; choose one that "
-            "has them with matplotlib.rcParams['font.family']",
+            f"{str(path)!r}: the font lacks letters of some names, which appear as boxes; set a "
+            "font that has these letters with matplotlib.rcParams['font.family']",
             stacklevel=2,
         )
     write_file(path, image.getvalue())
@@ -125,7 +125,7 @@ def read_tree(path: str | Path) -> xr.DataTree:
 
 
 def _damaged(path: str | Path, reason: str) -> str:
-    return f"{str(path)!r} is damaged ({reason}); take a copy of it, or make it again"
+    return f"{str(path)!r} is damaged ({reason}); restore it from a copy, or create it again"
 
 
 def check_tree(
@@ -138,9 +138,10 @@ def check_tree(
         said = f"no {VERSION}" if found is None else f"{VERSION} {found!r}"
         raise ValueError(f"{other}: it has {said}; {remedy}")
     if found != version:
-        fix = "use a newer alikely" if found > version else "make it again"
+        fix = "use a newer version" if found > version else "create the file again"
         raise ValueError(
-            f"{str(path)!r} has {VERSION} {found}, this alikely reads {version}; {fix}"
+            f"{str(path)!r} has {VERSION} {found}, but this version of alikely reads {version}; "
+            f"{fix}"
         )
     lacks = [f"it has no attribute {name!r}" for name in attributes if name not in tree.attrs]
     for group, variables in groups.items():

@@ -170,7 +170,7 @@ def group_mapping(groups: Groups) -> dict[str, str]:
         if str(name) in out:
             raise ValueError(f"groups have {str(name)!r} twice; name each once")
         if pd.isna(group):
-            raise ValueError(f"{str(name)!r} has no group; give it one, or leave it out")
+            raise ValueError(f"{str(name)!r} has no group; add the group, or leave the name out")
         out[str(name)] = str(group)
     return out
 
@@ -180,6 +180,7 @@ def groups_of(names: list[str], groups: Groups, what: str) -> list[str]:
     given = group_mapping(groups)
     if missing := [name for name in names if name not in given]:
         raise ValueError(
-            f"{missing[0]!r} has no {what} ({len(missing)} without); give it one, or leave it out"
+            f"{missing[0]!r} has no {what} ({len(missing)} of {len(names)} have none); add what is "
+            "missing, or leave these names out"
         )
     return [given[name] for name in names]

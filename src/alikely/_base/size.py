@@ -88,8 +88,8 @@ def check_memory(n_bytes: float, what: str, remedy: str) -> None:
     limit = memory_limit()
     if n_bytes > limit:
         raise MemoryError(
-            f"{what}: {byte_text(n_bytes)} of memory, and {byte_text(limit)} may be used; "
-            f"{remedy}; another limit: environment variable {VARIABLE}"
+            f"{what}: {byte_text(n_bytes)} of memory needed, but only {byte_text(limit)} may be "
+            f"used; {remedy}; to change the limit, set the environment variable {VARIABLE}"
         )
 
 

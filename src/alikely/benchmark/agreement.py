@@ -167,7 +167,7 @@ def agreement_regression(
     generator = np.random.default_rng(seed_sequence(rng))
     with step(f"regression of {len(table):,} pairs"):
         posterior = regression.draws(n_draws, generator)
-    with step("errors that pairs share"):
+    with step("covariance of pairs due to shared questions"):
         extra = _shared_errors(matrix, regression, posterior)
     posterior["b"] += generator.standard_normal(posterior["b"].shape) @ extra.T
     posterior = posterior.assign_coords(coords | {"draw": np.arange(n_draws)})
@@ -196,7 +196,7 @@ def observers(result: Result) -> list[str]:
 def draws(result: Result, *, method: str) -> Floats:
     """Return draws of the parameters, in the order of the summary."""
     if method != "posterior":
-        raise ValueError(f"a regression has posterior draws, got method={method!r}")
+        raise ValueError(f"method must be 'posterior' for a regression, got {method!r}")
     posterior = result.data["posterior"].to_dataset().isel(chain=0)
     return np.column_stack([posterior[name].values for name in ("b", *SPREADS.values())])
 

@@ -131,7 +131,7 @@ def observers(scores: Result) -> list[str]:
 def draws(scores: Result, method: str, level: str = OVERALL) -> Floats:
     """Bootstrap replicates or posterior draws, for new images: (draw, system)."""
     if method not in scores.data.children:
-        reason = SOURCES.get(method, "draws are of bootstrap or posterior")
+        reason = SOURCES.get(method, "method must be 'bootstrap' or 'posterior'")
         raise ValueError(f"these scores have no {method} draws; {reason}")
     one_of("level", level, (*dataset_names(scores), OVERALL))
     values = scores.data[method].to_dataset()["score"].sel(level=level)
@@ -485,8 +485,8 @@ def ranks(
     if (alike := apart["alike"] & apart["interval_center"].notna()).any():
         j, k = (side[alike][0] for side in np.triu_indices(len(models), 1))
         raise ValueError(
-            f"{models[j]!r} and {models[k]!r} have a difference without variance: their "
-            "responses are identical; leave one of them out"
+            f"the difference between {models[j]!r} and {models[k]!r} has no variance, because "
+            "their responses are identical; leave out one of these models"
         )
     found = ranking.rank_sets(
         at.estimate[own], joint_covariance(at.parts, at.population, own), models, ci_prob=prob,

@@ -323,7 +323,8 @@ def require_balance(layout: Layout) -> None:
         if len(absent):
             raise ValueError(
                 f"model {layout.models[absent[0]]!r} is missing in data set {part.name!r}, so its "
-                "mean is not comparable with those of other models; leave out one of them"
+                "mean is not comparable with those of other models; leave out this model or this "
+                "data set"
             )
 
 
@@ -332,8 +333,8 @@ def refuse_own_names(what: str, names: Collection[str], own: Sequence[str]) -> N
     taken = [name for name in own if name in names]
     if taken:
         raise ValueError(
-            f"no {what} may be called {taken[0]!r}, a row that tables of scores add "
-            f"({', '.join(own)}); give it another name before you read the data"
+            f"no {what} may be called {taken[0]!r}, because tables of scores add rows with the "
+            f"names {', '.join(own)}; rename the {what} before you read the data"
         )
 
 
@@ -374,8 +375,8 @@ def checked_labels(trials: Trials, humans: str, human_ids: str | None, item_scop
     if said is None and max(places, default=0) > 1:
         name = str(data["observer"].values[own[np.argmax(places)]])
         raise ValueError(
-            f"label {name!r} occurs in {max(places)} data sets, one person or several? Set "
-            "human_ids='shared' if a label identifies the same person in all data sets, "
+            f"label {name!r} occurs in {max(places)} data sets and may be one person or several; "
+            "set human_ids='shared' if a label identifies the same person in all data sets, or "
             "human_ids='per_dataset' if each data set has different people"
         )
     return cast("People", said or "shared")
@@ -402,8 +403,8 @@ def _check_truths(trials: Trials, item_scope: Items) -> None:
     ]
     finer = "set item_scope='condition' if labels are reused, or "
     raise ValueError(
-        f"item {odd['item'].iloc[0]!r} has the true class {', and '.join(said)}, but an image has "
-        f"one: {finer * (item_scope != 'condition')}give each image a unique label"
+        f"item {odd['item'].iloc[0]!r} has the true class {', and '.join(said)}, but an image "
+        f"has only one: {finer * (item_scope != 'condition')}give each image a unique label"
     )
 
 

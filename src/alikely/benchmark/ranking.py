@@ -74,8 +74,8 @@ def significantly_greater(
     if flat.any():
         one, other = j[flat][0], k[flat][0]
         raise ValueError(
-            f"systems {one} and {other} have a difference without variance: their responses are "
-            "identical, or a covariance is missing; leave one of them out"
+            f"the difference between systems {one} and {other} has no variance, because their "
+            "responses are identical or a covariance is missing; leave out one of these systems"
         )
     sd = np.sqrt(variance)
     if deviates is None:

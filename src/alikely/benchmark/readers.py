@@ -148,8 +148,8 @@ def reader_study(
     refuse_repeats_for(trials, estimand)
     if ai is None and not estimand.symmetric:
         raise ValueError(
-            f"{estimand.name} is directed, but readers among themselves have no reference; "
-            "name an ai, or use a symmetric metric, such as error_consistency"
+            f"{estimand.name} is directed and needs a reference, but no ai was given; name an ai, "
+            "or use a symmetric metric, such as error_consistency"
         )
     pairs = _pairs(trials, ai, readers)
     table = joint_correctness(

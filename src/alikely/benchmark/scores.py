@@ -259,10 +259,10 @@ def _check_prior(trials: Trials, metric: Metric, prior: Prior | None, n_draws: i
     if metric.draws != "ratings":
         cell_prior(prior).patterns("the joint posterior of all pairs")
     if not n_draws or INCLUSION in trials.data:
-        given = "images chosen by a plan" if n_draws else "n_draws=0"
+        given = "for images chosen by a plan" if n_draws else "with n_draws=0"
         raise ValueError(
-            f"prior= needs a posterior of the cells of each pair, and {given} gives none; leave "
-            "one of them out"
+            f"prior= needs a posterior of the cells of each pair, which is not computed {given}; "
+            "leave prior= out"
         )
 
 
@@ -620,8 +620,8 @@ def _entries(result: Result) -> tuple[pd.DataFrame, list[str]]:
     table = of_kind(result, "pair").table
     if "is_model" not in table:
         raise ValueError(
-            f"scores are made from decision margins, and this is a result of {result.metric.label};"
-            " score trials with alikely.benchmark_scores"
+            f"scores need a result of decision margins, got a result of {result.metric.label}; "
+            "score trials with alikely.benchmark_scores"
         )
     if "posterior" not in result.data.children:
         raise ValueError("scores need posterior draws, and this result has none; set n_draws=")
@@ -645,7 +645,8 @@ def _require_all(entries: pd.DataFrame) -> None:
         for row in found[found["_merge"] == "left_only"].itertuples():
             raise ValueError(
                 f"{system!r} has no pair with {row.member!r} in {row.dataset}:{row.condition}, so "
-                "its mean is not comparable with those of other systems; leave out one of them"
+                "its mean is not comparable with those of other systems; leave out this system or "
+                "this condition"
             )
 
 

@@ -304,7 +304,7 @@ def _replicated(
         (answers, metric, keys, own, min(REPLICATES, n_resamples - start), child, clusters)
         for start, child in zip(starts, seed.spawn(len(starts)), strict=True)
     ]
-    with step(f"{n_resamples:,} trees"):
+    with step(f"{n_resamples:,} bootstrap replicates of the tree"):
         found = np.sum(list(in_parallel(_found, jobs)), axis=0)
     n_lost = int(found[-1])
     if n_lost > MOST_LOST * n_resamples:

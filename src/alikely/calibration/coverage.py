@@ -263,7 +263,7 @@ def coverage_study(
     estimand = get_metric(metric)
     if estimand.counts not in SCENARIOS:
         raise ValueError(
-            f"metric must be one of {', '.join(SCENARIOS)}, {estimand.name} is for "
+            f"metric must be a metric of {', '.join(SCENARIOS)}; got {estimand.name}, a metric of "
             f"{estimand.counts}"
         )
     of_tables = estimand.counts == "correctness"

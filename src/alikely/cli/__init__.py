@@ -17,11 +17,11 @@ SUBCOMMANDS = {
     "compare": "Compare error patterns of pairs of observers.",
     "matrix": "Compare all pairs of many observers and find families.",
     "margins": "Compare decision margins of models with responses of humans.",
-    "benchmark": "Score models against humans, with ceilings, intervals and ranks.",
+    "benchmark": "Score models against humans, with ranks and noise ceilings.",
     "spectrum": "Measure the difficulty of conditions and alignment within them.",
     "report": "Write one self-contained HTML page of results.",
     "plan": "Plan the number of trials, observers or images.",
-    "choose": "Choose images for humans from the responses of models.",
+    "choose": "Choose images for humans, based on the responses of models.",
     "completion": "Print a script that completes subcommands and options in a shell.",
 }
 REFUSED, STOPPED = 2, 130

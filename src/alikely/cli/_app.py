@@ -46,26 +46,28 @@ class Reading:
     Parameters
     ----------
     columns : str
-        Column names as ROLE=NAME,..., such as observer=subject. The roles of columns are dataset,
-        condition, observer, kind, item, truth, response, correct, ...
+        Names of columns as ROLE=NAME,..., such as observer=subject. Roles include dataset,
+        condition, observer, kind, item, truth, response and correct.
     classes : str
-        All possible responses NAME,..., or seen for all that occur (default: the true classes).
+        All possible responses as NAME,..., or seen for all labels that occur as a true class or a
+        response (default: the true classes).
     na_values : str
         Values TEXT,... that denote a missing response, in addition to an empty field (default: NA,
-        NaN, nan, null, NULL), such as --na-values=- for a dash.
+        NaN, nan, null, NULL). For a dash, pass --na-values=-.
     truth : str
-        Table of true classes with an item column, if FILE has no true classes.
+        Table with an item column and the true class of each item, if FILE has no true classes.
     wide : bool
         FILE has one row per trial and one column per observer.
     wide_rows : bool
         FILE has one row per observer and one column per item, as in surveys.
     observers : str
-        With --wide, the columns NAME,... of observers (default: all columns without a role).
+        With --wide, names of the observers' columns as NAME,... (default: all columns without a
+        role).
     kind : list
         Kind of observers as KIND=NAME,..., such as human=anna,bert. Repeat this option for each
         kind.
     format : str
-        Format of FILE: table, or the name of an evaluation tool.
+        Format of FILE: auto (detected), table, or the name of an evaluation tool.
     pattern : str
         Pattern for file names that contain values of columns, such as
         '{dataset}/{observer}_{session:d}.csv'.
@@ -74,16 +76,17 @@ class Reading:
     encoding : str
         Encoding of text files (default: detected).
     score : str
-        Score to read from a log that has several, such as acc.
+        Score to read from a log with several scores, such as acc.
     filter : str
-        Filter to read if a log has several filters.
+        Filter whose results are read from a log with several filters.
     runs : str
-        If a task has several runs, read the newest, or all as separate observers.
+        Which runs of a task to read: the newest complete run, or all runs as separate observers.
     unmatched : str
-        What to do with observers whose items mostly match no other observer's items: raise an error
-        (error), or accept them (accept).
+        Whether to raise an error (error) if most items of an observer occur for no other observer,
+        or to accept such an observer (accept).
     n_options : str
-        Number of options of each question, or classes to use the number of classes.
+        Number of response options of each question, or the word classes to use the number of
+        classes.
     """
 
     columns: str | None = None
@@ -165,7 +168,7 @@ def _once(found: dict[str, str], name: str, value: str, option: str) -> None:
 
 
 def _kinds(given: list[str]) -> dict[str, str]:
-    """Kind of each observer, of ``kind=name,name`` for each kind."""
+    """Parse the kind of each observer from texts such as ``kind=name,name``, one per kind."""
     found: dict[str, str] = {}
     for text in given:
         kind, _, names = text.partition("=")
@@ -179,7 +182,7 @@ def _kinds(given: list[str]) -> dict[str, str]:
 @Parameter(group=Group("Running", sort_key=3), allow_repeating=True)
 @dataclass
 class Running:
-    """How a subcommand runs.
+    """Options for running a subcommand.
 
     Parameters
     ----------
@@ -221,29 +224,35 @@ def prior_of(text: str) -> Any:
 
 
 METRIC = (
-    "Name of a metric: ec (error consistency), ma (misclassification agreement), cles "
-    "(class-level error similarity), copying, normalized, ...; a custom metric as module:ATTRIBUTE"
+    "Name of a metric, such as ec (error consistency), ma (misclassification agreement), cles "
+    "(class-level error similarity), copying or normalized; or module:ATTRIBUTE for a custom metric"
 )
 PRIOR = (
-    "Prior on the four cells of a pair: Beta parameters NAME=A:B,... such as "
-    "p_a=1:1,u=0.5:0.5,v=0.5:0.5 (the default), or four Dirichlet parameters such as 1,1,1,1"
+    "Prior for the four cells of the 2 x 2 table of a pair: Beta parameters NAME=A:B,..., such as "
+    "p_a=1:1,u=0.5:0.5,v=0.5:0.5 (the default), or four Dirichlet parameters, such as 1,1,1,1"
 )
 # Types and help of options where these differ from those of Python; and how some are converted.
 TEXTS: dict[str, tuple[Any, str]] = {
-    "pairs": (str, "All, or two kinds such as human-model"),
-    "pair": (list[tuple[str, str]], "Names of two observers; can be repeated"),
+    "pairs": (str, "Pairs to compare: all, or two kinds of observers such as human-model"),
+    "pair": (list[tuple[str, str]], "Names of two observers to compare; can be repeated"),
     "metric": (str, METRIC),
     "prior": (str, PRIOR),
     "cluster": (str, "Column of FILE that assigns items to clusters, such as template"),
     "paired": (bool, "Whether the systems in --confusions responded to the same items"),
-    "n_null": (int, "Data sets, simulated or permuted, for tests of pairs; 0 for none"),
+    "n_null": (
+        int,
+        "Number of simulated or permuted data sets for the test of each pair; 0 disables the tests",
+    ),
     "models": (str, "Kind of observer to score"),
     "humans": (str, "Kind of observer that models are compared with"),
     "max_observers": (int, "Maximum number of observers"),
-    "max_repeats": (int, "Maximum number of presentations of an image to an observer"),
-    "ci_prob": (float, "Probability of the intervals"),
-    "ci_kind": (Literal["eti", "hdi"], "Equal-tailed or highest-density intervals"),
-    "by": (Literal["condition", "dataset", "none"], "Groups of trials to analyze separately"),
+    "max_repeats": (int, "Maximum number of times that an observer sees the same image"),
+    "ci_prob": (float, "Probability level of the intervals, in (0, 1)"),
+    "ci_kind": (Literal["eti", "hdi"], "Equal-tailed (eti) or highest-density (hdi) intervals"),
+    "by": (
+        Literal["condition", "dataset", "none"],
+        "Groups of trials to analyze separately; none pools all trials",
+    ),
 }
 CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "metric": find_metric,
@@ -356,7 +365,7 @@ def documented(function: Callable[..., Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _type(parameter: inspect.Parameter, kind: str) -> Any:
-    """What the argument of an option is."""
+    """Determine the type of an option's argument."""
     annotation = str(parameter.annotation)
     for known in (bool, int, float):
         if re.match(rf"{known.__name__}\b", annotation):
@@ -465,7 +474,9 @@ def subcommand(
 
         make, files = inspect.Parameter, []
         if file:
-            what = Parameter(help="Tables, folders or logs of evaluation tools", name="FILE")
+            what = Parameter(
+                help="Tables of trials, folders, or logs of evaluation tools", name="FILE"
+            )
             files = [make("file", make.POSITIONAL_ONLY, annotation=Annotated[list[str], what],
                           default=NEVER if file == "some" else [])]  # fmt: skip
         if out:
@@ -501,8 +512,8 @@ def application() -> App:
     def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
         """Print a script that completes subcommands and options in a shell.
 
-        Write the script to ~/.local/share/bash-completion/completions/alikely (bash), _alikely in
-        $fpath (zsh), or a file in ~/.config/fish/completions (fish).
+        Write the script to ~/.local/share/bash-completion/completions/alikely (bash), to a file
+        _alikely in a folder of $fpath (zsh), or to a file in ~/.config/fish/completions (fish).
         """
         print(app.generate_completion(prog_name="alikely", shell=shell))
 

@@ -1,4 +1,4 @@
-"""What subcommands print: tables and notes in 80 columns, or as wide as the terminal."""
+"""Output of subcommands: tables and notes, 80 columns wide or as wide as the terminal."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ FEWEST, MOST_LETTERS = 6, 160
 COLUMN = re.compile(r"(?P<name>[^:=]*)(?::(?P<form>[\dgs%]))?(?:=(?P<head>.*))?", re.DOTALL)
 PAIR = ("condition", "observer_a=reference", "observer_b=other")
 MEANS = (
-    "Mean of each model over its pairs with observers of other kinds. Intervals generalize to new "
-    "trials with these observers; for new humans, use alikely benchmark."
+    "The table shows the mean of each model over its pairs with observers of other kinds. "
+    "Intervals generalize to new trials with the same observers. For intervals that generalize to "
+    "new humans, use alikely benchmark."
 )
 
 
@@ -69,7 +70,7 @@ def show(
     *above: str,
     by: str = "",
     part: str = "",
-    all_in: str = "--out DIR writes all of them",
+    all_in: str = "--out DIR writes all rows",
 ) -> None:
     """Print columns of a table and its notes; of a long table, print rows spread over `by`.
 
@@ -106,7 +107,8 @@ def show(
     if len(shown) < len(frame):
         say(f"... and {len(frame) - len(shown)} more; {all_in}")
         named = next((head for name, _, head in parsed if name == by), by.replace("_", " "))
-        said = f"(shown: lowest to highest {' '.join(named.split())}, evenly spaced by rank)"
+        named = " ".join(named.split())
+        said = f"(rows shown: from the lowest to the highest {named}, evenly spaced by rank)"
         say(f"    {said}", hanging="    ")
     show_notes(frame.get("note", notes))
 
@@ -232,7 +234,7 @@ def show_result(o: Options, result: Result, trials: Trials | None = None) -> Non
     n_pairs = len(frame[["observer_a", "observer_b"]].drop_duplicates())
     several = f", {len(frame):,} estimates" if n_pairs < len(frame) else ""
     n_undefined = frame["estimate"].isna().sum()
-    print(f"\n{counted(n_pairs, 'pair')}{several}; {n_undefined} with an undefined estimate.")
+    print(f"\n{counted(n_pairs, 'pair')}{several}; undefined estimates: {n_undefined}.")
     with step("means of models"):
         kinds = {} if trials is None else kinds_of(trials)
         means = model_means(result, kinds, intervals)
@@ -257,4 +259,4 @@ def _draw(result: Result) -> None:
     ax: Any = al.plot_intervals(result, which=labels)
     if len(labels) < (n := result.table.sizes["pair"]):
         # Above the axes is the legend.
-        ax.set_xlabel(f"{ax.get_xlabel()}\n{len(labels)} of {n} pairs, lowest to highest")
+        ax.set_xlabel(f"{ax.get_xlabel()}\n{len(labels)} of {n} estimates, lowest to highest")

@@ -1,4 +1,4 @@
-"""How a subcommand runs: log, progress, warnings, errors and signals."""
+"""Running of a subcommand: log, progress, warnings, errors and signals."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def execute(body: Callable[[], None], options: Options, names: Sequence[str]) ->
             print(f"alikely: {message}", file=sys.stderr)
             return code
         if options.notes:
-            print("\nReading:")
+            print("\nHow the data were read:")
         for note in options.notes:
             print(textwrap.fill(f"- {told(note)}", 80, subsequent_indent="  "))
         return 0
@@ -146,9 +146,10 @@ def _failure(
     if isinstance(error, ValueError | TypeError):
         # What was guessed in reading may be the reason.
         guessed = sorted(options.notes, key=lambda note: "give " not in note)[:3]
-        return told(error) + (f". In reading: {told('; '.join(guessed))}" if guessed else ""), 2
+        read = f". How the data were read: {told('; '.join(guessed))}" if guessed else ""
+        return told(error) + read, 2
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return told(f"internal error, {what}; run with --debug to see where"), 1
+    return told(f"internal error, {what}; run with --debug to see where the error occurred"), 1
 
 
 @contextlib.contextmanager
@@ -192,22 +193,22 @@ def _check_out(out: Path, one_file: bool, keep: Callable[[Path], bool]) -> None:
         out.exists()  # or its name is too long
         there = next(one for one in (folder, *folder.parents) if one.exists())
         writable = there.is_dir() and os.access(there, os.W_OK)
-        reason = "" if writable else "not a folder that you may write to"
+        reason = "" if writable else "no permission to write, or a file has the name of the folder"
     except OSError as error:
         reason = str(error.strerror)
     if reason:
         short = str(out) if len(str(out)) <= 80 else f"{str(out)[:80]}..."
         raise ValueError(
-            f"--out must be {'in ' * one_file}a folder that can be written to; {short!r}: "
-            f"{reason}; give another"
+            f"--out must be {'in ' * one_file}a folder that can be written to, got {short!r}: "
+            f"{reason}; give another path"
         )
     faults = (
-        (out.is_dir(), "be a file, and not a folder"),
+        (out.is_dir(), "be a file, not a folder"),
         (out.exists() and not out.is_file(), "be a regular file"),
         (out.exists() and keep(out.resolve()), "not be an input file"),
     )
     if one_file and (fault := next((what for wrong, what in faults if wrong), "")):
-        raise ValueError(f"--out must {fault}, got {str(out)!r}; give another")
+        raise ValueError(f"--out must {fault}, got {str(out)!r}; give another path")
 
 
 class Printable:

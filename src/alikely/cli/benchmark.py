@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
 PERSON = {
-    "shared": "Human labels identify the same person in all data sets",
-    "per_dataset": "Human labels identify different people in each data set",
+    "shared": "Each human label identifies one person in all data sets",
+    "per_dataset": "Each human label identifies a different person in each data set",
 }
 IMAGE = {
-    "label": "an image label denotes one image in all data sets",
-    "dataset": "an image label denotes one image within each data set",
-    "condition": "an image label denotes one image within each condition",
+    "label": "each image label identifies one image in all data sets",
+    "dataset": "each image label identifies one image within each data set",
+    "condition": "each image label identifies one image within each condition",
 }
 
 
@@ -40,11 +40,11 @@ def benchmark(
     generalize_to: Literal["images", "observers", "both"] = "both",
     level: str = "overall",
 ) -> None:
-    """Score models against humans, with ceilings, intervals and ranks.
+    """Score models against humans, with noise ceilings, intervals and ranks.
 
     The score of a model is its mean error consistency (or another metric) with the humans, averaged
-    over conditions, then humans, then data sets. FILE has the format of alikely compare, with an
-    additional column kind.
+    over conditions, then humans, then data sets. FILE has the same format as for alikely compare,
+    and also needs the column kind.
 
     Parameters
     ----------
@@ -52,7 +52,8 @@ def benchmark(
         Test the difference between two models, with and without adjustment for multiple
         comparisons; can be repeated.
     exclude : str
-        Exclude the conditions that a published benchmark excludes: model-vs-human.
+        Name of a published benchmark (model-vs-human). The conditions that this benchmark excludes
+        are excluded.
     generalize_to : str
         Treat images, observers, or both as random samples.
     level : str
@@ -95,22 +96,24 @@ def spectrum(
     k: str = "auto",
     metrics: str | None = None,
 ) -> None:
-    """Measure the difficulty of conditions for humans, and the alignment of models within regimes.
+    """Measure the difficulty of conditions for humans, and the alignment of models with humans.
 
-    Difficulty is Glass's delta of human accuracies in a condition relative to undistorted
-    conditions. FILE is as for alikely compare, with a column kind.
+    The difficulty of a condition is Glass's delta of the humans' logit accuracies, relative to
+    undistorted conditions. Alignment is computed within regimes, which are groups of conditions of
+    similar difficulty. FILE has the same format as for alikely compare, and also needs the column
+    kind.
 
     Parameters
     ----------
     reference : str
-        Undistorted conditions DATASET:CONDITION,...
+        Undistorted conditions as DATASET:CONDITION,...
     exclude : str
-        Conditions to exclude, DATASET:CONDITION,...
+        Conditions to exclude, as DATASET:CONDITION,...
     k : str
         Number of regimes; auto chooses the number with the lowest BIC.
     metrics : str
-        Alignment metrics NAME,... (default: ec, and ma if there are classes); a custom metric as
-        module:ATTRIBUTE.
+        Alignment metrics as NAME,... (default: ec, and ma if FILE has classes). For a custom
+        metric, give module:ATTRIBUTE.
     """
     trials = o.trials()
     default = "EC,MA" if trials.has_classes else "EC"
@@ -123,7 +126,7 @@ def spectrum(
     o.notes = [*filter(None, [*o.notes, scale.attrs["missing_note"]])]
     if k != "auto" and not k.isdecimal():
         raise ValueError(f"--k must be a whole number or auto, got {k!r}")
-    with step("regimes of difficulty"):
+    with step("grouping conditions into regimes of difficulty"):
         groups = al.regimes(scale, "auto" if k == "auto" else int(k), rng=o.seed)
     o.table("normality", normality_checks(scale))
     names = [name for name in scale.data_vars if scale[name].dims == ("condition",)]
@@ -172,7 +175,7 @@ def _by_dataset(text: str) -> dict[str, list[str]]:
     for name in text.split(","):
         dataset, colon, condition = name.partition(":")
         if not colon:
-            raise ValueError(f"--exclude must list dataset:condition,...; got {name!r}")
+            raise ValueError(f"--exclude must list DATASET:CONDITION,..., got {name!r}")
         out.setdefault(dataset, []).append(condition)
     return out
 
@@ -182,19 +185,22 @@ def _show_conditions(frame: pd.DataFrame) -> None:
     p = frame["mann_whitney_p_bh"].map(lambda value: number(value, 4))
     frame = frame.assign(
         p=p.mask(frame["is_reference"].astype(bool), "ref."),
-        note=np.where(frame["above_chance"], "", "not above chance"),
+        note=np.where(frame["above_chance"], "", "accuracy is not above chance"),
     )
-    show(frame, ["condition", "n_humans", "accuracy=correct", "delta", "p:s=p (BH)", "regime",
-                 "stability=stable"])  # fmt: skip
+    show(frame, ["condition", "n_humans", "accuracy", "delta", "p:s=p (BH)", "regime",
+                 "stability"])  # fmt: skip
 
 
 def _show_numbers(counts: pd.DataFrame, groups: xr.Dataset) -> None:
     """How many regimes: BIC, AICc, replicates."""
     columns = ["n_regimes", "bic:1=BIC", "aicc:1=AICc", "converged_bic:1=converged\nBIC",
-               "resampled_best:%=best in"]  # fmt: skip
+               "resampled_best:%=best in\nreplicates"]  # fmt: skip
     show(counts, columns, "")
     ties = ", ".join(str(k) for k in groups.attrs["ties"])
-    say(f"Shown: {groups.attrs['k']} regimes. Within 2 of the lowest BIC: {ties}.")
+    say(
+        f"The conditions are grouped into {groups.attrs['k']} regimes. "
+        f"Numbers of regimes with a BIC within 2 of the lowest BIC: {ties}."
+    )
 
 
 def _show_models(frame: pd.DataFrame, ci_prob: float) -> None:
@@ -203,13 +209,17 @@ def _show_models(frame: pd.DataFrame, ci_prob: float) -> None:
     rows = []
     for (metric, _), part in frame.groupby(["metric", "regime"], sort=False):
         best = part.sort_values("rank").iloc[0].to_dict() | {"metric": get_metric(metric).short}
-        best["tied"] = str(int((part["rank_lb"] == 1).sum()))
+        ranked = part["rank_lb"].notna().any()
+        best["tied"] = str(int((part["rank_lb"] == 1).sum())) if ranked else "-"
         if best["rank"] != best["rank"]:
             unknown = ("ceiling", "ratio_of_means", f"{interval}_lb")
             best |= dict.fromkeys(unknown, np.nan) | {"system": "", "n_conditions": 0, "tied": ""}
         rows.append(best)
-    columns = ["metric", "regime", "n_conditions=conds.", "ceiling:3=humans",
-               "system=nearest model", "ratio_of_means=ratio", f"{interval}={percent(ci_prob)}",
+    columns = ["metric", "regime", "n_conditions=conditions", "ceiling:3=human-\nhuman",
+               "system=best model", "ratio_of_means=ratio", f"{interval}={percent(ci_prob)}",
                "tied:s"]  # fmt: skip
     show(pd.DataFrame(rows), columns, "")
-    say("ratio: to human-human agreement; tied: models that may rank first")
+    say(
+        "ratio: value of the best model divided by the human-human consistency; "
+        "tied: number of models that may rank first"
+    )

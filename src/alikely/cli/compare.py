@@ -61,20 +61,20 @@ def compare(
     Parameters
     ----------
     metric : str
-        Name of a metric: ec (error consistency), ma (misclassification agreement),
-        cles (class-level error similarity), copying, gwet_ac1, or any other. Use all for ec, ma,
-        cles and their correlations, and module:ATTRIBUTE for a custom metric.
+        Name of a metric, such as ec (error consistency), ma (misclassification agreement), cles
+        (class-level error similarity), copying or gwet_ac1. Use all for ec, ma, cles and the
+        correlations between these metrics. Use module:ATTRIBUTE for a custom metric.
     confusions : list
-        Instead of FILE, for cles: csv files with one confusion matrix per system, true classes
-        (rows) by responses (columns).
+        Confusion matrices to compare by cles, instead of FILE. Each csv file contains the confusion
+        matrix of one system, with true classes in rows and responses in columns.
     n_resamples : int
-        Bootstrap replicates (default 10000, and none for cles).
+        Number of bootstrap replicates (default: 10,000, or 0 for cles).
     alpha : float
-        Pseudocount of cles, added to each cell (default 0.5).
+        Pseudocount that cles adds to each cell (default: 0.5).
     mixture : str
-        Reference distribution of cles: the mean of both rows, or both rows pooled (default mean).
+        Reference distribution of cles: the mean of both rows, or both rows pooled (default: mean).
     base : str
-        Base of the logarithm of cles (default 2).
+        Base of the logarithm of cles (default: 2).
     null : bool
         Also show the values expected from independent observers with the same accuracies.
     intervals : str
@@ -87,7 +87,7 @@ def compare(
         return
     if o.paired is not None:
         raise ValueError(
-            "--paired needs --confusions; leave it out, since trials identify common items"
+            "--paired needs --confusions; leave out --paired, because trials identify common items"
         )
     trials = o.trials()
     if null and o.n_draws < 1:
@@ -132,13 +132,13 @@ def _compare_confusions(o: Options, confusions: list[Path]) -> None:
     asked = o.given.get("metric")
     if asked is not None and (asked == "all" or find_metric(asked).name != CLES):
         raise ValueError(
-            f"confusion matrices lack the errors on each item that {asked} needs; give FILE, or "
-            "leave out --metric to compute cles"
+            f"--metric {asked} needs errors on each item, which confusion matrices do not contain; "
+            "give FILE, or leave out --metric to compute cles"
         )
     if o.paired is None:
         raise ValueError(
             "confusion matrices do not show whether systems responded to the same items; give "
-            "--paired if they did (no intervals), or --no-paired if not"
+            "--paired if the systems did (intervals are then unavailable), or --no-paired if not"
         )
     for name in ("null", "cluster", "prior"):
         if o.given.get(name):
@@ -147,7 +147,7 @@ def _compare_confusions(o: Options, confusions: list[Path]) -> None:
     names = [path.name.removesuffix(".csv") for path in confusions]
     if repeated := [name for n, name in enumerate(names) if name in names[:n]]:
         raise ValueError(
-            f"two files are named {repeated[0]!r}, but names identify systems; rename one"
+            f"two files are named {repeated[0]!r}, but file names identify systems; rename one file"
         )
     # Read as text, because names of classes may look like numbers.
     read = (read_file(path).to_pandas() for path in confusions)
@@ -161,8 +161,9 @@ def _check_used(o: Options, asked: list[Metric]) -> None:
     for counts, names in OF_COUNTS.items():
         given = [name for name in names if o.given.get(name) is not None]
         if given and all(metric.counts != counts for metric in asked):
+            of = "cles" if counts == "rows" else f"metrics of {counts}"
             raise ValueError(
-                f"--{given[0].replace('_', '-')} applies to metrics of {counts}, not to "
+                f"--{given[0].replace('_', '-')} applies to {of}, not to "
                 f"{', '.join(metric.short for metric in asked)}; leave it out"
             )
 
@@ -171,15 +172,13 @@ def _show_null(o: Options, result: Result) -> None:
     """Print and write the values expected from independent observers."""
     metric = result.metric
     if metric.counts != "correctness":
-        print(
-            f"\nIndependent observers are simulated only for correctness, not for {metric.short}."
-        )
+        print(f"\n--null is available only for metrics of correctness, not for {metric.short}.")
         return
     tree = al.estimates.independent_observers(result, o.n_draws, o.seed, **o.pick("sampler"))
     frame = tree["null"].to_dataset().to_dataframe().reset_index().drop(columns="pair")
     way = "MCMC" if frame["way"].iloc[0] == "nuts" else "exact draws"
     level = percent(o.ci_prob)
-    above = f"Expected from independent observers with the same accuracies ({way}):"
+    above = f"Values expected from independent observers with the same accuracies ({way}):"
     columns = [*PAIR, f"estimate={metric.short}"]
     columns += [f"{interval_of(frame, f'null_{kind}')}={kind} {level}" for kind in ("eti", "hdi")]
     show(frame, [*columns, "p_value:4=p"], "", above, by="estimate", part="dataset")
@@ -192,19 +191,19 @@ def _show_null(o: Options, result: Result) -> None:
 
 def _show_correlations(correlations: pd.DataFrame, ci_prob: float) -> None:
     """The mean over domains and the correlation over all pairs."""
-    over = {"mean": "mean of conditions", "global": "all pairs together"}
+    over = {"mean": "mean over conditions", "global": "all pairs together"}
     frame = correlations[correlations["domain"].isin(over)]
     first, second = (
         frame[name].map(lambda metric: get_metric(metric).short) for name in ("metric", "other")
     )
     frame = frame.assign(metrics=first + ", " + second, over=frame["domain"].map(over))
-    above = "Spearman correlation of the metrics over pairs (intervals resample systems):"
+    above = "Spearman correlations between metrics over pairs (intervals from resampling systems):"
     interval = f"{interval_of(frame, 'bootstrap_')}={percent(ci_prob)}"
-    show(frame, ["metrics", "over", "n_pairs", "correlation=rho", interval], "", above)
+    show(frame, ["metrics", "over=computed as", "n_pairs", "correlation=rho", interval], "", above)
 
 
 @subcommand(
-    file="", out="Folder for tables, draws and plots (default alikely-demo)", where="alikely-demo"
+    file="", out="Folder for tables, draws and plots (default: alikely-demo)", where="alikely-demo"
 )
 def demo(o: Options, *, ci_prob: float = 0.95) -> None:
     """Analyze a simulated experiment of 4 humans and 6 models.
@@ -215,10 +214,10 @@ def demo(o: Options, *, ci_prob: float = 0.95) -> None:
         Probability of the intervals.
     """
     trials = al.load_example()
-    print("A simulated experiment: 4 humans and 6 models name 480 images in 3 conditions.\n")
+    print("In a simulated experiment, 4 humans and 6 models classify 480 images in 3 conditions.\n")
     result = al.error_consistency(trials, "human-model", ci_prob=ci_prob, rng=o.seed)
     show_result(o, result, trials)
-    print("\nTo analyze your data: alikely compare FILE --pairs human-model --out DIR")
+    print("\nTo analyze your data, run alikely compare FILE --pairs human-model --out DIR")
 
 
 # Rows of a table; --out has the others.
@@ -229,10 +228,10 @@ MOST_BLOCKS, MOST_FAMILIES = 30, 12
     al.pairwise_matrix, al.benchmark.families, omit=("intervals",), defaults={"n_resamples": 200}
 )  # fmt: skip
 def matrix(o: Options, *, by_family: str | None = None, top: int = 10) -> None:
-    """Compare all pairs of many observers and find families of similar ones.
+    """Compare all pairs of many observers and find families of similar observers.
 
-    The table gives standard errors, posterior limits and Fisher's exact test. FILE is as for
-    alikely compare. Ten million pairs take about a minute.
+    The table gives standard errors, posterior limits and p-values of Fisher's exact test. FILE has
+    the same format as for alikely compare. Ten million pairs take about a minute.
 
     Parameters
     ----------
@@ -294,13 +293,16 @@ def _show_pairs(result: al.Result, top: int) -> None:
     posterior = any(str(column).startswith("posterior") for column in frame)
     method = "posterior" if posterior else "analytic"
     interval = f"{interval_of(frame, method)}={method} {percent(prob)}"
-    columns = ["condition", "observer_a=one", "observer_b=other", "n_trials",
+    columns = ["condition", "observer_a=observer a", "observer_b=observer b", "n_trials",
                f"estimate={result.metric.short}", interval]  # fmt: skip
     show(frame, columns + ["log10_p:1=log10 p"] * tested, repr(result)[1:-1], "")
     if (n_rows := result.estimates["estimate"].size) > top:
-        say(f"... the {top} highest of {n_rows:,}; --out DIR writes all of them")
+        say(f"... the {top} highest of {n_rows:,} estimates; --out DIR writes all estimates")
     if not posterior and frame["note"].str.contains("posterior").any():
-        say("This matrix has no posterior. For fewer pairs, alikely compare computes one.")
+        say(
+            "This table has no posterior intervals. For fewer pairs, alikely compare computes "
+            "posterior intervals."
+        )
 
 
 def _show_blocks(blocks: pd.DataFrame, ci_prob: float, result: al.Result) -> None:
@@ -309,22 +311,26 @@ def _show_blocks(blocks: pd.DataFrame, ci_prob: float, result: al.Result) -> Non
     interval = f"{interval_of(blocks, 'analytic')}={percent(ci_prob)}"
     columns = ["group_a=group", "n_pairs", "estimate=mean", interval]
     within = blocks[inside].sort_values("estimate", ascending=False).head(MOST_BLOCKS)
-    above = f"mean {result.metric.label} within groups (these observers, new trials)"
+    above = (
+        f"Mean {result.metric.label} within groups (intervals generalize to new trials with the "
+        "same observers):"
+    )
     show(within, columns, "", above)
     across = blocks[~inside].dropna(subset=["estimate"]).sort_values("estimate")
     if len(across):
         most = across.iloc[[-1, 0]] if len(across) > 1 else across
         columns.insert(1, "group_b=other group")
-        show(most, columns, "", "between groups, the highest and the lowest")
+        show(most, columns, "", "Highest and lowest mean between groups:")
 
 
 def _show_families(tree: al.Result) -> None:
     """Print the largest supported branches, and the families of the recommended cut."""
     branches, found = branches_of(tree), members(tree)
     sure = branches[branches["support"] >= 0.95].sort_values("size", ascending=False)
-    said = f"a tree of {len(branches)} branches, without support (--n-resamples 0)"
+    said = f"The tree has {len(branches)} branches, without bootstrap support (--n-resamples 0)."
     if tree.data.attrs["n_resamples"]:
-        said = f"{len(sure)} of {len(branches)} branches of the tree have support of 0.95 or more"
+        n = f"{len(sure)} of {len(branches)}"
+        said = f"{n} branches of the tree have bootstrap support of 0.95 or more."
     say("", said)
     for _, row in sure.head(10).iterrows():
         names = listed(row["members"], most=4)
@@ -334,4 +340,5 @@ def _show_families(tree: al.Result) -> None:
         for _, row in found.head(MOST_FAMILIES).iterrows():
             say(f"{row['size']} observers: {listed(row['members'], most=4)}", hanging="    ")
         if len(found) > MOST_FAMILIES:
-            say(f"... the {MOST_FAMILIES} largest of {len(found)}; --out DIR writes all of them")
+            n_shown = f"{MOST_FAMILIES} largest of {len(found)} groups"
+            say(f"... the {n_shown}; --out DIR writes all groups")

@@ -22,7 +22,7 @@ ROLES = (
 SCALES = {
     "share": "with the proportion correct in the population of observers (scale share)",
     "strength": "with item strength (scale strength)",
-    "margin": "of margins between two models (scale margin)",
+    "margin": "between the margins of two models (scale margin)",
 }
 
 
@@ -38,7 +38,7 @@ def margins(
     scores: bool = False,
     intervals: Literal["all"] | None = None,
 ) -> None:
-    """Correlate decision margins of models with the proportion correct of groups, over items.
+    """Correlate models' decision margins with proportions correct of observer groups, over items.
 
     The correlation is also corrected for trial-by-trial variability. FILE has the same format as
     for alikely compare. A table of margins has one row per model and item with a column margin, or
@@ -50,8 +50,8 @@ def margins(
         Tables of margins (.csv, .csv.gz or .parquet). To compare groups of observers, you need no
         table of margins.
     margin_columns : str
-        Names of columns of the margins, ROLE=NAME,... ROLE is a role of FILE, or class, logit,
-        probability or margin.
+        Names of columns in the tables of margins, as ROLE=NAME,... with the roles observer, item,
+        truth, class, logit, probability, margin, condition and dataset.
     scores : bool
         Also show the noise-corrected mean of each model over conditions and data sets, with ranks.
     intervals : str
@@ -92,26 +92,28 @@ def _show_matched(result: Result) -> None:
     frame = frame[frame["n_matched"] > 0]
     lost = frame["n_alone"] + frame["n_missing"]
     if len(frame) and not lost.any() and frame["n_matched"].nunique() == 1:
-        print(
-            f"\nItems: all {frame['n_matched'].iloc[0]} of each model are matched with responses."
-        )
+        n_items = frame["n_matched"].iloc[0]
+        print(f"\nAll {n_items} items of each model are matched with responses.")
     elif len(frame):
-        columns = ["observer=items of", "n_matched", "n_alone=unmatched", "n_missing"]
+        columns = ["observer", "n_matched", "n_alone=unmatched", "n_missing"]
         show(
-            frame.assign(lost=lost),
+            frame.assign(number_unmatched_or_missing=lost),
             columns,
             "",
-            by="lost",
-            all_in="the netCDF file of --out DIR has all of them",
+            by="number_unmatched_or_missing",
+            all_in="the netCDF file in --out DIR contains all rows",
         )
-        say("(unmatched: margin without response; missing: response without margin)")
+        say(
+            "(unmatched: items with a margin but no response; missing: items with a response but "
+            "no margin)"
+        )
 
 
 def _show_scales(result: Result) -> None:
     """Print the variables of the noise-corrected correlation."""
     found = set(result.estimates["scale"].values.tolist()) if "scale" in result.estimates else set()
     if texts := [text for scale, text in SCALES.items() if scale in found]:
-        say("", f"Noise-corrected: correlation {'; '.join(texts)}.")
+        say("", f"The noise-corrected estimate is the correlation {', or '.join(texts)}.")
 
 
 def _show_scores(scores: al.Result, ci_prob: float) -> None:
@@ -130,10 +132,10 @@ def _show_ceilings(ceilings: pd.DataFrame, ci_prob: float) -> None:
     """Print the reliability of each group."""
     bounds = ceilings.rename(columns={"lower": "interval_lb", "upper": "interval_ub"})
     above = (
-        "Reliability of each group (split halves; intervals resample observers and items). The "
-        "ceiling of a model is the square root of the reliability:"
+        "Reliability of each group (from split halves; intervals from resampling observers and "
+        "items). The noise ceiling of a model is the square root of the reliability:"
     )
-    columns = ["condition", "system=group", "n_observers", "n_items", "reliability=DMC",
+    columns = ["condition", "system=group", "n_observers", "n_items", "reliability",
                f"interval={percent(ci_prob)}"]  # fmt: skip
-    kept = "the group 'ceilings' of the netCDF file of --out DIR has all of them"
+    kept = "the group 'ceilings' of the netCDF file in --out DIR contains all rows"
     show(bounds.assign(note=bounds["undefined"]), columns, "", above, by="reliability", all_in=kept)

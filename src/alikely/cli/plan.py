@@ -57,7 +57,7 @@ def plan(
     """Plan the number of trials, observers or images.
 
     Compute the number of trials for an interval width, for Fisher's exact test, or for a difference
-    between two models. Give assumed accuracies and error consistency, or a pilot.
+    between two models. Give assumed accuracies and error consistency, or data from a pilot study.
 
     Parameters
     ----------
@@ -69,22 +69,22 @@ def plan(
     width : float
         Desired width of the interval.
     n_trials : list
-        Numbers of trials to evaluate.
+        Numbers of trials for which interval widths are computed.
     power : float
-        Probability of detecting a true consistency or difference.
+        Target probability of detecting the assumed error consistency or difference.
     difference : bool
-        Compare two models with the same human.
+        Plan a comparison of two models with the same human.
     pilot : path
         Table of trials from a pilot study, in the format that alikely compare reads.
     rope : list
         With --pilot, region of practical equivalence LOW HIGH. The table gives the probability that
         the interval lies inside or outside the region of practical equivalence.
     budget : float
-        With --pilot, the budget for observers and images.
+        With --pilot, the maximum total cost of the study, in the same unit as the other costs.
     cost_per_trial : float
         Cost of one response.
     cost_per_observer : float
-        Cost of one observer before the first response.
+        Cost of recruiting one observer, excluding the cost of responses.
     """
     for name, other in NEEDS.items():
         if o.given.get(name) is not None and not o.given.get(other):
@@ -96,7 +96,7 @@ def plan(
         )
     stated = _from_difference if difference else _from_assumptions
     make = stated if pilot is None else _from_pilot if budget is None else _from_budget
-    with step("plan"):
+    with step("computing the plan"):
         table, draw = make(o, metric)
     o.table("plan", table)
     if draw is not None:
@@ -111,7 +111,7 @@ def _dashed(name: str) -> str:
 
 
 def _metric(o: Options) -> Metric:
-    """Metric to plan for; raise `ValueError` if it has no plan."""
+    """Metric to plan for; raise `ValueError` if the metric is not supported."""
     metric: Metric = o.pick("metric").get("metric") or metrics()[TESTED]
     asked = f"--metric {o.given.get('metric', TESTED)}"
     tested = o.width is None and o.n_trials is None and o.pilot is None
@@ -120,13 +120,19 @@ def _metric(o: Options) -> Metric:
     faults = (
         (
             metric.counts == "margins",
-            f"{asked} has no plan here; use al.planning.items_for_margins",
+            f"{asked} is not supported here; use al.planning.items_for_margins",
         ),
-        (metric.counts == "rows", f"{asked} has no plan; plan ec or ma"),
-        (no_counts, f"{asked} needs --pilot FILE, because it is not a metric of correctness"),
+        (metric.counts == "rows", f"{asked} is not supported; use ec or ma"),
+        (
+            no_counts,
+            f"{asked} needs --pilot FILE, because this metric is not computed from correctness",
+        ),
         (
             no_test,
-            f"tests have plans only for {TESTED}; for {asked} give --width W or --n-trials N",
+            (
+                f"the number of trials for a test is planned only for {TESTED}; for {asked}, give "
+                "--width or --n-trials"
+            ),
         ),
     )
     if fault := next((text for wrong, text in faults if wrong), ""):
@@ -156,18 +162,22 @@ def _from_assumptions(o: Options, metric: Metric) -> Answer:
     row = table[table["n_trials"] == n].iloc[0]
     if tested:
         against = o.against or 0
-        what = f"their error consistency is {'above' if ec > against else 'below'} {against:g}"
-        _say_tested(n, what, found["power"].iloc[0], "both", f", by {found['test'].iloc[0]} test,")
+        what = f"the error consistency is {'above' if ec > against else 'below'} {against:g}"
+        how = f" ({found['test'].iloc[0]} test)"
+        _say_tested(n, what, found["power"].iloc[0], "both observers", how)
     else:
         correct, prob = " and ".join(dict.fromkeys((percent(a), percent(b)))), percent(o.ci_prob)
-        wider = "" if o.width is None else "; about half of the intervals are wider (--assurance)"
-        if o.width is not None and o.assurance is not None:
-            wider = (f"; the {prob} {o.interval} interval is no wider than {o.width:g} in "
-                     f"{percent(o.assurance)} of them")  # fmt: skip
+        wider = ""
+        if o.width is not None and o.assurance is None:
+            wider = (f" In about half of all experiments, the interval will be wider than "
+                     f"{o.width:g}; use --assurance to reduce this proportion.")  # fmt: skip
+        elif o.width is not None:
+            wider = (f" In {percent(o.assurance)} of experiments, the {prob} {o.interval} interval "
+                     f"will be no wider than {o.width:g}.")  # fmt: skip
         say(
-            f"Show {n:,} trials to both: with accuracies of {correct} and an error consistency of "
-            f"{ec:g}, the estimated {metric.label.lower()} will lie between about "
-            f"{row['lower']:.2f} and {row['upper']:.2f} in {prob} of experiments{wider}."
+            f"Show {n:,} trials to both observers. With accuracies of {correct} and an error "
+            f"consistency of {ec:g}, the estimated {metric.label.lower()} will lie between about "
+            f"{row['lower']:.2f} and {row['upper']:.2f} in {prob} of experiments.{wider}"
         )
     columns = ["n_trials", "width:3", "bias:4", *_covered(o), "posterior_width:3"]
     show(table, columns, "")
@@ -183,10 +193,10 @@ def _from_assumptions(o: Options, metric: Metric) -> Answer:
 def _from_difference(o: Options, _: Metric) -> Answer:
     """Two models against one human."""
     human, a, b = _stated(o.accuracy, "--accuracy", (3,), "accuracies of the human and both models")
-    each = "error consistency of each model with the human (and of both)"
+    each = "error consistency of each model with the human, and optionally between the models"
     ec = _stated(o.ec, "--ec", (2, 3), each)
     if o.width is not None or o.n_trials is not None:
-        raise ValueError("--difference is planned for a power; leave out --width and --n-trials")
+        raise ValueError("--difference plans trials for --power; leave out --width and --n-trials")
     models = ec[2] if len(ec) == 3 else None
     powers = sorted({0.5, 0.8, 0.9, 0.95, o.power})
     table = al.planning.trials_for_difference(
@@ -207,9 +217,10 @@ def _from_difference(o: Options, _: Metric) -> Answer:
     what = f"the {closer} model has the higher error consistency ({high:g}, not {low:g})"
     _say_tested(int(row["n_trials"]), what, row["power"], "all 3 observers")
     if models is None:
-        say("Fewer trials suffice if the models agree more than their agreement with the human "
-            "explains. Give their error consistency as the third number of --ec.")  # fmt: skip
-    columns = ["power:%=found in", "n_trials", "bias:4", "width:3=width of\ndifference"]
+        say("Fewer trials suffice if the models agree more with each other than their agreement "
+            "with the human predicts. To account for the error consistency between the models, "
+            "give their error consistency as the third number of --ec.")  # fmt: skip
+    columns = ["power:%", "n_trials", "bias:4", "width:3=width of\ndifference"]
     show(table, [*columns, *_covered(o)], "")
     return table, lambda: al.plot_plan(table, "power", hue="difference")
 
@@ -223,24 +234,29 @@ def _from_pilot(o: Options, metric: Metric) -> Answer:
     with al.options(n_null=0):
         pilot = al.compare(o.trials(o.pilot), metric, n_resamples=0, rng=o.seed, **asked)
     table = al.planning.plan_from(pilot, **o.of(al.planning.plan_from, assurance=assurance))
-    worst = table.loc[table["n_trials" if o.n_trials is None else "assured_width"].idxmax()]
-    pair = f"{worst['observer_a']} and {worst['observer_b']} in {worst['condition']}"
+    if o.n_trials is None:
+        worst = table.loc[table["n_trials"].idxmax()]
+    else:
+        longest = table[table["n_trials"] == table["n_trials"].max()]
+        worst = longest.loc[longest["assured_width"].idxmax()]
+    pair = f"{worst['observer_a']} and {worst['observer_b']} in condition {worst['condition']}"
     more = "more " if o.keep_pilot else ""
     interval = f"the {percent(o.ci_prob)} interval"
     if o.n_trials is None:
         say(
-            f"Run {worst['n_trials']:,.0f} {more}trials. Then {interval} is no wider than "
-            f"{o.width:g} in {percent(assurance)} of studies, even for {pair}, the pair that "
-            f"needs most. The median over pairs is {table['n_trials'].median():,.0f} trials."
+            f"Run {worst['n_trials']:,.0f} {more}trials. Then {interval} will be no wider than "
+            f"{o.width:g} in {percent(assurance)} of studies, even for {pair}, the pair that needs "
+            f"the most trials. The median over pairs is {table['n_trials'].median():,.0f} trials."
         )
     else:
         say(
-            f"After {max(o.n_trials):,} {more}trials {interval} of {pair}, the least certain pair, "
-            f"is no wider than {worst['assured_width']:.2f} in {percent(assurance)} of studies."
+            f"With {worst['n_trials']:,.0f} {more}trials, {interval} for {pair}, the pair with the "
+            f"widest interval, will be no wider than {worst['assured_width']:.2f} in "
+            f"{percent(assurance)} of studies."
         )
     columns = [*PAIR, "pilot_trials:0=pilot\ntrials", f"pilot_estimate=pilot\n{metric.short}",
-               "n_trials", "expected_width:3=width\nmean",
-               f"assured_width:3=width\n{percent(assurance)}",
+               "n_trials", "expected_width:3=expected\nwidth",
+               "assured_width:3=assured\nwidth",
                f"p_excludes:%=excludes\n{o.against:g}"]  # fmt: skip
     if o.rope is not None:
         columns += ["p_inside_rope:%=inside\nrope", "p_outside_rope:%=outside\nrope"]
@@ -272,12 +288,13 @@ def _from_budget(o: Options, metric: Metric) -> Answer:
     say(
         f"With a budget of {o.budget:g}, test {best['n_observers']:.0f} observers with "
         f"{best['n_images']:,.0f} images per condition. Then the standard error of the mean "
-        f"{metric.label.lower()} ({best['system']}, {best['dataset']}) is about {best['se']:.3f}."
+        f"{metric.label.lower()} ({best['system']}, data set {best['dataset']}) will be about "
+        f"{best['se']:.3f}."
     )
     columns = ["dataset=data set", "system=mean of", "n_observers=observers", "n_images",
                "responses:0", "se:3", "pilot:3=se of\npilot"]  # fmt: skip
     show(pd.DataFrame(rows).drop(columns="note", errors="ignore"), columns, "")
-    say("images: per condition; se: standard error for new observers and new images")
+    say("images: number in each condition; se: standard error for new observers and new images")
     show_notes(known["note"])
 
     def draw() -> None:
@@ -299,40 +316,41 @@ def _stated(
 
 
 def _covered(o: Options) -> list[str]:
-    covers = f"coverage of {percent(o.ci_prob)}"
-    return ["frac_undefined:%=not\ncomputable", f"bootstrap_coverage:%={covers}\nbootstrap",
-            f"posterior_coverage:%={covers}\nposterior"]  # fmt: skip
+    level = percent(o.ci_prob)
+    return ["frac_undefined:%=undefined", f"bootstrap_coverage:%=coverage of\n{level} bootstrap",
+            f"posterior_coverage:%=coverage of\n{level} posterior"]  # fmt: skip
 
 
 def _say_tested(n: int, what: str, power: float, who: str, how: str = "") -> None:
     say(
-        f"Show {n:,} trials to {who}: under these assumptions {100 * power:.0f}% of experiments "
-        f"will find{how} that {what}."
+        f"Show {n:,} trials to {who}. Under the stated assumptions, {100 * power:.0f}% of "
+        f"experiments will detect{how} that {what}."
     )
 
 
-OUT = "The csv file of the plan; a plot is written next to it"
+OUT = "The csv file of the plan; a plot is written to the same folder"
 
 
 @subcommand(al.planning.choose_images, out=OUT, one_file=True)
 def choose(o: Options, *, n: int, target: list[str] | None = None, models: str = "model") -> None:
     """Choose the images that are most informative about the consistency of models with humans.
 
-    FILE has the responses of models to all images, as for alikely compare. After humans have
-    responded, pass the plan to Trials.with_inclusion in Python.
+    FILE contains the responses of models to all images, in the same format as for alikely compare.
+    After humans have responded, pass the plan to Trials.with_inclusion in Python.
 
     Parameters
     ----------
     n : int
-        Images to show in each condition.
+        Number of images to show in each condition.
     target : list
         Two models A B whose difference is of interest, or one model (default: all pairs of models).
     models : str
-        Kind of the models (default model), or their names separated by commas.
+        Kind of the models, or names of models separated by commas.
     """
     if o.out is not None and o.out.suffix.lower() == ".png":
         raise ValueError(
-            f"--out must be the csv file of the plan, got {str(o.out)!r}; the plot goes next to it"
+            f"--out must be the csv file of the plan, got {str(o.out)!r}; the plot is "
+            "written to the same folder"
         )
     trials = o.trials()
     kinds = trials.data["kind"].values.tolist()
@@ -346,7 +364,8 @@ def choose(o: Options, *, n: int, target: list[str] | None = None, models: str =
         **o.pick("n_humans", "by_class", "uniform_fraction"),
     )
     say(plan.sentence(), "")
-    columns = ["condition", "n_images", "design", "se_pool:3=se, these", "se_images:3=se, others"]
+    columns = ["condition", "n_images", "design", "se_pool:3=se for\nthe pool",
+               "se_images:3=se for\nnew images"]  # fmt: skip
     show(plan.expected, columns)
     for note in plan.notes:
         say(f"note: {worded(note, ('--by-class', '--uniform-fraction'))}", hanging="      ")
@@ -356,4 +375,5 @@ def choose(o: Options, *, n: int, target: list[str] | None = None, models: str =
     o.write(o.out.name, plan.to_csv)
     o.plot(o.out.stem, lambda: al.plot_plan(plan, "images"))
     print(f"\nWritten: {o.out} (the plan), {o.out.stem}.png")
-    print("With responses: trials.with_inclusion(pandas.read_csv(FILE), generalize_to='pool')")
+    print("After humans have responded, use the plan in Python:")
+    print("    trials.with_inclusion(pandas.read_csv(FILE), generalize_to='pool')")

@@ -26,25 +26,27 @@ MOST_CONDITIONS = 6
 @subcommand(
     al.compare, al.benchmark_scores, omit=("sampler", "prior"),
     defaults={"n_resamples": 2_000, "n_null": 2_000}, session=("ci_kind", "n_null"),
-    out="The HTML file (default report.html)", where="report.html", one_file=True,
+    out="The HTML file (default: report.html)", where="report.html", one_file=True,
 )  # fmt: skip
 def report(
     o: Options, *, metric: str = "ec", title: str | None = None, exclude: str | None = None
 ) -> None:
     """Write one self-contained HTML page of results.
 
-    The page contains the data as read, findings, estimates with intervals, tests, differences,
-    ranks, ceilings, methods and references. FILE is as for alikely compare, or results saved as
-    netCDF (.nc). If FILE has humans and models, the page includes the scores of alikely benchmark.
+    The page contains a summary of the data, findings, estimates with intervals, tests, differences,
+    ranks, noise ceilings, methods and references. FILE has the same format as for alikely compare,
+    or contains results saved as netCDF (.nc). If FILE has humans and models, the page includes the
+    scores of alikely benchmark.
 
     Parameters
     ----------
     metric : str
-        Name of a metric; a custom metric as module:ATTRIBUTE.
+        Name of a metric, or module:ATTRIBUTE for a custom metric.
     title : str
         Title of the page.
     exclude : str
-        Exclude the conditions that a published benchmark excludes: model-vs-human.
+        Name of a published benchmark (model-vs-human). The conditions that this benchmark excludes
+        are excluded.
     """
     saved = [path.lower().endswith(SAVED) for path in o.file]
     if any(saved) and not all(saved):
@@ -78,7 +80,7 @@ def _left_out(every: Trials, kept: Trials, why: str) -> str:
         for t in (every, kept)
     )
     return (
-        f"Excluded before the analysis ({why}): {before - after} of {before} conditions, "
+        f"Excluded before the analysis, as in {why}: {before - after} of {before} conditions, "
         f"{every.n_trials - kept.n_trials:,} of {every.n_trials:,} trials."
     )
 
@@ -97,7 +99,7 @@ def _analyzed(o: Options, trials: Trials, metric: Any, notes: list[str]) -> list
                 scores = o.of(al.benchmark_scores, metric=metric)
                 results.append(al.benchmark_scores(trials, **scores))
         except ValueError as error:
-            notes.append(f"No scores, ranks or ceilings: {error}")
+            notes.append(f"No scores, ranks or noise ceilings: {error}")
     return _study(o, trials, metric, notes) + results
 
 

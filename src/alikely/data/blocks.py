@@ -131,8 +131,8 @@ def cluster_numbers(table: xr.Dataset, cluster: str) -> NDArray[np.intp]:
     if cluster not in names:
         raise ValueError(
             f"cluster must name a trial coordinate ({listed(names)}), got "
-            f"{cluster!r}{nearest(cluster, names)}; a column of the data is kept by "
-            f"item_columns=[{cluster!r}] when they are read"
+            f"{cluster!r}{nearest(cluster, names)}; to keep a column of the data, give "
+            f"item_columns=[{cluster!r}] when you read the data"
         )
     frame = pd.DataFrame({"label": table[cluster].values, "dataset": table["trial_dataset"].values})
     return np.asarray(frame.groupby(["dataset", "label"], sort=False).ngroup(), dtype=np.intp)

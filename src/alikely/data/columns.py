@@ -129,7 +129,7 @@ def check_label(where: str, text: str, value: object = "") -> None:
     # Half of a pair of surrogates has no code.
     if "\0" in text or text.encode(errors="ignore").decode() != text:
         raise ValueError(
-            f"a label must be text that a file can hold, got {text!r} ({where}); change it"
+            f"a label must be text that a file can store, got {text!r} ({where}); change the label"
         )
     if missing or odd or not text.strip():
         shown = repr(text if isinstance(value, str) else value)
@@ -147,9 +147,9 @@ def class_codes(
         if text not in code:
             raise ValueError(
                 f"{text!r} ({where(i)}) is not among the {len(known)} classes {listed(known)}; if "
-                "it is an admissible answer, list all of them with classes=[...], or take whatever "
-                "was answered with classes='seen'; if it means no response, leave it empty (or, in "
-                f"a file, name it in na_values){nearest(text, known)}"
+                "it is a valid class, list all classes with classes=[...], or accept every "
+                "response as a class with classes='seen'; if it means no response, leave the value "
+                f"empty (or, in a file, list it in na_values){nearest(text, known)}"
             )
     return np.array([code[text] for text in texts], dtype=code_dtype(known))
 
@@ -165,8 +165,8 @@ def check_label_names(
     taken = [name for name in names if name in OWN_NAMES]
     if taken:
         raise ValueError(
-            f"a label of {of} must not have the name {taken[0]!r}, as trials use "
-            f"{', '.join(OWN_NAMES)} themselves; give the column another name"
+            f"a label of {of} must not have the name {taken[0]!r}, because trials use "
+            f"the names {', '.join(OWN_NAMES)}; rename the column"
         )
 
 
@@ -354,8 +354,8 @@ class _Rows(NamedTuple):
         if place == "observer":
             raise ValueError(
                 f"observer {self.text('observer', row)!r} has {name} {had!r} and {has!r} "
-                f"({self.source.where(row)}); it must be the same in all rows of an observer, and "
-                "two observers need two names"
+                f"({self.source.where(row)}); {name} must be the same in all rows of an observer, "
+                "and two observers must have different names"
             )
         self.refuse_duplicates(trial)
         item = self.text("item", row)
@@ -366,8 +366,8 @@ class _Rows(NamedTuple):
             raise two_truths(self.source, item, *said)
         raise ValueError(
             f"item {item!r} has {name} {had!r} ({self.source.where(rows[0])}) and {has!r} "
-            f"({self.source.where(row)}); a column of item_columns= is the same in all rows of an "
-            "item"
+            f"({self.source.where(row)}); a column of item_columns= must have the same value in "
+            "all rows of an item"
         )
 
     def refuse_duplicates(self, trial: NDArray[Any]) -> None:
@@ -553,7 +553,7 @@ def _array(name: str, values: ArrayLike) -> tuple[NDArray[Any], NDArray[np.bool_
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
             return np.asarray(values, dtype=object), mask
     except ValueError:
-        raise ValueError(f"rows of {name} have different lengths; give each the same") from None
+        raise ValueError(f"rows of {name} have different lengths; make them equally long") from None
     return np.ma.getdata(array), mask
 
 

@@ -32,7 +32,7 @@ def covariate_tables(
     for kind, given in (covariates or {}).items():
         if kind not in known:
             raise ValueError(
-                f"covariates are of {listed(known)}, got {kind!r}{nearest(kind, known)}"
+                f"covariates must describe {listed(known)}, got {kind!r}{nearest(kind, known)}"
             )
         table = _in_order(kind, _frame(kind, given), known[kind])
         for other, columns in tables.items():
@@ -92,7 +92,7 @@ def _in_order(kind: str, table: pd.DataFrame, labels: Sequence[Any] | NDArray[An
     wanted = [label(name) for name in labels]
     twice = [name for i, name in enumerate(rows) if name in rows[:i]]
     if twice:
-        raise ValueError(f"covariates of {kind} have two rows for {twice[0]!r}; give it one")
+        raise ValueError(f"covariates of {kind} have two rows for {twice[0]!r}; keep one")
     unknown = [name for name in rows if name not in wanted]
     if unknown:
         raise ValueError(
@@ -133,8 +133,8 @@ def _checked(kind: str, column: pd.Series) -> pd.Series:
         sizes = column.value_counts()
         if len(sizes) == len(column) > 1:
             raise ValueError(
-                f"{where} has a different level for each row, which cannot be separated from their "
-                "effects; use fewer, larger groups"
+                f"{where} has a different value in each row, so its effect cannot be separated "
+                "from differences between the rows; use fewer, larger groups"
             )
     elif pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column):
         column = column.astype(np.float64)
@@ -164,8 +164,8 @@ def _refuse_sums(kind: str, table: pd.DataFrame) -> None:
     for name, own in zip(names, spread, strict=True):
         if not 0 < own < np.inf:
             raise ValueError(
-                f"covariate {name!r} of {kind} is too large or small to work with, up to "
-                f"{table[name].abs().max():.3g}; give it another unit"
+                f"covariate {name!r} of {kind} has values that are too large or too small, up to "
+                f"{table[name].abs().max():.3g}; use another unit"
             )
     scaled = (values - values.mean(axis=0)) / spread
     for i, name in enumerate(names):

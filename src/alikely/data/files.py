@@ -38,7 +38,7 @@ EXCEL = (".xlsx", ".xls", ".xlsm", ".ods")
 SEPARATOR_LINE = re.compile(r"""["']?sep=(.)["']?\s*""", re.IGNORECASE)
 # Text, the table of it, its columns as text and their codes.
 TABLE_COPIES = 4
-SPLIT = "give it in parts, or as parquet"
+SPLIT = "split the file, or convert it to parquet"
 HEAD = 65_536  # bytes that hold the first line
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # Errors of damaged archives; RuntimeError: with a password or unknown compression.
@@ -104,7 +104,7 @@ class File(NamedTuple):
 
     def check_size(self, n_bytes: int) -> None:
         """Raise `MemoryError` if memory is too small for the file and its table."""
-        check_memory(TABLE_COPIES * n_bytes, f"{self.name!r}, a table of", SPLIT)
+        check_memory(TABLE_COPIES * n_bytes, f"{self.name!r} as a table", SPLIT)
 
     def _unpacked(self, raw: bytes) -> bytes:
         """Uncompressed content of a .gz, read until it is too large."""
@@ -167,7 +167,7 @@ class File(NamedTuple):
         raw = self.read()
         if encoding is None and b"\0" in raw and raw[:2] not in UTF16_MARKS:
             raise ValueError(
-                f"{self.name!r} contains zero bytes and is not text; if it is UTF-16, pass "
+                f"{self.name!r} contains null bytes and is not text; if it is UTF-16, pass "
                 "encoding='utf-16-le'"
             )
         if encoding is None and raw[:2] in UTF16_MARKS:
@@ -259,7 +259,7 @@ def find_files(path: Paths) -> tuple[list[File], list[str]]:
         found = sorted(glob.glob(str(path), recursive=True))
         if found:
             return find_files(found)
-        what = "no file fits" if glob.has_magic(str(path)) else "no file"
+        what = "no file matches" if glob.has_magic(str(path)) else "no file"
         raise ValueError(f"{what} {str(path)!r}; looked in {os.getcwd()!r}")
     if place.name.startswith("._"):
         raise ValueError(
@@ -313,8 +313,8 @@ def read_table(
             f"al.Trials.read(pandas.read_excel({file.base!r})), or save the sheet as .csv"
         )
     raise ValueError(
-        f"{file.name!r} is neither a .csv nor a .parquet file, nor {listed(KNOWN[1:])}, .gz or "
-        ".zip of these; for other formats read it with pandas or polars and give the table"
+        f"{file.name!r} is not in a known format ({listed(KNOWN)}, or .gz or .zip of these); read "
+        "the file with pandas or polars, and give the table"
     )
 
 
@@ -326,7 +326,7 @@ def _of_known_kind(files: list[File], place: str, notes: list[str]) -> list[File
     if not known:
         raise ValueError(
             f"{place!r} contains no file of a known format ({listed(KNOWN)}); "
-            f"there are: {listed(file.name for file in files)}"
+            f"its files are: {listed(file.name for file in files)}"
             + "; read workbooks with pandas and give the tables"
             * any(file.suffix in EXCEL for file in seen)
         )
@@ -340,12 +340,12 @@ def unreadable(file: File, error: Exception, line: int = 0) -> str:
     """Message on a file that does not match its suffix: where the file is damaged, and the fix."""
     kind = file.suffix.lstrip(".") or "text"
     what = {"eval": "an Inspect log", "arrow": "an arrow file"}.get(kind, f"a {kind} file")
-    reason = "it is cut off, damaged, or of another kind than its name says"
+    reason = "it is truncated, damaged, or not of the type that its name suggests"
     if isinstance(error, json.JSONDecodeError):
         place = f"line {line or error.lineno}, column {error.colno}"
-        reason = f"{place}: it is cut off there, or it is no JSON"
+        reason = f"{place}: it is truncated there, or it is not JSON"
     elif isinstance(error, UnicodeDecodeError):
-        reason = f"byte {error.start} is not of {error.encoding}"
+        reason = f"byte {error.start} is not valid {error.encoding}"
     elif isinstance(error, RuntimeError) and "password" in str(error):
         reason = "it is encrypted"
     elif isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
@@ -362,21 +362,21 @@ def _read_text(
     """Read text between separators; values stay as printed."""
     raw = file.text(notes, encoding).removeprefix("\ufeff").encode()
     if b"\0" in raw:
-        raise ValueError(f"{file.name!r} contains zero bytes and is not text; save it again")
+        raise ValueError(f"{file.name!r} contains null bytes and is not text; save it again")
     if b"\r" in raw and b"\n" not in raw:
         raw = raw.replace(b"\r", b"\n")  # as old Macs end lines
     first, told = _first_line(raw[:HEAD].decode(errors="replace"))
     if told:
         raw = raw.lstrip(b"\r\n").split(b"\n", 1)[-1]
     if not first:
-        raise ValueError(f"{file.name!r} has only empty lines; expected a line of names first")
+        raise ValueError(f"{file.name!r} has only empty lines; expected column names in line 1")
     parted = sep or told or _separator(first, file.suffix)
     if len(parted) != 1:
         raise ValueError(f"sep must be one character, such as ';', got {sep!r}")
     header = next(csv.reader([first], delimiter=parted))
     if len(header) == 1:
         likely = _separator(first, file.suffix)
-        seems = likely in first and f"it seems to be parted by {SEPARATORS[likely]}"
+        seems = likely in first and f"it seems to be separated by {SEPARATORS[likely]}"
         raise ValueError(
             f"{file.name!r} has one column, {first[:40]!r}, if separated by {parted!r}; expected "
             f"several: {seems or 'give the separator'} (sep=)"
@@ -414,7 +414,7 @@ def _read_odd_text(file: File, text: str, sep: str, told: bool) -> pa.Table:
             if rows and row and len(row) != len(rows[0]):
                 raise ValueError(
                     f"{file.name!r}, line {reader.line_num + told} has {len(row)} fields, but the "
-                    f"line of names has {len(rows[0])}; quote texts with "
+                    f"line of names has {len(rows[0])}; quote texts that contain "
                     f"{SEPARATORS.get(sep, repr(sep))}, or complete the row"
                 )
             rows += [row] if row else []
@@ -443,7 +443,7 @@ def _named_once(file: File, table: pa.Table, notes: list[str]) -> pa.Table:
         else:
             raise ValueError(
                 f"{file.name!r} has column {name!r} twice (columns {first + 1} and {i + 1}); "
-                "give each another name, or put names in the first line if they are missing"
+                "rename one of them, or add a first line of names if there is none"
             )
     if copies:
         what = f"columns of {file.name!r} that occur twice with the same values were read once"

@@ -35,7 +35,10 @@ def with_inclusion(data: xr.Dataset, plan: Any, generalize_to: str, humans: str)
             f"{generalize_to!r}{nearest(generalize_to, POPULATIONS)}"
         )
     if INCLUSION in data:
-        raise ValueError("these trials have inclusion already; join the plan to trials without it")
+        raise ValueError(
+            "these trials already have inclusion probabilities; join the plan to the original "
+            "trials"
+        )
     table = _table(plan)
     keys = [name for name in PLACE if name in table]
     listed_in = table["list"].nunique() if "list" in table else 1
@@ -52,8 +55,9 @@ def with_inclusion(data: xr.Dataset, plan: Any, generalize_to: str, humans: str)
     inside = found >= 0
     if not inside.any():
         raise ValueError(
-            f"no trial shows an image of the plan: it has {once['item'].iloc[0]!r}, the trials "
-            f"{place['item'].iloc[0]!r}; join the plan of these observers"
+            f"no trial shows an image of the plan: the plan has items such as "
+            f"{once['item'].iloc[0]!r}, the trials have items such as {place['item'].iloc[0]!r}; "
+            "join the plan that was made for these observers"
         )
     _refuse_outside(data, inside, place["item"], humans)
     kept = data.isel(trial=inside)
@@ -122,8 +126,8 @@ def _one_row_each(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     for _, rows in table[again].groupby(keys, sort=False):
         if rows[INCLUSION].max() - rows[INCLUSION].min() > 1e-9:
             raise ValueError(
-                f"item {rows['item'].iloc[0]!r} has several probabilities in the plan; "
-                "join one plan, with columns dataset and condition where items come in several"
+                f"item {rows['item'].iloc[0]!r} has several probabilities in the plan; join a "
+                "single plan, with columns dataset and condition if items occur in several of these"
             )
     return table.drop_duplicates(keys, ignore_index=True)
 
@@ -140,8 +144,8 @@ def _refuse_outside(
         who, what = np.argwhere(beyond)[0]
         raise ValueError(
             f"{data['observer'].values[who]!r} saw {int(beyond[who].sum())} images outside the "
-            f"plan, such as {item.iloc[what]!r}, whose inclusion is missing; give them a row of "
-            "the plan, or leave these trials out of the table"
+            f"plan, such as {item.iloc[what]!r}, whose inclusion probability is unknown; add these "
+            "images to the plan, or leave out these trials"
         )
 
 
@@ -175,6 +179,6 @@ def refuse_lists(data: xr.Dataset, first: NDArray[np.intp], second: NDArray[np.i
     if data.attrs[LISTS] > 1 and both.any():
         a, b = data["observer"].values[[first[both][0], second[both][0]]]
         raise ValueError(
-            f"{a!r} and {b!r} saw separately sampled lists of images, which leaves pairs of humans "
-            "few common ones; compare humans with models, or plan one list for all"
+            f"{a!r} and {b!r} saw separately sampled lists of images, so pairs of humans have few "
+            "images in common; compare humans with models, or plan one list for all humans"
         )

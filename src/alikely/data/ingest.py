@@ -212,7 +212,7 @@ class Source:
                     bad = int(np.argmin(known | (texts.str.lower() == "nan")))
                     row = sum(map(len, parts)) + bad
                     raise ValueError(
-                        f"column {name!r} must hold numbers, got {texts[bad]!r} in "
+                        f"column {name!r} must contain numbers, got {texts[bad]!r} in "
                         f"{self.where(row)}; write numbers with a decimal point and leave "
                         "missing ones empty"
                     ) from None

@@ -39,8 +39,8 @@ def with_options(data: xr.Dataset, n_options: ArrayLike) -> xr.Dataset:
     if (more := numbers > data.sizes["class"]).any():
         bad = int(np.argmax(more))
         raise ValueError(
-            f"question {bad} has {numbers[bad]} options, and there are {data.sizes['class']} "
-            f"classes ({listed(data['class'].values)}); list all of them with classes=[...]"
+            f"question {bad} has {numbers[bad]} options, but there are {data.sizes['class']} "
+            f"classes ({listed(data['class'].values)}); list all classes with classes=[...]"
         )
     answers = data["response"].values
     check_answers(np.where(answers < 0, -1, answers), numbers)
@@ -119,8 +119,8 @@ def _of_array(
         if (stray := np.isfinite(array) & ~possible).any():
             question = int(np.argwhere(stray)[0][1])
             raise ValueError(
-                f"question {question} has {options[question]} options but a logit beyond them; "
-                "give -inf there, or the number by with_options"
+                f"question {question} has {options[question]} options but a logit for another "
+                "class; give -inf for this class, or set the number of options with with_options"
             )
         array = _filled(data, array, possible, scale)
     return array, options
@@ -217,8 +217,8 @@ def _rows_of(data: xr.Dataset, source: Source) -> tuple[NDArray[np.intp], NDArra
     if (at < 0).any():
         name = observers.labels[observers.codes[int(np.argmax(at < 0))]]
         raise ValueError(
-            f"no observer {name!r} in these trials ({source.where(int(np.argmax(at < 0)))}); there "
-            f"are: {listed(names)}{nearest(name, names)}"
+            f"no observer {name!r} in these trials ({source.where(int(np.argmax(at < 0)))}); "
+            f"choose from {listed(names)}{nearest(name, names)}"
         )
     trial = of_trials.get_indexer(pd.MultiIndex.from_arrays(list(keys.values())))
     if (trial < 0).any():

@@ -100,7 +100,9 @@ def read_trials(
         # What was guessed may be the reason.
         told = sorted(dict.fromkeys(notes), key=lambda note: "give " not in note)
         said = "; ".join(told[:3])
-        raise ValueError(f"{error}. In reading: {said}" if said else str(error)) from None
+        raise ValueError(
+            f"{error}. How the data were read: {said}" if said else str(error)
+        ) from None
     notes += filter(None, [matched(data, of_files["unmatched"])])
     if log.options is not None:
         data = _with_options(data, log.options, columns, notes)
@@ -452,21 +454,21 @@ def _fields_of_names(pattern: str, files: Sequence[File]) -> list[dict[str, str]
     found = [short.fullmatch(tail) for tail in tails]
     if not any(found):
         raise ValueError(
-            f"pattern={pattern!r} fits none of {len(files)} files; they are: "
+            f"pattern={pattern!r} matches none of {len(files)} files; they are: "
             f"{listed(tails, most=5)}"
         )
     fields = []
     for match, tail in zip(found, tails, strict=True):
         if match is None:
             raise ValueError(
-                f"pattern {pattern!r} does not fit {tail!r} (but {sum(map(bool, found))} other "
-                "files); read the files separately, or leave this one out"
+                f"pattern {pattern!r} does not match {tail!r}, but matches {sum(map(bool, found))} "
+                "other files; read the files separately, or leave this file out"
             )
         one, other = match.groupdict(), long.fullmatch(tail).groupdict()  # type: ignore[union-attr]
         if one != other:
             name = next(name for name in one if one[name] != other[name])
             raise ValueError(
-                f"pattern {pattern!r} fits {tail!r} in two ways, {name} {one[name]!r} or "
+                f"pattern {pattern!r} matches {tail!r} in two ways, {name} {one[name]!r} or "
                 f"{other[name]!r}; write out the separator, or {{{names[-1]}:d}} for digits"
             )
         fields.append(one)

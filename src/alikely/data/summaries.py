@@ -235,7 +235,7 @@ def described(
         lines += textwrap.wrap(entry, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
     lines += ["", *_table(data)]
     if notes := data.attrs.get(NOTES, ()):
-        lines += ["", "Reading:"]
+        lines += ["", "How the data were read:"]
         for note in notes:
             text = visible(say(str(note)))
             lines += textwrap.wrap(f"- {text}", WIDTH, subsequent_indent="  ")

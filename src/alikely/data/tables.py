@@ -322,8 +322,8 @@ def answers(data: xr.Dataset, correct: NDArray[np.int8]) -> dict[str, Any]:
     """Return responses as positions in the list of all classes."""
     if "response" not in data:
         raise ValueError(
-            "these trials contain correctness only, and wrong labels are compared by class; "
-            "read them with columns truth and response, or use error_consistency, which needs none"
+            "these trials contain correctness only, but this metric compares classes; read trials "
+            "with columns truth and response, or use error_consistency, which needs no classes"
         )
     raw = data["response"].values
     truth = data["truth"].values if "truth" in data else raw.max(axis=0).clip(min=0)
@@ -472,7 +472,8 @@ def chosen_pairs(
     if len(fits) > 1:
         ways = " or ".join(f"{first!r} with {second!r}" for first, second in fits)
         raise ValueError(
-            f"pairs={pairs!r} may mean {ways}: kinds have hyphens; list pairs of observers instead"
+            f"pairs={pairs!r} may mean {ways}, because kinds have hyphens; list pairs of observers "
+            "instead"
         )
     for first, second in fits:
         a, b = np.flatnonzero(kinds == first), np.flatnonzero(kinds == second)
@@ -549,15 +550,15 @@ def require_common_trials(
             a, b = names[first[bad[0]]], names[second[bad[0]]]
             raise ValueError(
                 f"observers {a!r} and {b!r} both took part in data set {label!r} but have no "
-                "trial in common, and neither have others of their kinds; check that items and "
+                "trial in common, nor do other pairs of these kinds; check that items and "
                 "conditions have the same labels, or choose other pairs"
             )
         anywhere |= both
     if not (anywhere.all() if every_pair else anywhere.any()):
         apart = np.flatnonzero(~anywhere)[0]
         raise ValueError(
-            f"observers {names[first[apart]]!r} and {names[second[apart]]!r} took part in no data "
-            "set together; choose other pairs"
+            f"observers {names[first[apart]]!r} and {names[second[apart]]!r} have no data set in "
+            "common; choose other pairs"
         )
 
 
@@ -683,7 +684,7 @@ def confusion_trials(confusions: Mapping[str, ArrayLike | pd.DataFrame]) -> Tria
             raise ValueError(
                 f"confusion matrices must have the same classes in the same order; {first!r} has "
                 f"{len(known)} ({listed(known)}) and {name!r} {len(labels)} ({listed(labels)}); "
-                "reindex them, with 0 for what did not occur"
+                "reindex them, with 0 for classes that did not occur"
             )
     true, answer, system = [], [], []
     for number, (counts, _) in enumerate(read.values()):

@@ -660,7 +660,7 @@ class Trials:
             if not keep <= present:
                 lacking, known = min(keep - present), sorted(present)
                 raise ValueError(
-                    f"no {name} {lacking!r}; there are: {listed(known)}{nearest(lacking, known)}"
+                    f"no {name} {lacking!r}; choose from {listed(known)}{nearest(lacking, known)}"
                 )
             dim = "observer" if name in ("kind", "observer") else "trial"
             kept = np.isin(data[name].values.astype(str), list(keep))

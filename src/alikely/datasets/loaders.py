@@ -156,11 +156,11 @@ def _wanted(found: set[str], datasets: str | Sequence[str] | None, place: str) -
     wanted = [datasets] if isinstance(datasets, str) else entries("datasets", datasets)
     if lacking := [name for name in wanted if name not in found]:
         raise ValueError(
-            f"no data set {lacking[0]!r} in {place!r}; there are: {listed(sorted(found))}"
+            f"no data set {lacking[0]!r} in {place!r}; choose from {listed(sorted(found))}"
             f"{nearest(lacking[0], found)}"
         )
     if not wanted:
-        raise ValueError(f"datasets is empty; there are: {listed(sorted(found))}")
+        raise ValueError(f"datasets is empty; choose from {listed(sorted(found))}")
     return wanted
 
 

@@ -128,7 +128,8 @@ def agreement_draws(
     """
     if "response" not in table:
         raise ValueError(
-            f"{metric.name} needs class labels and this table has none; count it with labels=True"
+            f"{metric.name} needs class labels, but this table has none; make the table with "
+            "joint_correctness(..., labels=True)"
         )
 
     def prepare(block: Block, generator: np.random.Generator) -> Prepared:

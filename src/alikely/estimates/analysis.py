@@ -142,7 +142,7 @@ def analyze(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
         attrs.update(variables.attrs)
         groups.update({name: group for name, group in found.items() if name not in groups})
 
-    with step(f"{of}: further columns of {table.sizes['pair']:,} estimates"):
+    with step(f"{of}: additional columns for {table.sizes['pair']:,} estimates"):
         add(kind.alongside(table, metric, estimates, design, other_seed))
     if isinstance(trials, Trials):
         groups[DATA_SUMMARY] = data_summary(trials.data)
@@ -248,8 +248,8 @@ def require_cells(metric: Metric, prior: Prior | None) -> None:
     """Check that the posterior uses a prior on cells (`ValueError`)."""
     if prior is not None and metric.draws not in OF_CELLS:
         raise ValueError(
-            f"prior is of the four cells of a pair, and the posterior of {metric.name} has none; "
-            "leave it out"
+            f"prior is for the four cells of a pair, but the posterior of {metric.name} has no "
+            "such cells; leave it out"
         )
 
 
@@ -264,7 +264,8 @@ def _check_size(trials: Any, metric: Metric, design: Design) -> int:
     check_memory(
         n * (BYTES_OF_ENTRY + FLOAT32 * most),
         f"{n:,} pairs x {most:,} replicates and draws",
-        "choose pairs=, n_resamples=0, n_draws=0 and al.options(n_null=0), or al.pairwise_matrix",
+        "choose fewer pairs with pairs=, set n_resamples=0, n_draws=0 and al.options(n_null=0), or "
+        "use al.pairwise_matrix",
     )
     return n
 

@@ -62,7 +62,7 @@ def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer")
         known = [str(c) for c in data.coords if data[c].dims == ("observer",)]
         if by not in known:
             raise ValueError(
-                f"by must be a label of the observers, or a mapping; got {by!r}, there are: "
+                f"by must be a label of the observers, or a mapping; got {by!r}; choose from "
                 f"{listed(known)}{nearest(by, known)}"
             )
         labels = data[by].values.astype(str).tolist()

@@ -181,7 +181,7 @@ def pairwise_matrix(
             "leave intervals out, or use compare(trials, metric, pairs, cluster=...)"
         )
     own = _checked_prior(prior, found, methods)
-    with step("answers as bits"):
+    with step("storing responses as bits"):
         names, parts, places = answers_of(trials, by, no_response, cluster)
         said = responses_of(trials, found, by, no_response) if found.all_pairs is not None else []
     if of_items:
@@ -195,8 +195,8 @@ def pairwise_matrix(
     _check_size(found, n, len(parts))
     made = []
     for k, packed in enumerate(parts):
-        of = f" ({k + 1} of {len(parts)})" if len(parts) > 1 else ""
-        with step(f"counts of {n * (n - 1) // 2:,} pairs{of}"):
+        of = f" (group of trials {k + 1} of {len(parts)})" if len(parts) > 1 else ""
+        with step(f"2 x 2 tables of {n * (n - 1) // 2:,} pairs{of}"):
             cells = all_cells(packed)
         with step(f"estimates of {len(cells):,} pairs{of}"):
             if found.all_pairs is not None:
@@ -250,7 +250,7 @@ def _clustered(result: Result) -> Result:
     estimates, n_trials = result.estimates, int(result.data["answers"]["n_trials"].max())
     size, each = estimates["estimate"].size, max(1, CHUNK // max(n_trials, 1))
     jobs = [(result, np.arange(k, min(k + each, size))) for k in range(0, size, each)]
-    with step(f"clusters of {size:,} entries"):
+    with step(f"standard errors over clusters of items, {size:,} estimates"):
         parts = list(in_parallel(_over_clusters, jobs))
     like = estimates["estimate"]
     for name in parts[0]:
@@ -847,8 +847,8 @@ def responses_of(
     """Return responses by group of trials, for metrics that do not count correctness."""
     if not isinstance(trials, Trials):
         raise TypeError(
-            "an array of correct and incorrect responses has metrics of correctness only; give "
-            f"Trials for {metric.name}"
+            "an array of correct and incorrect responses allows metrics of correctness only; "
+            f"give Trials for {metric.name}"
         )
     data = trials.data
     correct = correctness(data["correct"].values, no_response)
@@ -903,13 +903,14 @@ def clusters_of(data: xr.Dataset, cluster: str) -> NDArray[np.intp]:
         there = f" ({listed(names)})" if names else ""
         raise ValueError(
             f"cluster must be 'trial' or a column that describes items{there}, got {cluster!r}"
-            f"{nearest(cluster, names)}; item_columns=[{cluster!r}] keeps one when data are read"
+            f"{nearest(cluster, names)}; to keep a column, give item_columns=[{cluster!r}] when "
+            "you read the data"
         )
     frame = pd.DataFrame({"label": data[cluster].values, "dataset": data["dataset"].values})
     numbers = np.asarray(frame.groupby(["dataset", "label"], sort=False).ngroup(), dtype=np.intp)
     if numbers.max(initial=0) < 1:
         raise ValueError(
-            f"cluster={cluster!r} needs at least two clusters, and all trials are of "
+            f"cluster={cluster!r} needs at least two clusters, but all trials belong to "
             f"{str(data[cluster].values[0])!r}; leave cluster out"
         )
     return numbers

@@ -145,11 +145,11 @@ def require_clusters(table: xr.Dataset, cluster: str) -> None:
     if not of_items(table, cluster):
         raise ValueError(
             f"cluster must be a column that describes items, got {cluster!r}; "
-            "keep one by item_columns= when reading data"
+            "to keep such a column, give item_columns= when you read the data"
         )
     if len(np.unique(numbers)) < 2:
         raise ValueError(
-            f"cluster={cluster!r} needs at least two clusters, and all trials are of "
+            f"cluster={cluster!r} needs at least two clusters, but all trials belong to "
             f"{str(table[cluster].values[0])!r}; leave cluster out"
         )
 

@@ -128,7 +128,7 @@ def draws(result: Result, method: str) -> NDArray[np.floating]:
     """Return bootstrap replicates or posterior draws, (draw, pair)."""
     if method not in result.data.children:
         raise ValueError(
-            f"this result has no {method} draws; ask for them when calling {result.metric.name}()"
+            f"this result has no {method} draws; request them when you call {result.metric.name}()"
         )
     return flat(result.data[method].to_dataset()[result.metric.name], "pair")
 

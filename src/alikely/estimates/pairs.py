@@ -440,7 +440,7 @@ def error_similarity(
     """
     if get_metric(metric).counts != "rows":
         raise ValueError(
-            f"error_similarity compares error rows, got metric={metric!r}; use compare"
+            f"metric of error_similarity must compare error rows, got {metric!r}; use compare"
         )
     return _compared(**locals())
 

@@ -392,8 +392,8 @@ class Result:
         ... # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
         The error consistency of human_1 and model_4 in noise was 0.23, 95% CI [0.07, 0.39]
         (analytic; 160 trials). The interval generalizes to new trials with these observers
-        (observers fixed). It lies above 0, the value expected for independent errors. The test
-        of independence gave p = ...
+        (observers fixed). The interval lies above 0, the value expected for independent errors.
+        The test of the independence of errors gave p = ...
         """
         # The report is a higher layer, but users expect this method on the result.
         function = importlib.import_module("alikely.report.sentences").SENTENCES[self.kind]

@@ -154,7 +154,7 @@ def _filled(code: Any, data: Values, start: Callable[[Any], Floats]) -> Any:
         with contextlib.suppress(KeyError):
             code = code.with_data(**{name: values})
     if not hasattr(code, "initial_point_func"):
-        LOG.warning("chains start where nutpie puts them, and may take longer to converge")
+        LOG.warning("chains start at default values of nutpie and may take longer to converge")
         return code
     return dataclasses.replace(code, initial_point_func=start)
 
@@ -173,10 +173,10 @@ def _fitting(name: str, values: ArrayLike, own: dict[str, NDArray[Any]]) -> NDAr
         wrong = f"have the shape {old.shape} that the model was built with, got {given.shape}"
     elif whole and not np.array_equal(new, given):
         got = given[new != given].flat[0]
-        wrong = f"be {old.dtype} as those that the model was built with, got {got}"
+        wrong = f"be {old.dtype}, like the data that the model was built with, got {got}"
     else:
         return new
-    raise ValueError(f"data {name!r} must {wrong}; build a model for them")
+    raise ValueError(f"data {name!r} must {wrong}; build a model for these data")
 
 
 def _starting_point(model: pm.Model) -> Callable[..., Floats]:

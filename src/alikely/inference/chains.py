@@ -44,9 +44,9 @@ CHAINS = 4
 TARGET_ACCEPT = 0.95
 
 PACKAGE = str(Path(__file__).parents[1])
-DRAW_MORE = "draw more"
+DRAW_MORE = "increase n_draws"
 # Problems that more draws do not solve.
-FIRMER = "take firmer priors"
+FIRMER = "use more informative priors"
 
 
 class SamplingWarning(UserWarning):
@@ -208,20 +208,20 @@ def sample(
         least = min(sizes, key=lambda name: np.nan_to_num(sizes[name], nan=np.inf))
         if r_hats[worst] > 1.01:
             named.append(worst)
-            troubles.append(f"r_hat up to {r_hats[worst]:.3f}, of {worst} (should be below 1.01)")
+            troubles.append(f"r_hat up to {r_hats[worst]:.3f} for {worst} (should be below 1.01)")
         if sizes[least] < 100 * CHAINS:
             named.append(least)
             troubles.append(
-                f"effective sample size down to {sizes[least]:.0f}, of {least} (should be above "
+                f"effective sample size down to {sizes[least]:.0f} for {least} (should be above "
                 f"{100 * CHAINS})"
             )
     if troubles:
         names = list(dict.fromkeys(named))
         if divergences:
-            remedy = f"{FIRMER}, {remedy}" if named else remedy.replace(DRAW_MORE, FIRMER)
+            remedy = f"{FIRMER} and {remedy}" if named else remedy.replace(DRAW_MORE, FIRMER)
         look = f"az.plot_trace_dist(tree, var_names={names})" if names else "az.plot_energy(tree)"
         warnings.warn(
-            f"NUTS: {'; '.join(troubles)}; {remedy}; to see it: {look}",
+            f"NUTS: {'; '.join(troubles)}; {remedy}; to inspect the chains: {look}",
             SamplingWarning,
             # Points to the line of the user.
             skip_file_prefixes=(PACKAGE,),

@@ -45,7 +45,8 @@ def features(block: Block, metric: Metric, weight: Floats | None = None) -> Feat
         return _dense(_own_features(block, metric, weight))
     if not block.n_classes:
         raise ValueError(
-            f"{metric.name} needs class labels and this table has none; count it with labels=True"
+            f"{metric.name} needs class labels, but this table has none; make the table with "
+            "joint_correctness(..., labels=True)"
         )
     if metric.counts == "labels":
         return label_features(block, weight)
@@ -133,8 +134,8 @@ def _own_features(block: Block, metric: Metric, weight: Floats | None) -> Floats
     """Features of a custom metric: (pair, feature, trial), 0 where a pair has no trial."""
     if block.crossed:
         raise ValueError(
-            f"items recur, and {metric.name} takes one response to each; select one repeat, or "
-            "pass cluster='trial' to treat all as independent"
+            f"items are repeated, but {metric.name} needs one response to each; select one repeat, "
+            "or pass cluster='trial' to treat all responses as independent"
         )
     response, truth = (block.response, block.truth) if block.response.size else (None, None)
     found = pair_features(metric, block.correct, response, truth, block.a, block.b)
@@ -386,7 +387,7 @@ Features = _Summed | _Rows
 
 
 # Why errors by class have no weights: measured on the pools of `docs/validation`.
-SPARSE = ", since of 80 chosen images a person errs on 18, about one for each row of 16 classes"
+SPARSE = ", because a person errs on only 18 of 80 chosen images, about once for each of 16 classes"
 # Inclusion of the images of a stratum, but for rounding.
 EQUAL = 1e-9
 

@@ -217,7 +217,7 @@ def _base(metric: Metric, prior: Prior | None) -> _Base:
         patterns = own.patterns(f"the posterior of {metric.label}")
         return _Base(patterns.mass, patterns)
     # For ratings: a table of two raters by two classes.
-    n11, n10, n01, n00 = own.cells("the posterior of readings").tolist()
+    n11, n10, n01, n00 = own.cells("the posterior of ratings").tolist()
     mass = n11 + n10 + n01 + n00
     if prior is None:
         return _Base(mass)

@@ -138,8 +138,8 @@ def posterior(
     if table.attrs.get("repeats") == "crossed" and (by_chains or not joint or log_likelihood):
         raise ValueError(
             "items are repeated, but MCMC, log likelihoods and priors that treat the observers "
-            "differently take one response to each item; leave them out, or pass cluster='trial' "
-            "to treat all responses as independent"
+            "differently need one response to each item; leave out these options, or pass "
+            "cluster='trial' to treat all responses as independent"
         )
     if by_chains:
         return _by_chains(table, model, prior, n_draws, rng, metric, groups)

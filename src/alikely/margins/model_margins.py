@@ -251,9 +251,9 @@ def _finite(rows: _Rows, name: str) -> Floats:
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"column {name!r} must hold finite numbers, got {values[row]:g} for {rows.name(row)} "
-            f"({rows.source.where(row)}); leave out all rows of such an item, or give a unit in "
-            f"which all are below {LARGEST:g}"
+            f"column {name!r} must contain finite numbers, got {values[row]:g} for "
+            f"{rows.name(row)} ({rows.source.where(row)}); leave out all rows of this item, or use "
+            f"a unit in which all numbers are below {LARGEST:g}"
         )
     return values
 
@@ -265,7 +265,7 @@ def _refuse_duplicates(rows: _Rows, cell: Codes) -> None:
         other = int(np.argmax(cell == cell[row]))
         raise ValueError(
             f"two rows for {rows.name(row)}: {rows.source.where(other)} and "
-            f"{rows.source.where(row)}; keep one, or tell them apart by condition"
+            f"{rows.source.where(row)}; keep one, or distinguish them by condition"
         )
 
 
@@ -349,7 +349,7 @@ def _truths_of_trials(rows: _Rows, trials: Trials) -> tuple[Codes, list[str]]:
         example = ", ".join(f"{role} {known[role].iloc[0]!r}" for role in TRIAL)
         raise ValueError(
             f"trials have no {rows.name_entry(int(np.argmax(np.isnan(found))), TRIAL)}, but for "
-            f"instance {example}; name them alike, leave the item out or add a column 'truth'"
+            f"instance {example}; use the same names, leave the item out or add a column 'truth'"
         )
     return found.astype(np.int64), labels
 
@@ -360,9 +360,9 @@ def _groups(classes: Sequence[str], coarse: Mapping[str, str], unmapped: str) ->
     missing = [name for name in classes if name not in given]
     if len(missing) == len(classes):
         raise ValueError(
-            f"none of the {len(classes)} classes has a coarse category: they are "
-            f"{listed(classes)}, and those of coarse {listed(list(given)) or 'none'}; name them "
-            "alike"
+            f"none of the {len(classes)} classes has a coarse category: the classes are "
+            f"{listed(classes)}, but those of coarse are {listed(list(given)) or 'none'}; use the "
+            "same names"
         )
     if missing and unmapped == "error":
         raise ValueError(
@@ -396,7 +396,7 @@ def margins_of_options(trials: Trials) -> pd.DataFrame:
     data = trials.data
     if PROBABILITY not in data:
         raise ValueError(
-            "these trials have no probabilities of options, which margins could come from; add "
+            "these trials have no probabilities of options, from which margins are computed; add "
             "them with trials.with_probabilities(...), or give a table of margins or logits"
         )
     refuse_repeats(data, "a margin")
@@ -411,9 +411,9 @@ def margins_of_options(trials: Trials) -> pd.DataFrame:
     if np.isinf(margin).any():
         observer, trial = np.argwhere(np.isinf(margin))[0]
         raise ValueError(
-            f"the right option of item {data['item'].values[trial]!r}, or each other one, has "
-            f"probability 0 for {trials.observers[observer]!r}, which makes its margin infinite; "
-            "store more digits, or give logits"
+            f"the correct option of item {data['item'].values[trial]!r}, or every other option, "
+            f"has probability 0 for {trials.observers[observer]!r}, which makes its margin "
+            "infinite; store more digits, or give logits"
         )
     who, what = np.nonzero(~np.isnan(margin))
     found = {"observer": np.array(trials.observers, dtype=object)[who]}

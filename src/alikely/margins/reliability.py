@@ -197,28 +197,28 @@ def _answers_given(correct: ArrayLike, shown: ArrayLike | None) -> tuple[Floats,
     except (TypeError, ValueError):
         raise TypeError(
             f"correct must be an array of numbers, shape (observer, item), got "
-            f"{type(correct).__name__}; of trials, give trials.data['correct'] with NaN for codes "
+            f"{type(correct).__name__}; for Trials, give trials.data['correct'] with NaN for codes "
             "below 0"
         ) from None
     n = (~np.isnan(x) if shown is None else np.asarray(shown)).astype(np.float64)
     if x.ndim != 2 or len(x) < 2 or n.shape != x.shape:
         raise ValueError(
-            "correct must be of at least 2 observers, shape (observer, item), and shown of the "
-            f"same shape; got {x.shape} and {n.shape}"
+            "correct and shown must have the same shape (observer, item), with at least 2 "
+            f"observers; got {x.shape} and {n.shape}"
         )
     if x.shape[1] < FEWEST_ITEMS:
         raise ValueError(f"a reliability needs at least {FEWEST_ITEMS} items, got {x.shape[1]}")
     if not (np.isfinite(n) & (n >= 0) & (n == np.round(n))).all():
-        raise ValueError("shown must be whole numbers of answers, 0 where there is none")
+        raise ValueError("shown must be whole numbers of responses, 0 if there is none")
     if (lacking := np.isnan(x) & (n > 0)).any():
         observer, item = np.argwhere(lacking)[0]
         raise ValueError(
-            f"observer {observer} has {n[observer, item]:g} answers to item {item} but no share "
-            "of right ones; give one, or 0 answers"
+            f"observer {observer} has {n[observer, item]:g} responses to item {item}, but their "
+            "proportion correct is NaN; give the proportion, or set shown to 0"
         )
     for axis, name in ((1, "observer"), (0, "item")):
         if (silent := ~n.any(axis=axis)).any():
-            raise ValueError(f"{name} {int(np.argmax(silent))} has no answer; leave it out")
+            raise ValueError(f"{name} {int(np.argmax(silent))} has no response; leave it out")
     return np.where(n > 0, x, 0), n
 
 

@@ -86,10 +86,9 @@ def margin_table(
         # Pairs without any common item are named below.
         if 0 < matched[s] < LEAST_MATCHED * (matched[s] + min(alone[s], missing[s])):
             raise ValueError(
-                f"of the items of {names[s]!r} {matched[s]} are among those that were answered, "
-                f"{alone[s]} are not, and {missing[s]} that were answered have no margin; label "
-                "items and conditions alike in trials and margins, or leave out the margins of "
-                "other items"
+                f"only {matched[s]} items with margins of {names[s]!r} have responses, {alone[s]} "
+                f"have none, and {missing[s]} items with responses have no margin; label items and "
+                "conditions alike in trials and margins, or leave out the margins of other items"
             )
     _refuse_strangers(names, there, items["dataset"].to_numpy(object), first, second)
     marks = np.where(model[:, None], index > 0, right), np.where(model[:, None], there, shown)
@@ -244,9 +243,9 @@ def _item_columns(
     if (lost := np.flatnonzero(used & ~known)).size:
         if cluster in names:
             raise ValueError(
-                f"cluster={cluster!r} must be known for all items, got none for {len(lost)} of "
-                f"{used.sum()} that only have margins, the first is {items['item'][lost[0]]!r}; "
-                "leave these out of the margins, or name pairs with a group in pairs="
+                f"cluster={cluster!r} must be known for all items, but {len(lost)} of {used.sum()} "
+                f"items have margins only, the first is {items['item'][lost[0]]!r}; leave these "
+                "items out of the margins, or name pairs with a group in pairs="
             )
         return {}
     found = {}

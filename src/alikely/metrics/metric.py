@@ -42,7 +42,7 @@ from alikely.metrics.gradients import (
 
 # Coefficients of ordered classes.
 ORDINAL = re.compile("weighted|quadratic|linear|ordinal|ac2|icc", re.IGNORECASE)
-WEIGHTED = "; classes have no order here: none is weighted"
+WEIGHTED = "; classes are treated as unordered, so no metric is weighted"
 
 Counts = Literal[
     "correctness", "labels", "ratings", "rows", "margins", "options", "probabilities", "trials"
@@ -674,5 +674,5 @@ def find_metric(text: str) -> Metric:
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ValueError(f"no metric at {text!r}: {error}") from None
     if not isinstance(found, Metric):
-        raise ValueError(f"{text!r} is no Metric, but of type {type(found).__name__}")
+        raise ValueError(f"{text!r} must be a Metric, got {type(found).__name__}")
     return get_metric(found)

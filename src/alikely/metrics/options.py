@@ -310,11 +310,11 @@ def _chosen(name: str, answers: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """Probabilities or responses, correct options, and numbers of options."""
     if name not in answers or "n_options" not in answers:
         ways = {
-            "probability": "how probable each option is: see Trials.with_probabilities, or read "
-            "logs that have log likelihoods of options",
-            "response": "how many options there were: see Trials.with_options, or --n-options",
+            "probability": "probabilities of options: see Trials.with_probabilities, or read logs "
+            "that have log likelihoods of options",
+            "response": "numbers of options: see Trials.with_options, or --n-options",
         }
-        raise ValueError(f"these trials do not say {ways[name]}")
+        raise ValueError(f"these trials have no {ways[name]}")
     return answers[name], answers["truth"], answers["n_options"]
 
 

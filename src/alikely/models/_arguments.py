@@ -117,7 +117,7 @@ def _require_counts(model: pm.Model, forms: Sequence[ArrayLike]) -> None:
     arrays = [_nonzero(array) for array in _held(model)]
     if not any(np.array_equal(_nonzero(form), array) for form in forms for array in arrays):
         raise ValueError(
-            "no observed variable or pm.Data of the model holds the counts of these trials; "
+            "no observed variable or pm.Data of the model contains the counts of these trials; "
             f"{REBUILD}"
         )
 
@@ -144,7 +144,7 @@ def require_pairs(model: pm.Model, table: xr.Dataset) -> None:
     for pair in np.flatnonzero(~np.logical_and(*(np.array(held)[end] for end in ends))):
         counts = ", ".join(f"{n:.0f}" for n in cells[pair])
         raise ValueError(
-            "no observed variable or pm.Data of the model holds the cells n11, n10, n01, n00 of "
+            "no observed variable or pm.Data of the model contains the cells n11, n10, n01, n00 of "
             f"{str(table['pair'].values[pair])!r} ({counts}), or the correctness of its "
             f"observers; {REBUILD}"
         )

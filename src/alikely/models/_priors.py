@@ -54,7 +54,7 @@ def building(priors: Priors | None, coords: Mapping[str, Any]) -> Iterator[pm.Mo
             if parents:
                 raise ValueError(
                     f"the prior of {name!r} depends on {listed(dict.fromkeys(parents), 5)}; set "
-                    "the priors of these"
+                    "the priors of these variables"
                 )
             dims = options.get("dims") or ()
             drawn = _replacement(name, variable, left.pop(name), dims)

@@ -203,7 +203,9 @@ def _printed(table: pd.DataFrame) -> pd.DataFrame:
     wide = frame.pivot(index="system", columns=KEYS[1:], values="score")
     if (holes := np.argwhere(~np.isfinite(wide.to_numpy()))).size:
         system, place = wide.index[holes[0, 0]], " | ".join(wide.columns[holes[0, 1]])
-        raise ValueError(f"model {system!r} has no score in {place}; leave out one of them")
+        raise ValueError(
+            f"model {system!r} has no score in {place}; leave out this model or condition"
+        )
     return wide
 
 
@@ -226,7 +228,7 @@ def _places(trials: Trials, humans: str, wanted: list[Any]) -> list[Place]:
         own = own[own["condition"] == condition]
         place = " | ".join(filter(None, [dataset, condition]))
         if own.empty:
-            raise ValueError(f"no humans in {place}; conditions there are {listed([*kinds])}")
+            raise ValueError(f"no humans in {place}; conditions with humans are {listed([*kinds])}")
         accuracy = dict(zip(own["observer_a"], own["first"], strict=True))
         accuracy |= dict(zip(own["observer_b"], own["second"], strict=True))
         values, ceiling = np.array([*accuracy.values()]), float(own["ec"].mean())

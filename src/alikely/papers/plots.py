@@ -114,7 +114,7 @@ def plot_radar(
     rows: list[tuple[str, pd.Series, dict[str, Any]]] = []
     if HUMANS in spokes.index:
         look: dict[str, Any] = {"color": "black", "linewidth": 2.0}
-        rows.append(("humans among each other", spokes.loc[HUMANS], look))
+        rows.append(("human-human", spokes.loc[HUMANS], look))
     for name, (color, marker) in group_styles(polygons.index.tolist()).items():
         look = {"color": color, "marker": marker, "markersize": 4, "linewidth": 1.2}
         text = f"{name} ({counted(int((group == name).sum()), 'model')})"
@@ -127,7 +127,7 @@ def plot_radar(
     for text, row, look in rows:
         ax.plot(np.append(angle, angle[0]), np.append(row, row.iloc[0]), label=text, **look)
     if lost := values.shape[1] - kept.shape[1]:
-        text = f"conditions left out, with an\nundefined value: {lost} of {values.shape[1]}"
+        text = f"excluded conditions\n(undefined values): {lost} of {values.shape[1]}"
         ax.plot([], [], linestyle="", label=text)
     shown = np.array([row for _, row, _ in rows])
     ax.set_theta_zero_location("N")
@@ -255,7 +255,8 @@ def plot_condition_map(
     ax.set(xticks=[], yticks=[])
     ax.margins(0.06)
     ax.set_xlabel(
-        "near: the same errors (t-SNE; units and long distances mean nothing)", fontsize=8
+        "nearby conditions have similar errors (t-SNE; units and long distances have no meaning)",
+        fontsize=8,
     )
     legend(ax)
     short = []

@@ -176,7 +176,9 @@ def _checked(representations: Mapping[str, ArrayLike]) -> dict[str, Floats]:
         array = array.reshape(len(array), -1).astype(np.float64)
         if not np.isfinite(array).all():
             item = int(np.argwhere(~np.isfinite(array))[0, 0])
-            raise ValueError(f"{name!r} of item {item} is not finite; leave the item out for all")
+            raise ValueError(
+                f"{name!r} of item {item} is not finite; leave out this item for all systems"
+            )
         arrays[str(name)] = array
     if len(arrays) < len(representations) or len({len(array) for array in arrays.values()}) > 1:
         raise ValueError(

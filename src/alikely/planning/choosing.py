@@ -336,8 +336,8 @@ def allocation(number: NDArray[np.intp], size: Floats, n: int) -> NDArray[np.int
     held, least = np.bincount(number), fewest_images(number)
     if n < least.sum():
         raise ValueError(
-            f"n must be at least {least.sum()}, up to {FEWEST} images for each of {len(held)} "
-            f"strata of model responses; got {n}"
+            f"n must be at least {least.sum()}, because each of {len(held)} strata of model "
+            f"responses needs up to {FEWEST} images; got {n}"
         )
     wanted = held * np.sqrt(np.bincount(number, size**2) / held)
     share = _multiple(np.maximum(wanted, 1e-12), least.astype(float), held.astype(float), n)
@@ -969,7 +969,8 @@ class StimulusPlan:
             ]
         if not tables:
             raise ValueError(
-                f"numbers has no number of images that a pool and its strata allow: got {numbers}"
+                f"numbers must include a number of images that a pool and its strata allow; got "
+                f"{numbers}"
             )
         return pd.concat(tables, ignore_index=True)
 
@@ -1218,7 +1219,8 @@ def _places(trials: Trials, models: str, humans: str) -> dict[str, Place]:
         if (lacking := model & ~there).any():
             lacks = trials.observers[int(np.argmax(lacking))]
             raise ValueError(
-                f"model {lacks!r} must see all trials, but lacks some of {name}; exclude either"
+                f"model {lacks!r} must see all trials, but lacks some of {name}; exclude the model "
+                "or the condition"
             )
         if people.sum() < 2 or own.shape[1] < FEWEST_ITEMS:
             raise ValueError(

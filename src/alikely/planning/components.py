@@ -395,8 +395,8 @@ def _influences(table: xr.Dataset, metric: Metric) -> list[tuple[slice, Floats]]
         if (block.correct < 0).any():
             condition = table["condition"].values[block.rows.start]
             raise ValueError(
-                f"all observers must respond to the same trials, not so in condition "
-                f"{condition!r}; select observers who do, with no_response='error'"
+                f"all observers must respond to the same trials, but in condition {condition!r} "
+                "some did not; select observers who did, with no_response='error'"
             )
         # Slopes of the estimate times the number of trials are influences of single trials.
         psi = evaluator(block, metric).slopes() * block.correct.shape[1]
@@ -673,8 +673,8 @@ def plan_repeats(
         )
     if result.data.attrs["cluster"] and table.attrs["by"] != "condition":
         raise ValueError(
-            "result must not have items in several conditions of a group of trials; use a result "
-            "by='condition'"
+            "result must not have items that occur in several conditions of an analyzed group; "
+            "analyze trials with by='condition'"
         )
     second = n_repeats_a if n_repeats_b is None else n_repeats_b
     designs = grid(n_repeats_a=n_repeats_a, n_repeats_b=second)

@@ -176,7 +176,7 @@ def one_pair(
     found = get_metric(metric)
     if found.counts != "correctness":
         raise ValueError(
-            f"metric must be of correctness to plan from accuracies, {found.name} is for "
+            f"metric must be of correctness to plan from accuracies, got {found.name}, a metric of "
             f"{found.counts}; plan it from a pilot with plan_from"
         )
     own = cell_prior(prior).cells("planning")

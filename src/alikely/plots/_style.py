@@ -388,8 +388,8 @@ def name_both_sides(ax: Axes, names: Sequence[str], size: float = 8.0) -> None:
         figure = figure_of(ax)
         every = -(-n // MOST_IN_COLUMN)
         ax.set_xticks([])
-        some = f"; every {every}th row is labeled" if every > 1 else ""
-        ax.set_xlabel(f"columns: in the order of the rows{some}")
+        some = f"; one row in {every} is labeled" if every > 1 else ""
+        ax.set_xlabel(f"columns are in the order of the rows{some}")
         if isinstance(figure, PlotFigure):
             ax.set_aspect("auto")
             figure.set_size_inches(COLUMN_WIDTH, 1.1 + 0.125 * n / every)

@@ -157,7 +157,7 @@ def _scores(
         line = ax.axvline(ceiling[middle], color=COLORS[2], label=f"human-human consistency{band}")
         legend(ax, [line], at="above")
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
-    told = f"with {scores.data.attrs['reference']}" if drawn else f"with humans ({NEW[target]})"
+    told = f"with {scores.data.attrs['reference']}" if drawn else f"with humans (for {NEW[target]})"
     freed = ", noise-corrected" if drawn and scores.metric.counts == "margins" else ""
     ax.set_xlabel(f"mean {scores.metric.label}\n{told}{freed}")
     return ax
@@ -186,8 +186,8 @@ def _ranks(
     table = ranks(scores, generalize_to, rng=rng).iloc[::-1].set_index("system")
     ax, table, rows = _best_rows(ax, table, top, (5.5, 1.2))
     table = table.assign(row=rows)
-    labels = {True: ("not significantly below the highest", COLORS[0]),
-              False: ("significantly below the highest", COLORS[7])}  # fmt: skip
+    labels = {True: ("not significantly below the highest score", COLORS[0]),
+              False: ("significantly below the highest score", COLORS[7])}  # fmt: skip
     for tied, own in table[::-1].groupby("tied_with_top", sort=False):
         label, color = labels[bool(tied)]
         ends = own["rank"], own["rank_lb"], own["rank_ub"]
@@ -213,13 +213,13 @@ def _prob_greater(
     draws = scores.draws("posterior", level)[:, order]
     cell = max(CELL * min(1, ROOMY / n), LEAST)
     ax = axes_or_new(ax, (max(2.2 + cell * n, 4.0), max(1.9 + cell * n, 3.2)))
-    told = NEW["images"] + (", the same humans" if is_analytic(scores) else ", the same observers")
+    told = f"{NEW['images']} with the same {'humans' if is_analytic(scores) else 'observers'}"
     ax.set_title(told if level == OVERALL else f"{level}, {told}")
     if n < len(present):
         ax.set_ylabel(f"first {n} of {len(present)} models")
     greater = ranking.probability_greater(draws)
     names = [systems[i] for i in order]
-    heat_map(ax, greater, names, "P(row above column)", min(8.0, 60 * cell), **UNIT)
+    heat_map(ax, greater, names, "P(row > column)", min(8.0, 60 * cell), **UNIT)
     return ax
 
 
@@ -316,7 +316,7 @@ def _sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     for (label, (color, marker)), (_, part) in zip(styles.items(), groups, strict=True):
         at = part["system"].map(pd.Series(rows, first.index))
         ax.plot(part["score"], at, marker, color=color, markersize=4, alpha=0.7, label=label)
-    ax.plot(first["score"], rows, "|", color="black", markersize=12, label="analysis as run")
+    ax.plot(first["score"], rows, "|", color="black", markersize=12, label="default choices")
     ax.set_xlabel(f"mean {get_metric(metric).label} with humans")
     legend(ax, at="above", ncols=2, fontsize=7)
     return ax
@@ -420,7 +420,7 @@ def _fit(tree: xr.DataTree, *, rng: RandomState = None, ax: Axes | None = None) 
     ax.set_xlabel("proportion of humans who are correct")
     ax.set_ylabel("proportion correct of models")
     ax.set(xlim=(-0.03, 1.03), ylim=(0, 1))
-    legend(ax, title="observed;\nbands predicted")
+    legend(ax, title="markers: observed\nbands: predicted")
     return ax
 
 

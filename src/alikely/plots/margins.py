@@ -193,7 +193,7 @@ def _lines_of_groups(ax: Axes, part: pd.DataFrame, name: str, color: str | None)
     one, two = (part[part["n_models"] == n] for n in (1, 2))
     own = one["group"].unique()
     who, mean = own[0] if len(own) == 1 else "groups", f"mean_{name}_consistency"
-    within = "within {}, mean" if name == "error" else "{} with another like it"
+    within = "within {}, mean" if name == "error" else "{} with a similar group"
     lines = [
         (within.format("a group" if color else group), rows, f"group_{name}_consistency", "#CC79A7")
         for group, rows in part[part["group"] != ""].groupby("group", sort=False)
@@ -206,7 +206,7 @@ def _lines_of_groups(ax: Axes, part: pd.DataFrame, name: str, color: str | None)
             if len(rows) > 1
         ]  # fmt: skip
     if name == "margin" and len(one):
-        lines.append(("ceiling of a model", one, "margin_ceiling", "black"))
+        lines.append(("noise ceiling of a model", one, "margin_ceiling", "black"))
     handles: dict[str, Any] = {}
     for text, rows, column, usual in lines:
         height, low, high = (float(rows[f"{column}{end}"].iloc[0]) for end in ENDS)
@@ -285,7 +285,8 @@ def _bend_panel(
     order = np.argsort(margins)
     x, y, half = margins[order], line.expected[order], half[order]
     ax.plot(margins, share, ".", color="0.6", markersize=4, alpha=0.6, label="item")
-    ax.plot(x, y, color=COLORS[0], linewidth=1.4, label=f"linear in strength, {percent(ci_prob)}")
+    text = f"linear in item strength, {percent(ci_prob)} band"
+    ax.plot(x, y, color=COLORS[0], linewidth=1.4, label=text)
     ax.fill_between(x, y - half, y + half, color=COLORS[0], alpha=0.2, linewidth=0)
     n_bins = int(np.clip(len(x) // PER_BIN, 2, MOST_BINS))
     for k, own in enumerate(np.array_split(order, n_bins)):
@@ -326,8 +327,10 @@ def _class_panel(
     ax.set_yticks(place[::every], texts[::every], fontsize=7 if len(order) <= 20 else 5)
     ax.xaxis.set_major_locator(MaxNLocator(4))
     lost = len(labels) - len(order)
-    left_out = f"; {lost} classes with one item not drawn" if lost else ""
-    ax.set_xlabel(f"residual proportion, mean and {percent(ci_prob)}{left_out}", fontsize=8)
+    left_out = f"\n({lost} classes with one item not drawn)" if lost else ""
+    ax.set_xlabel(
+        f"mean residual proportion correct, {percent(ci_prob)} interval{left_out}", fontsize=8
+    )
 
 
 def _tail_panel(ax: Axes, margins: Floats, ci_prob: float) -> None:
@@ -343,12 +346,12 @@ def _tail_panel(ax: Axes, margins: Floats, ci_prob: float) -> None:
     x = special.ndtri((rank - 0.5) / n)
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     ends = [special.ndtri(stats.beta.ppf(p, rank, n + 1 - rank)) for p in tails]
-    ax.fill_between(x, *ends, color="0.85", linewidth=0, label=f"normal, {percent(ci_prob)}")
+    ax.fill_between(x, *ends, color="0.85", linewidth=0, label=f"normal, {percent(ci_prob)} band")
     ax.plot(x, x, color="0.5", linewidth=1)
     outside = (y < ends[0]) | (y > ends[1])
     for own, color, text in ((~outside, COLORS[0], "inside"), (outside, COLORS[5], "outside")):
         if own.any():
-            ax.plot(x[own], y[own], ".", color=color, label=f"{own.sum()} items {text}")
+            ax.plot(x[own], y[own], ".", color=color, label=f"{own.sum()} items {text} the band")
     ax.set_xlabel("normal quantile")
     ax.set_ylabel("margin, in SDs from the median")
     worst = y[np.argmax(np.abs(y))]

@@ -143,13 +143,13 @@ def plot_matrix(
     notes = [
         ax.get_xlabel(),
         f"hatched: undefined ({undefined} of {len(values)} pairs)" if undefined else "",
-        "" if symmetric else "row: reference, column: other",
+        "" if symmetric else "row: reference, column: other observer",
         f"blank: not compared ({lacking} pairs)" if lacking > 0 else "",
     ]
     ax.set_xlabel("\n".join(filter(None, notes)), fontsize=8)
     groups = frame[["dataset", "condition"]].drop_duplicates()
     one = ", ".join(part for part in groups.iloc[0] if part != "all")
-    ax.set_title(f"mean over {len(groups)} groups" if len(groups) > 1 else one)
+    ax.set_title(f"mean over {len(groups)} comparisons" if len(groups) > 1 else one)
     color_key(ax, image, result.metric.label, shrink=0.7)
     return ax
 
@@ -314,8 +314,8 @@ def _of_observers(of: Kinds, names: Sequence[str]) -> dict[str, str]:
         )
     if lacking := [name for name in names if name not in known]:
         raise ValueError(
-            f"observer_kinds has no entry for {lacking[0]!r} ({len(lacking)} without); name each "
-            "in a mapping, or use observer_kinds=trials"
+            f"observer_kinds has no entry for {lacking[0]!r} ({len(lacking)} have none); give the "
+            "kind of each observer, or use observer_kinds=trials"
         )
     return known
 
@@ -630,8 +630,8 @@ def _agreement(
         panel.set_xlabel("expected agreement")
     axes[0].set(ylabel="observed agreement", xlim=(0, 1), ylim=(0, 1.02))
     axes[1].set(ylabel="error consistency", ylim=(-1.05, 1.05))
-    keys.append(key("bounds", color="0.45", linewidth=1.0))
-    legend(axes[1], [*keys, *handles, key("as expected", **dotted)])
+    keys.append(key("possible range", color="0.45", linewidth=1.0))
+    legend(axes[1], [*keys, *handles, key("expected by chance", **dotted)])
     return axes
 
 
@@ -644,9 +644,9 @@ def _band(n_trials: np.ndarray) -> tuple[pd.DataFrame | None, list[Any]]:
     if n > MOST_TRIALS:
         text = f"independent observers:\nnot drawn above {MOST_TRIALS:,} trials"
         return None, [key(text, linestyle="")]
-    text = f"independent observers,\n{n} trials, 95%"
+    text = f"independent observers,\n{n} trials, 95% band"
     if len(numbers) > 1:
-        text += f"\n(as {counts.max()} of {len(n_trials)} pairs have)"
+        text += f"\n(as in {counts.max()} of {len(n_trials)} pairs)"
     return null.null_percentiles(n, 0.95), [Patch(color="0.85", label=text)]
 
 
@@ -661,7 +661,7 @@ def _accuracy(
     dash: dict[str, Any] = {"linestyle": "", "marker": "_", "color": "0.5"}
     ax.plot(frame["accuracy_b"], limit, markersize=6 if len(frame) <= MANY else 3, zorder=1.5,
             rasterized=len(frame) > 5000, **dash)  # fmt: skip
-    handles.append(key("upper bound of a pair", **dash))
+    handles.append(key("highest possible for a pair", **dash))
     handles += not_drawn(int(frame["error_consistency"].isna().sum()), len(frame))
     ax.axhline(0, color="0.75", linewidth=0.8, zorder=0)
     ax.set(xlim=(0, 1.01), ylim=(min(-0.1, frame["error_consistency"].min() - 0.05), 1.03))
@@ -719,7 +719,9 @@ def _bounds(result: Result | None = None, ax: Any = None) -> NDArray[np.object_]
         lines = panel.contour(accuracy, accuracy, values.T, levels=np.arange(-0.8, 0.9, 0.2),
                               colors="0.3", linewidths=0.5)  # fmt: skip
         texts.append(panel.clabel(lines, fontsize=6, fmt="%.1f"))
-        panel.set(title=title, xlabel="accuracy of a", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        panel.set(
+            title=title, xlabel="accuracy of observer a", xlim=(0, 1), ylim=(0, 1), aspect="equal"
+        )
         if result is not None:
             p_a, p_b = consistency.accuracies(result.table["cells"].values)
             value, many = result.estimates["estimate"].values, result.table.sizes["pair"] > MANY
@@ -727,7 +729,7 @@ def _bounds(result: Result | None = None, ax: Any = None) -> NDArray[np.object_]
                 p_a, p_b, c=value, s=8 if many else 18, linewidths=0.2 if many else 0.5,
                 edgecolors="black", cmap="RdBu_r", vmin=-1, vmax=1, plotnonfinite=True,
             )  # fmt: skip
-    axes[0].set_ylabel("accuracy of b")
+    axes[0].set_ylabel("accuracy of observer b")
     colors = ScalarMappable(Normalize(-1, 1), cmap="RdBu_r")
     color_key(axes, colors, "error consistency", shrink=0.85)
     for panel, numbers in zip(axes, texts, strict=True):
@@ -838,7 +840,7 @@ def _classes(result: Result, pair: str, *, ax: Axes | None = None) -> Axes:
     title = f"{named}: similarity {entry['estimate'].item():.2f}"
     title += f"\n{len(frame)} of {n} classes" if len(frame) < n else ""
     if "p_equal" in entry and np.isfinite(entry["p_equal"].item()):
-        title += f"\ntest of equal rows: {p_words('p', entry['p_equal'].item())}"
+        title += f"\ntest of equal error distributions: {p_words('p', entry['p_equal'].item())}"
     ax.set_title(title)
     legend(ax, at="below", side="center", ncols=3)
     return ax
@@ -885,7 +887,7 @@ def _confusions(counts: xr.DataArray) -> NDArray[np.object_]:
         ax.set_yticks(range(len(truths)), truths, fontsize=7)
         ax.set(title=str(group), xlabel="response")
     axes[0].set_ylabel("true class")
-    color_key(axes, image, "proportion of responses to a class", shrink=0.7)
+    color_key(axes, image, "proportion within true class", shrink=0.7)
     return axes
 
 

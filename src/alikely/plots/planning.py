@@ -32,8 +32,8 @@ WIDTHS = "use a table of alikely.trials_for_width()"
 NAMES = {
     "n_trials": "trials", "n_items": "items", "dmc": "decision-margin\nconsistency",
     "ec_models": "error consistency\nof the models", "ec": "error consistency",
-    "accuracy_a": "accuracy", "accuracy_b": "accuracy of b", "n_observers": "observers",
-    "n_images": "images of each condition", "width": "width of the interval", "target": "goal",
+    "accuracy_a": "accuracy", "accuracy_b": "accuracy of observer b", "n_observers": "observers",
+    "n_images": "images per condition", "width": "width of the interval", "target": "goal",
 }  # fmt: skip
 
 
@@ -282,7 +282,7 @@ def _draw_images(ax: Axes, images: pd.DataFrame, table: pd.DataFrame) -> None:
     ]
     ax.set_yticks(range(len(labels)), texts, fontsize=7)
     ax.set_xlim(left=0)
-    ax.set_xlabel("size: influence of a response")
+    ax.set_xlabel("size (influence of a response)")
 
 
 def _draw_precision(ax: Axes, table: pd.DataFrame, n: int, pool: int) -> None:

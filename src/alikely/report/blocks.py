@@ -21,21 +21,21 @@ from alikely.report.sentences import NUMBER, capital, merged_notes
 ROWS, MOST_ROWS = 10, 1_000
 # Headings of columns, in all tables.
 HEADINGS = {
-    "accuracy_a": "accuracy", "accuracy_b": "accuracy of the other",
-    "ceiling_normalized": "ratio to ceiling",
+    "accuracy_a": "accuracy of observer", "accuracy_b": "accuracy of other observer",
+    "ceiling_normalized": "ceiling-normalized score",
     "dataset": "data set", "log10_p": "log10 p (Fisher)",
-    "n_cases": "cases", "n_entries": "entries", "n_readers": "readers",
+    "n_cases": "cases", "n_entries": "comparisons", "n_readers": "readers",
     "p_adjusted": "p (Fisher, adjusted)", "p_null": "p (simulated)",
     "p_null_bh": "p (simulated, adjusted)", "prob_positive": "probability above 0",
-    "p_value_simultaneous": "p (among all)", "se": "standard error", "system": "model",
+    "p_value_simultaneous": "p (simultaneous)", "se": "standard error", "system": "model",
 }  # fmt: skip
 # Tables with at least so many columns have a smaller font.
 DENSE = 10
 # Limit of one figure; a page has about ten.
 MOST_BYTES = 900_000
 TOO_LARGE = (
-    "it takes {size:.1f} MB, which is too large for a page; draw it in Python, or for fewer "
-    "observers"
+    "the figure takes {size:.1f} MB, which is too large for a page; draw the figure in Python, or "
+    "for fewer observers"
 )
 # Numbers of a row at the end of a note.
 OF_ROW = re.compile(r" \(-?\d[^)]*\)$")
@@ -157,7 +157,7 @@ def table_of(
 ) -> Block:
     """Lay out a table: join bounds with their estimates, and show dashes for missing numbers."""
     if not len(frame):
-        return Text(f"{caption} Nothing to show.")
+        return Text(f"{caption} The table has no rows.")
     frame = ordered(frame, sort).reset_index(drop=True)
     # A few rows more are not worth folding.
     rows = len(frame) if len(frame) <= 1.5 * rows else rows

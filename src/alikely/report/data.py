@@ -15,28 +15,29 @@ from alikely.report.blocks import Block, Items, Section, Text, table_of
 
 TAKEN = {
     "error": "Missing responses count as errors.",
-    "drop": "Trials with a missing response are excluded from the pairs of that observer.",
+    "drop": "Trials without a response are excluded from the pairs of the observer who did not "
+    "respond.",
 }
 COUNTED = {
     "condition": "Each condition of each data set is analyzed separately.",
-    "dataset": "Each data set is analyzed separately, over all of its conditions.",
+    "dataset": "Each data set is analyzed separately; the trials of all its conditions are pooled.",
 }
 POOLED = "All trials are analyzed together."
 REPEATS = {
     "crossed": (
-        "Repeated items: all pairs of responses of two observers are crossed, and each item "
-        "counts once."
+        "Repeated items: each response of one observer is compared with each response of the "
+        "other observer, and each item counts once."
     ),
     "paired": "Repeats are paired in their order, and count as separate trials.",
 }
 HUMAN_IDS = {
-    "shared": "Human labels identify the same person in all data sets.",
-    "per_dataset": "Human labels identify different people in each data set.",
+    "shared": "Each human label identifies the same person in all data sets.",
+    "per_dataset": "Each human label identifies a different person in each data set.",
 }
 IMAGES = {
-    "dataset": "Item labels identify the same image within a data set.",
-    "label": "Item labels identify the same image in all data sets.",
-    "condition": "Item labels identify different images in each condition.",
+    "dataset": "Each item label identifies the same image within a data set.",
+    "label": "Each item label identifies the same image in all data sets.",
+    "condition": "Each item label identifies a different image in each condition.",
 }
 MOST_KINDS = 6
 # Tables of at most so many observers are not folded.
@@ -82,14 +83,15 @@ def _described(summary: xr.Dataset) -> list[Block]:
     if len(kinds) <= MOST_KINDS and list(kinds.index) != ["observer"]:
         who += f" ({', '.join(f'{n:,} of kind {kind}' for kind, n in kinds.items())})"
     text = (
-        f"{who}, {counted(n_trials, 'trial')} in {counted(summary.sizes['dataset'], 'data set')} "
-        f"and {counted(int(summary['n_conditions'].sum()), 'condition')}: "
+        f"The data contain {who}, {counted(n_trials, 'trial')} in "
+        f"{counted(summary.sizes['dataset'], 'data set')} and "
+        f"{counted(int(summary['n_conditions'].sum()), 'condition')}, and "
         f"{counted(n_shown - n_missing, 'response')}"
     )
     if n_classes := int(attrs["n_classes"]):
         text += f" among {counted(n_classes, 'class', 'classes')}"
     else:
-        text += " (correct or incorrect only)"
+        text += " (recorded only as correct or incorrect)"
     lacking, possible = n_trials * summary.sizes["observer"] - n_shown, n_trials
     possible *= summary.sizes["observer"]
     items = [
@@ -97,7 +99,7 @@ def _described(summary: xr.Dataset) -> list[Block]:
         if n_missing
         else "No response is missing.",
         f"Trials not shown: {_share(lacking, possible)} combinations of observer and trial. Pairs "
-        "are compared on trials that both were shown."
+        "are compared on the trials that both observers were shown."
         if lacking
         else "Every observer was shown every trial.",
         f"Repeated items: {attrs['n_repeated']:,} of {attrs['n_items']:,}, up to "
@@ -106,7 +108,7 @@ def _described(summary: xr.Dataset) -> list[Block]:
         else "No item is repeated within a condition.",
     ]
     notes = [note for note in str(attrs["notes"]).split("\n") if note]
-    items += [f"Noted when reading: {note}." for note in notes]
+    items += [f"Note from reading the data: {note}." for note in notes]
     return [Text(f"{text}."), Items(items)]
 
 

@@ -120,10 +120,10 @@ def methods_section(results: list[Result]) -> Section:
     seeds = dict.fromkeys(str(r.data.attrs["seed"]) for r in results if "seed" in r.data.attrs)
     said = "The analysis uses no random numbers."
     if seeds:
-        said = f"Seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}: the same seed gives the same "
-        said += "numbers with any number of workers."
+        said = f"Random seed{'s' * (len(seeds) > 1)}: {', '.join(seeds)}. The same seed gives the "
+        said += "same numbers with any number of parallel workers."
     blocks.append(Text(said))
-    return Section("How it was computed", blocks)
+    return Section("How the numbers were computed", blocks)
 
 
 def references_section(results: list[Result]) -> Section:
@@ -155,7 +155,7 @@ def _methods(result: Result) -> str:
 
 
 def _missing(attrs: Mapping[Any, Any]) -> str:
-    taken = {"error": "counted as errors", "drop": "were excluded"}
+    taken = {"error": "were counted as errors", "drop": "were excluded"}
     found = taken.get(str(attrs.get("no_response")), "")
     return f" Missing responses {found}." if found else ""
 
@@ -167,9 +167,9 @@ def _of_readers(study: Result) -> str:
     return (
         f"Means of {study.metric.label} over readers were computed in each condition."
         f"{_missing(attrs)} Analytic {percent(study.interval_options(None, None)[0])} intervals "
-        f"treat readers and {unit} as random: the variance over readers comes from the jackknife "
-        "and the variance over cases from influence functions. The quantiles are those of "
-        "Student's t with Satterthwaite's degrees of freedom."
+        f"treat readers and {unit} as random. The variance over readers is estimated by the "
+        "jackknife, and the variance over cases from influence functions. Quantiles are those of "
+        "Student's t distribution with Satterthwaite's degrees of freedom."
     )
 
 
@@ -200,9 +200,10 @@ def _of_pairs(result: Result) -> str:
         n = int(attrs.get("n_null", 0))
         of = f"{n:,} simulated tables" if n else "simulated tables"
         text += (
-            f" Independence was tested with {of} of independent observers with the same "
-            "accuracies, adjusted for all estimates (Benjamini and Hochberg), and with Fisher's "
-            "exact test. Bayes factors compare association with independence."
+            f" The independence of errors was tested with {of} of independent observers with the "
+            "same accuracies. The p-values of this test were adjusted for all estimates (Benjamini "
+            "and Hochberg). Independence was also tested with Fisher's exact test. Bayes factors "
+            "compare the hypotheses of associated errors and of independent errors."
         )
     return text
 
@@ -221,16 +222,17 @@ def _of_scores(scores: Result) -> str:
         text += f" Conditions were excluded: {attrs['exclude']}."
     text += (
         f" Analytic {percent(prob)} intervals for new images and new humans use two variance "
-        "components: images (influence functions) and humans (jackknife). They are Student's t "
-        "intervals with the smaller of Satterthwaite's and Howe's degrees of freedom."
+        "components: images (influence functions) and humans (jackknife). Analytic intervals are "
+        "Student's t intervals with the smaller of Satterthwaite's and Howe's degrees of freedom."
     )
     if "posterior" in scores.data.children:
         n = len(scores.draws("posterior"))
         text += f" The posterior ({counted(n, 'draw')}) generalizes only to new images."
     return (
         f"{text} Differences between models are tested individually, and with adjustment for all "
-        "differences (studentized range). Confidence sets of ranks are simultaneous. Intervals for "
-        "ceiling-normalized scores are based on Fieller's theorem."
+        "differences (studentized range). Confidence sets of ranks are simultaneous. A "
+        "ceiling-normalized score is the score divided by the human-human consistency; intervals "
+        "for ceiling-normalized scores are based on Fieller's theorem."
     )
 
 
@@ -238,7 +240,7 @@ def _of_matrix(matrix: Result) -> str:
     n = len(matrix.observers)
     where = f" within each {place_dim(matrix)}" if place_dim(matrix) else ""
     posterior = "posterior_lower" in matrix.estimates
-    limits = "; posterior limits come from the counts, without draws" if posterior else ""
+    limits = "; posterior intervals are computed from counts, without draws" if posterior else ""
     return (
         f"{capital(matrix.metric.label)} of all {counted(n * (n - 1) // 2, 'pair')} of {n:,} "
         f"observers was computed{where}.{_missing(matrix.data.attrs)} Standard errors are "
@@ -249,7 +251,7 @@ def _of_matrix(matrix: Result) -> str:
 def _of_tree(tree: Result) -> str:
     return (
         f"{len(tree.observers):,} observers were clustered by average linkage of "
-        f"{tree.metric.label}. Support is the proportion of "
+        f"{tree.metric.label}. The support of a branch is the proportion of "
         f"{counted(int(tree.data.attrs['n_resamples']), 'bootstrap replicate')} in which the same "
         "observers form a branch."
     )
@@ -258,8 +260,9 @@ def _of_tree(tree: Result) -> str:
 def _of_regression(result: Result) -> str:
     n_pairs, n_draws = result.estimates.sizes["pair"], result.data["posterior"].sizes["draw"]
     return (
-        f"The {result.metric.label} of {counted(n_pairs, 'pair')} was regressed on a common family "
-        "and on the accuracies of both observers, with random effects of observers and families "
+        f"The {result.metric.label} of {counted(n_pairs, 'pair')} was regressed on "
+        "membership in the same family and on the accuracies of both observers, with random "
+        "effects of observers and families "
         f"({counted(n_draws, 'posterior draw')} by importance sampling)."
     )
 

@@ -94,7 +94,7 @@ class Report:
     def __repr__(self) -> str:
         n = self.html.count("<figure")
         size = len(self.html.encode("utf-8", "replace")) / 1e6
-        lost = f", {len(self.failures)} not there" if self.failures else ""
+        lost = f", {len(self.failures)} missing" if self.failures else ""
         return f"<Report {self.title!r}: {counted(n, 'figure')}, {size:.1f} MB{lost}>"
 
 

@@ -58,10 +58,10 @@ MODALITIES = {
     "modality": "condition", "modality_b": "second condition", "p_value": "p", "observer": "reader",
 }  # fmt: skip
 TESTED = (
-    "Tests against observers with independent errors: p (simulated) is based on {n} tables "
-    "simulated with the same accuracies, and is adjusted for all rows (Benjamini and Hochberg). "
-    "The logarithm of the Bayes factor (in nats) is above 0 for association. Tests generalize to "
-    "{whom}."
+    "The null hypothesis is that the errors of the two observers are independent. The column "
+    "p (simulated) is based on {n} tables simulated with the same accuracies. The column "
+    "p (simulated, adjusted) is adjusted for all rows (Benjamini and Hochberg). A log Bayes factor "
+    "(in nats) above 0 favors association. The tests generalize to {whom}."
 )
 SCALE = ", where 0 is expected from independent observers and 1 is perfect agreement"
 
@@ -80,9 +80,9 @@ def parts_of(
     if result.kind == "regression":
         return _regression(result)
     if result.kind == "model":
-        caption = "Dots: scores with their intervals. Green: humans with each other."
+        caption = "Dots show scores with their intervals. Green shows human-human consistency."
         if is_analytic(result):
-            caption += " Hatched: noise ceiling."
+            caption += " The hatched area is the noise ceiling."
         figure = figure_of(lambda: _ranking(result), caption)
         return Lead(*score_findings(result), figure), score_sections(result)
     if result.kind == "matrix":
@@ -150,7 +150,7 @@ def pair_sections(
         order = [there[0], "-log_bf10" if "log_bf10" in there else "-estimate"]
         tests: list[Block] = [
             Text(TESTED.format(n=f"{n:,}" if n else "many", whom=_whom(result))),
-            table_of(frame[names].drop(columns=alone), "Smallest p values first.", sort=order,
+            table_of(frame[names].drop(columns=alone), "Smallest p-values first.", sort=order,
                      headings={"estimate": label}),
         ]  # fmt: skip
         sections.append(Section(f"Tests of independence: {label}", tests, open=False))
@@ -178,13 +178,16 @@ def _figures(result: Result, kinds: Mapping[str, str] | None) -> list[Block]:
     pairs = result.pairs[["observer_a", "observer_b"]]
     if "readers" not in result.table and 2 < pairs.stack().nunique() <= MOST_IN_MAP:
         mean = " (means over data sets and conditions)" * bool(pairs.duplicated().any())
-        hatched = " Hatched: undefined." * bool(undefined_pairs(result))
+        hatched = " Hatched cells are undefined." * bool(undefined_pairs(result))
         what = f"{metric.label} of all pairs{mean}.{hatched}"
         blocks.append(figure_of(lambda: plot_matrix(result, observer_kinds=kinds), what))
     if "kappa_max" in metric.derived and metric.independent == 0:
-        what = "Agreement and error consistency against agreement expected by chance."
+        what = "Observed agreement and error consistency against the agreement expected by chance."
         blocks.append(figure_of(lambda: plot_agreement(result, observer_kinds=kinds), what))
-        what = f"{metric.label} against accuracy, with the limit of each pair's accuracies."
+        what = (
+            f"{metric.label} against the accuracy of the second observer. Dashes show the highest "
+            "value possible given the two accuracies of a pair."
+        )
         blocks.append(
             figure_of(lambda: plot_agreement(result, "accuracy", observer_kinds=kinds), what)
         )
@@ -200,16 +203,18 @@ def _means(
     if means is not None:
         level = f"{100 * float(result.data.attrs['ci_prob']):g}"
         names = {end: f"ci{level}_{end}" for end in ("lb", "ub")}
-        text = "Mean of each model over its pairs with observers of other kinds, for "
-        heads = {"n_pairs": "entries", "estimate": result.metric.label}
+        text = "Mean of each model over its pairs with observers of other kinds. Intervals "
+        text += "generalize to "
+        heads = {"n_pairs": "comparisons", "estimate": result.metric.label}
         blocks.append(
             table_of(means.rename(columns=names), f"{text}{_whom(result)}.", headings=heads)
         )
     if apart is not None and len(apart):
         n = int(apart["p_value"].notna().sum())
         text = (
-            "Differences between the mean estimates of observers over their pairs, on the trials "
-            f"that they share. Intervals generalize to {_whom(result)}. P values are adjusted for "
+            "Differences between the mean estimates of two observers over their pairs, on the "
+            "trials that both observers share. Intervals generalize to "
+            f"{_whom(result)}. The column p (adjusted) is adjusted for "
             f"{counted(n, 'difference')} (Benjamini and Hochberg); intervals are not."
         )
         text += f" {len(apart) - n:,} other differences are undefined." * (n < len(apart))
@@ -264,11 +269,13 @@ def score_sections(scores: Result) -> list[Section]:
     if len(model_names(scores)) > 1:
         sections += [
             Section("Ranks", attempted("Ranks.", lambda: _ranks(scores))),
-            Section("Differences of models", attempted("Differences.", lambda: _apart(scores))),
+            Section(
+                "Differences between models", attempted("Differences.", lambda: _apart(scores))
+            ),
         ]
     if is_analytic(scores):
         ceilings = attempted("Ceilings.", lambda: _ceilings(scores))
-        sections.append(Section("Human agreement and noise ceiling", ceilings))
+        sections.append(Section("Human-human consistency and noise ceiling", ceilings))
     return sections
 
 
@@ -294,9 +301,12 @@ def _scores(scores: Result) -> list[Block]:
         return [table(None, "Scores, highest first.")]
     mean = " (means over data sets)" if len(dataset_names(scores)) > 1 else ""
     populations: tuple[Population, ...] = (BOTH, "images")
-    blocks = [table(p, f"Scores{mean}{_for(scores, p)}.") for p in populations]
+    blocks = [
+        table(p, f"Scores{mean}. Intervals generalize to {POPULATIONS[p]}.") for p in populations
+    ]
     if mean:
-        blocks.append(table(BOTH, f"Scores in each data set{_for(scores)}.", None))
+        what = f"Scores in each data set. Intervals generalize to {POPULATIONS[BOTH]}."
+        blocks.append(table(BOTH, what, None))
     return blocks
 
 
@@ -314,8 +324,8 @@ def _ranks(scores: Result) -> list[Block]:
     heads = {"rank_set": "ranks (simultaneous)", "rank_set_alone": "ranks (unadjusted)"}
     prob, _ = scores.interval_options(None, None)
     what = (
-        f"Ranks with ties. The simultaneous sets contain the true ranks of all models in "
-        f"{percent(prob)} of experiments{_for(scores)}."
+        "Ranks with ties. The simultaneous confidence sets contain the true ranks of all models "
+        f"in {percent(prob)} of experiments{_for(scores)}."
     )
     return [
         table_of(found.rename(columns=names), what, headings=heads, rows=60),
@@ -333,26 +343,29 @@ def _apart(scores: Result) -> list[Block]:
     if is_plug_in(scores.metric):
         return [table_of(table, NO_METHOD, sort="-difference")]
     what = (
-        f"Model minus other{_for(scores)}. Intervals and p (simultaneous) are adjusted for all "
-        f"{counted(len(table), 'comparison')}."
+        f"Differences between models (model minus other){_for(scores)}. Intervals and "
+        f"p (simultaneous) are adjusted for all {counted(len(table), 'difference')}."
     )
     order = "p_value_simultaneous" if analytic else "-difference"
     blocks: list[Block] = [table_of(table, what, sort=order)]
     if "posterior" in scores.data.children:
-        what = "Posterior probability that the row's model scores higher than the column's"
-        what += _for(scores, "images")
+        what = "Posterior probability that the model in a row scores higher than the model in a "
+        what += "column" + _for(scores, "images")
         blocks.append(figure_of(lambda: plot_benchmark(scores, "prob_greater"), f"{what}."))
     return blocks
 
 
 def _ceilings(scores: Result) -> list[Block]:
     names = {
-        "level": "data set", "n_humans": "humans", "human_human": "humans with each other",
+        "level": "data set", "n_humans": "humans", "human_human": "human-human consistency",
         "human_human_se": "standard error", "p_human_human": "p (one-sided)",
         "noise_ceiling_lower_se": "standard error (lower)",
         "noise_ceiling_upper_se": "standard error (upper)",
     }  # fmt: skip
-    what = f"Humans with each other{_for(scores)}; noise ceiling{_for(scores, 'images')}."
+    what = (
+        f"Standard errors of the human-human consistency generalize to {POPULATIONS[BOTH]}. "
+        f"Standard errors of the noise ceiling generalize to {POPULATIONS['images']}."
+    )
     table = ceilings(scores, BOTH).rename(columns=names)
     if len(dataset_names(scores)) < 2:
         table = table[table["data set"] == OVERALL].drop(columns="data set")
@@ -365,7 +378,8 @@ def _matrix(matrix: Result, kinds: Mapping[str, str] | None) -> tuple[Lead, list
     heads, n_entries = {"estimate": label}, matrix.estimates["estimate"].size
     top = matrix.summary(top=MOST_ROWS)
     alone = [name for name in ("dataset", "condition") if top[name].nunique() == 1]
-    more = f" The {MOST_ROWS:,} highest of {n_entries:,}." if n_entries > MOST_ROWS else ""
+    more = f" The table lists the {MOST_ROWS:,} highest of {n_entries:,} estimates."
+    more = more if n_entries > MOST_ROWS else ""
     blocks: list[Block] = [
         table_of(top.drop(columns=alone), f"Highest estimates first.{more}", headings=heads)
     ]
@@ -389,7 +403,9 @@ def _matrix(matrix: Result, kinds: Mapping[str, str] | None) -> tuple[Lead, list
 def _families(matrix: Result, kinds: Mapping[str, str] | None) -> list[Block]:
     """How far families replicate, their members, and the tree that they are cut from."""
     if (n := len(matrix.observers)) > MOST_IN_TREE:
-        raise ValueError(f"{n:,} observers take minutes; call al.benchmark.families(matrix)")
+        raise ValueError(
+            f"a tree of {n:,} observers takes minutes; call al.benchmark.families(matrix)"
+        )
     try:
         tree = families(matrix, n_resamples=REPLICATES, rng=SEED)
     except ValueError:
@@ -405,7 +421,8 @@ def _families(matrix: Result, kinds: Mapping[str, str] | None) -> list[Block]:
                  for name in names}  # fmt: skip
         by = by or dict.fromkeys(tree.observers, "others") | named
     color = "kind" if kinds else "family"
-    strip = f" The strip between them shows the {color} of each observer." if by else ""
+    strip = f" The strip between the tree and the matrix shows the {color} of each observer."
+    strip = strip if by else ""
     what = f"Tree of observers above the matrix of all pairs.{strip}"
     return [*blocks, figure_of(lambda: plot_families(tree, matrix, by=by)[0], what)]
 
@@ -424,8 +441,9 @@ def _regression(result: Result) -> tuple[Lead, list[Section]]:
     table, label = result.summary(), result.metric.label
     ends = bound_names("", "eti", result.interval_options(None, None)[0])
     rows = table.set_index("parameter")[["estimate", *ends]]
-    figure = figure_of(lambda: _forest({label: rows}), "Coefficients and standard deviations.")
-    question = "Do members of a family agree more than their accuracies predict?"
+    what = "Coefficients and standard deviations, with intervals."
+    figure = figure_of(lambda: _forest({label: rows}), what)
+    question = "Do members of a family agree more than expected from their accuracies?"
     sections = [Section(f"Regression of agreement: {label}", [table_of(table, "Parameters.")])]
     return Lead(question, [result.sentence()], figure), sections
 
@@ -436,8 +454,12 @@ def _groups(result: Result) -> tuple[Lead, list[Section]]:
     table = result.summary()
     prob, kind = result.interval_options(None, None)
     blocks: list[Block] = [
-        table_of(table, "Within and between groups.", headings=heads),
-        table_of(ranks(result, rng=SEED), "Means of observers with all others.", headings=heads),
+        table_of(table, "Means within and between groups.", headings=heads),
+        table_of(
+            ranks(result, rng=SEED),
+            "Mean of each observer over pairs with all other observers.",
+            headings=heads,
+        ),
     ]
     ends = bound_names("", kind, prob)
     names = table["group"].str.cat(table["contrast"], sep=": ")
@@ -446,7 +468,9 @@ def _groups(result: Result) -> tuple[Lead, list[Section]]:
         f"Means within and between groups, with {percent(prob)} intervals.",
         narrow=False,
     )
-    question = "Are observers of one group more similar to each other than to other groups?"
+    question = (
+        "Are observers of a group more similar to each other than to observers of other groups?"
+    )
     return Lead(question, _said(result), figure), [Section(f"Groups of observers: {label}", blocks)]
 
 
@@ -465,14 +489,14 @@ def _study(study: Result) -> tuple[Lead, list[Section]]:
     if len(apart):
         own = apart[["modality", "modality_b", *names, "p_value", "note"]]
         blocks.append(
-            table_of(own, "Differences, smallest p values first.", sort="p_value",
+            table_of(own, "Differences, smallest p-values first.", sort="p_value",
                      headings=MODALITIES)
         )  # fmt: skip
         between = apart["modality"] + " minus " + apart["modality_b"]
         panels["difference"] = apart[["estimate", *ends]].set_axis(between).head(MOST_IN_LEAD)
     own = study.estimates[["reader_mean", "reader_cases"]].to_dataframe().dropna().reset_index()
     heads = {**MODALITIES, "reader_mean": "estimate", "reader_cases": "n_cases"}
-    blocks.append(table_of(own, "Readers.", headings=heads, folded=True))
+    blocks.append(table_of(own, "Estimates of each reader.", headings=heads, folded=True))
     figure = figure_of(
         lambda: _forest(panels),
         f"Conditions and their differences, with {percent(prob)} intervals.",

@@ -35,59 +35,62 @@ TEMPLATES = {
     # Intervals.
     "interval": "The interval generalizes to {whom}.",
     "single": "The interval generalizes to {whom}; it is not adjusted for multiple comparisons.",
-    "several": "The intervals{how} generalize to {whom}; they are not adjusted for multiple "
-    "comparisons.",
-    "side": "It {side} {value}{about}.",
+    "several": "The intervals{how} generalize to {whom}. The intervals are not adjusted for "
+    "multiple comparisons.",
+    "side": "The interval {side} {value}{about}.",
     "cautions": "Caution: {notes}.",
     # Pairs.
     "pair": "{what} was {value}, {interval} ({how}).",
-    "undefined": "{what} is undefined: {reason} ({ground}){posterior}.",
-    "test": "The test of independence gave {p}.",
-    "all undefined": "The {label} of all {over} is undefined: {reasons}. They are based on "
-    "{ground}.",
+    "undefined": "{what} is undefined ({reason}; {ground}).{posterior}",
+    "test": "The test of the independence of errors gave {p}.",
+    "all undefined": "The {label} of all {over} is undefined ({reasons}). The comparisons are "
+    "based on {ground}.",
     "range": "Over {over}, {label} {spread}.",
     "some undefined": "{label} is undefined for {n}.",
-    "no interval": "No {interval} is valid here.",
-    "tests": "{n:,} of {of:,} tests of independent errors{by} {are} significant at a false "
-    "discovery rate of {rate:.3g} (Benjamini-Hochberg).",
-    "agreement": "Agreement also counts correct responses; error consistency (EC) asks whether "
-    "errors fall on the same items, given how often each reader errs.",
+    "no interval": "No {interval} is valid for these estimates.",
+    "tests": "{n:,} of {of:,} tests of the independence of errors{by} {are} significant at a "
+    "false discovery rate of {rate:.3g} (Benjamini-Hochberg).",
+    "agreement": "Agreement also counts correct responses that two readers share. Error "
+    "consistency (EC) measures whether two readers err on the same items more often than "
+    "expected from how often each reader errs.",
     # Means and differences of pairs.
-    "without": "{what} was {value}, without {interval}{reason}.",
+    "without": "{what} was {value}, with no {interval}{reason}.",
     # Groups, families and readers.
     "groups": "Mean {label} within groups was {within}, and between groups {between}. The "
-    "difference was {excess}.",
-    "families": "Families of similar observers: {n_families} of {n_advised} groups have at least "
-    "two members; the adjusted Rand index between bootstrap replicates is {rand}.",
-    "no families": "Families of similar observers: {note}.",
-    "same family": "The {label} of pairs of one family minus that expected from their accuracies "
-    "was {value}, {interval} (posterior; {n:,} observers). The interval generalizes to new "
-    "families.",
+    "difference, within minus between groups, was {excess}.",
+    "families": "{n_families} of {n_advised} groups of observers have at least two members "
+    "(families of similar observers). The adjusted Rand index between bootstrap replicates is "
+    "{rand}; 1 means identical groups, and 0 means agreement by chance.",
+    "no families": "{note}.",
+    "same family": "For pairs within a family, the {label} minus the value expected from the "
+    "accuracies of the pair was {value}, {interval} (posterior; {n:,} observers). The interval "
+    "generalizes to new families.",
     "readers": "Mean {label} over readers {where} was {value}, {interval}{p} (analytic; "
     "{n_readers} readers, {n_cases} cases).",
-    "more": "The table has all {n} differences.",
+    "more": "The table lists all {n} differences.",
     # Scores.
     "no scores": "{label} with {reference}{where} is undefined for all {n}.",
     "score": "The {label} of {system} with {reference}{where} was {reached}.",
     "scores": "{label} of {over} with {reference}{where} ranged from {least} to {most}.",
-    "humans": "The human-human mean was {reached}.",
+    "humans": "The human-human consistency (mean over pairs of humans) was {reached}.",
     "one differs": "The difference between the models {differs} significantly from 0 ({prob} "
     "interval).",
-    "some differ": "{n} of {of:,} differences between models {differ} significantly from 0 "
+    "some differ": "{n} of the {of:,} differences between models {differ} significantly from 0 "
     "(simultaneous {prob} intervals).",
-    "identical": "{head}: the responses are identical, so there is no difference to test.",
-    "difference": "{head}: {difference}, {tested}. The interval generalizes to {whom}; without "
-    "adjustment, the difference {differs} significantly from 0.",
-    "adjusted": "After adjustment for all {n} differences, it {differs} significantly from 0 "
-    "({tested}).",
-    "positive": "The posterior probability that it is positive is {p}{depends}.",
-    "depends": "; this depends mainly on the prior, because no difference is significant after "
-    "adjustment",
+    "identical": "{head} was not tested, because the responses of both models are identical.",
+    "difference": "{head} was {difference}, {tested} (analytic). The interval generalizes to "
+    "{whom}. Without adjustment for multiple comparisons, the difference {differs} significantly "
+    "from 0.",
+    "adjusted": "After adjustment for all {n} differences, the difference {differs} significantly "
+    "from 0 ({tested}).",
+    "positive": "The posterior probability that the difference is positive is {p}{depends}.",
+    "depends": "; this probability depends mainly on the prior, because no difference is "
+    "significant after adjustment",
 }
 # Populations that intervals of scores generalize to, and what is fixed.
 POPULATIONS: dict[Population, str] = {
-    "images": "new images and these humans (humans and models fixed)",
-    "observers": "new humans and these images (humans random; images and models fixed)",
+    "images": "new images with these humans (humans and models fixed)",
+    "observers": "new humans with these images (humans random; images and models fixed)",
     "both": "new images and new humans (both random; models fixed)",
 }
 READERS_AND_CASES = "new readers and new cases"
@@ -138,7 +141,7 @@ def method_words(result: Result, method: str, ci_kind: str) -> str:
     if method == "posterior":
         model = f"posterior of the generative model '{str(attrs['model']).replace('_', ' ')}'"
         if result.without_draws:
-            return f"{model}, equal-tailed, without draws"
+            return f"{model}, equal-tailed, computed without draws"
         n_draws, way = len(result.draws("posterior")), attrs["sampler"]
         draws = counted(n_draws, "exact draw" if way == "exact" else "draw")
         draws += " by MCMC" if way == "nuts" else ""
@@ -229,7 +232,7 @@ class Phrases:
             return ""
         ends = self.limits(row, bounds)
         if ends == MISSING:
-            return f"without {self.name}"
+            return f"with no {self.name}"
         median = row.get("posterior_median", np.nan)
         if self.method != "posterior" or np.isnan(median):
             return f"{self.name} {ends}"
@@ -258,7 +261,7 @@ class Phrases:
                 f"{self.interval(row)})"
                 for row in (table.iloc[value.idxmin()], table.iloc[value.idxmax()])
             )
-            spread = f"ranged from {low} to {high}; the median was {self.value(median)}"
+            spread = f"ranged from {low} to {high}. The median estimate was {self.value(median)}"
         return said("range", over=over, label=self.metric.label, spread=spread)
 
     def several(self, how: str, attrs: Mapping[Any, Any]) -> str:
@@ -341,7 +344,7 @@ def _one_pair(say: Phrases, result: Result, frame: pd.DataFrame, how: str) -> st
         reason = result.undefined.iloc[0]
         note = note.removeprefix(reason).removeprefix("; ")
         # A posterior needs no estimate.
-        posterior = f"; {say.interval(row)} ({how})" if known else ""
+        posterior = f" The posterior is defined: {say.interval(row)} ({how})." if known else ""
         parts = [said("undefined", what=what, reason=reason, ground=ground, posterior=posterior)]
     else:
         how = f"{how}; {ground}" if known else ground
@@ -363,7 +366,7 @@ def _several_pairs(say: Phrases, result: Result, frame: pd.DataFrame, how: str) 
     defined = frame[frame["estimate"].notna()]
     ground = ground_words(defined if len(defined) else frame, result)
     counts = result.undefined.value_counts(sort=False)
-    reasons = "; ".join(f"{reason}, {n}" for reason, n in counts.items())
+    reasons = "; ".join(f"{reason}: {n:,}" for reason, n in counts.items())
     reasons = str(counts.index[0]) if len(counts) == 1 else reasons
     over = f"{what}{where}"
     if not len(defined):
@@ -371,7 +374,8 @@ def _several_pairs(say: Phrases, result: Result, frame: pd.DataFrame, how: str) 
     places = [name for name in PLACES if frame[name].nunique() > 1]
     parts = [say.range(over, defined, defined["estimate"].median(), places)]
     if lost := len(frame) - len(defined):
-        parts.append(said("some undefined", label=label, n=f"{lost} ({reasons})"))
+        of = f"{lost:,} of {len(frame):,} {what.split()[-1]}"
+        parts.append(said("some undefined", label=label, n=f"{of} ({reasons})"))
     if frame[say.bounds[0]].isna().all():
         parts.append(said("no interval", interval=say.name))
     else:
@@ -479,8 +483,11 @@ def _odds(row: pd.Series, method: str) -> str:
     if method == "analytic":
         p = float(row["p_value"])
         return "" if np.isnan(p) else f" ({p_words('p', p)}, two-sided)"
-    what = {"posterior": "posterior probability", "bootstrap": "proportion of replicates"}[method]
-    return f" ({p_words(f'{what} above 0', float(row['prob_positive']))})"
+    what = {
+        "posterior": "posterior probability of a positive value",
+        "bootstrap": "proportion of positive replicates",
+    }[method]
+    return f" ({p_words(what, float(row['prob_positive']))})"
 
 
 # Matrices, groups and reader studies
@@ -501,7 +508,8 @@ def matrix(result: Result, *, ci_prob: float, ci_kind: CiKind, digits: int) -> s
     ends = [result.summary(top=1, lowest=low, **shown) for low in (True, False)]
     parts = [say.range(over, pd.concat(ends), float(np.median(values[defined])), PLACES)]
     if lost := int((~defined).sum()):
-        parts.append(said("some undefined", label=label, n=f"{lost:,}"))
+        of = f"{lost:,} of {values.size:,} comparisons"
+        parts.append(said("some undefined", label=label, n=of))
     how = "posterior, computed from counts" if method == "posterior" else "analytic"
     parts.append(say.several(how, result.data.attrs))
     if "p_adjusted" in result.estimates:
@@ -625,7 +633,7 @@ def _several_scores(at: Level, frame: pd.DataFrame, say: Phrases) -> str:
     else:
         parts = [_scores(say, models, str(attrs["reference"]), where)]
         least, most = int(models["n_entries"].min()), int(models["n_entries"].max())
-        ground = f"{least} to " * (least < most) + counted(most, "comparison") + " of the result"
+        ground = f"{least} to " * (least < most) + counted(most, "comparison")
         ground += " each" * (len(models) > 1)
     # Two humans do not generalize to others, so there are no intervals to describe.
     if say.method and not at.too_few_humans():
@@ -633,7 +641,7 @@ def _several_scores(at: Level, frame: pd.DataFrame, say: Phrases) -> str:
         if say.method == "analytic" and not np.allclose(
             models["interval_center"], models["estimate"]
         ):
-            how += ", with pseudocounts in the cells of each pair"
+            how += ", with pseudocounts added to the counts of each pair"
         parts.append(said("several", how=f" ({how}; {ground})", whom=_population(at)))
     if valid and models["estimate"].notna().sum() > 1:
         differences = benchmark.all_differences(at, None, say.prob, say.kind)
@@ -698,12 +706,12 @@ def _ground(at: Level) -> tuple[int, str]:
     ground = counted(n_images, "image")
     if len(met) > 1:
         # Over all levels, the number is their sum.
-        ground += ", the sum over data sets of the mean number in a condition"
+        ground += ", the sum over data sets of the mean number of images per condition"
         ground += "," * (fewest < n_humans)
     else:
         ground += " per condition on average"
     if fewest < n_humans:
-        ground += f" and at least {counted(fewest, 'human')} in each"
+        ground += f" and at least {counted(fewest, 'human')} in each data set"
     return n_humans, ground
 
 
@@ -738,7 +746,8 @@ def _one_difference(at: Level, first: str, second: str, prob: float, digits: int
     table = benchmark.all_differences(at, None, prob, "eti", first)
     row, metric = benchmark.one_difference(table, first, second), at.scores.metric
     where = "" if at.level == OVERALL else f" in {at.level}"
-    head = f"{metric.label} with the humans{where}, {row['system']} minus {row['other']}"
+    head = f"the {metric.label} of {row['system']} with the humans{where} minus "
+    head += f"that of {row['other']}"
 
     def plain(value: float) -> str:
         # As many decimals as show that a value is not 0.

@@ -742,7 +742,8 @@ def _require_all(there: NDArray[np.bool_], names: list[str], models: list[str]) 
         c, m = lacking[0]
         raise ValueError(
             f"model {models[m]!r} is missing in condition {names[c]!r}, so its mean is not "
-            "comparable with those of other models; leave out one of them with alignment.sel(...)"
+            "comparable with those of other models; leave out the model or the condition with "
+            "alignment.sel(...)"
         )
 
 
@@ -762,7 +763,7 @@ def representative_conditions(
     if bad.any():
         raise ValueError(
             f"condition {names[int(np.argmax(bad))]!r} has no finite delta ({int(bad.sum())} "
-            "without); give it one, or choose conditions with alignment.sel(condition=[...])"
+            "have none); add the delta, or choose conditions with alignment.sel(condition=[...])"
         )
     distance = (frame["delta"] - frame.groupby("regime")["delta"].transform("mean")).abs()
     # Distances that differ only by rounding are ties.

@@ -167,7 +167,7 @@ def regimes(
         }
         if any(given.values()):
             raise ValueError(
-                "a posterior distribution needs no other arguments, got "
+                "a fitted spectrum takes no other arguments, got "
                 f"{', '.join(name for name in given if given[name])}; omit them"
             )
         return fitted_regimes(spectrum)

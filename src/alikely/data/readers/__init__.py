@@ -136,18 +136,18 @@ class Log:
         """Look up a nested field that names something: a model, a task, an item."""
         found = self.field(record, *path)
         if found is None or found == "":
-            raise ValueError(f"{self.where} has nothing in its field {'.'.join(map(str, path))!r}")
+            raise ValueError(f"{self.where} has an empty field {'.'.join(map(str, path))!r}")
         return str(found)
 
     def right(self, value: Any, name: str, scores: Sequence[str] = ()) -> int:
         """Correctness, 0 or 1, from a number or a truth value."""
         if not isinstance(value, bool | int | float) or value not in (0, 1):
-            fix = f"choose another by score=, of {listed(scores)}"
+            fix = f"choose another score with score=, one of {listed(scores)}"
             if len(scores) == 1:
-                fix = "the log has no other, so correctness is unknown; score it again"
+                fix = "the log has no other score, so correctness is unknown; score it again"
             raise ValueError(
                 f"{name} of {self.where} is {value!r}, neither 0 nor 1, so not a score of "
-                f"correctness; {fix if scores else 'choose another by score='}"
+                f"correctness; {fix if scores else 'choose another score with score='}"
             )
         return int(value)
 
@@ -196,7 +196,7 @@ class Log:
         if asked is not None:
             found = [name for name in asked.split(",") if name in names]
             if not found:
-                there_are = f"there are: {listed(names)}"
+                there_are = f"choose from {listed(names)}"
                 if len(names) == 1:
                     there_are = f"there is only {names[0]!r}"  # which may be called none
                 raise ValueError(

@@ -170,8 +170,8 @@ def _decided(log: Log, ratings: pd.Series) -> pd.Series:
         values, least = pd.to_numeric(ratings), float(limit or "")
     except ValueError:
         raise ValueError(
-            f"{log.where} holds ratings, such as {ratings.iloc[0]!r}, and no decisions; give the "
-            "least rating that is positive, such as score='3'"
+            f"{log.where} contains ratings, such as {ratings.iloc[0]!r}, but no decisions; give "
+            "the lowest rating that counts as positive, such as score='3'"
         ) from None
     log.notes.append(f"ratings from {limit} on are decisions for 1")
     return (values >= least).astype(int).astype(str)

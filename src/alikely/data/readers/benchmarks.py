@@ -145,7 +145,9 @@ def swe_bench(files: Sequence[File], log: Log) -> None:
         }
         resolved = next((set(lists[name]) for name in RESOLVED if name in lists), None)
         if resolved is None:
-            raise ValueError(f"{file.name!r} has no list 'resolved_ids'; it is no such report")
+            raise ValueError(
+                f"{file.name!r} has no list 'resolved_ids'; expected a SWE-bench report"
+            )
         silent = {id_ for name in SILENT for id_ in lists.get(name, ())} - resolved
         name = file.base.removesuffix(".json").removesuffix(".report")
         every = dict.fromkeys(id_ for ids in lists.values() for id_ in ids)

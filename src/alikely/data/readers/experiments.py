@@ -34,7 +34,7 @@ def jspsych(files: Sequence[File], log: Log) -> None:
     """Read tables of trials of one task or plugin; a column or the file name identifies people."""
     frames = {file: log.table(file).map(_flat) for file in files}
     by = "task" if all("task" in frame for frame in frames.values()) else "trial_type"
-    _require(by, frames, "it is not of jsPsych")
+    _require(by, frames, "it is not a jsPsych file")
     there = [name for frame in frames.values() for name in frame[by].dropna().unique()]
     one = log.choose(by, "filter", there, "the experiment")
     kept = {file: frame[frame[by] == one] for file, frame in frames.items()}
@@ -112,7 +112,7 @@ def psychopy(files: Sequence[File], log: Log) -> None:
     _require(answer, frames, "other files have it")
     if "item" not in log.renamed:
         raise ValueError(
-            "PsychoPy does not say which column holds the items; name it by item=, one of "
+            "PsychoPy files do not show which column contains the items; name it by item=, one of "
             f"{listed(name for name in frames[files[0]] if '.' not in name)}"
         )
     # Where nothing was asked both entries are empty; without an answer the first is None.
@@ -148,7 +148,7 @@ def _one_key(frame: pd.DataFrame, answer: str, log: Log) -> pd.DataFrame:
     which = log.asked["score"]
     if which not in ("first", "last"):
         raise ValueError(
-            f"column {answer!r} of {log.current!r} holds lists of all keys of a trial; choose "
+            f"column {answer!r} of {log.current!r} contains lists of all keys of a trial; choose "
             "score='first' or score='last'"
         )
     keys = frame[answer].str.strip("[]").str.split(",").str[0 if which == "first" else -1]

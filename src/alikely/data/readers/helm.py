@@ -83,7 +83,9 @@ def _add(log: Log, run: dict[str, File], spec: dict[str, Any], observer: str) ->
             continue  # the worst or the unperturbed case of another entry
         score = log.choose("stat", "score", there, place)
         if score not in values:
-            raise ValueError(f"{log.where} has no stat {score!r}, which others have; leave it out")
+            raise ValueError(
+                f"{log.where} has no stat {score!r}, but other entries do; leave out this entry"
+            )
         shown = predicted.get(_key(entry), {})
         answer = _answer(references.get(_key(entry)[:2], []), shown, values.get(INDEX))
         value = values[score]

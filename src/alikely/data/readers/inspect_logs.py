@@ -86,8 +86,8 @@ def _add(
     version = header.get("version", VERSIONS[-1])
     if version not in VERSIONS:
         raise ValueError(
-            f"{place} is an Inspect log of version {version!r}; known are versions 1 and 2: write "
-            "it again with 'inspect log convert', or read a table of it"
+            f"{place} is an Inspect log of version {version!r}; expected version 1 or 2; convert "
+            "it with 'inspect log convert', or read it as a table"
         )
     if (status := header.get("status") or "success") != "success":
         log.notes.append(f"{place} is of a run that did not end well (status {status!r})")
@@ -165,8 +165,8 @@ def _opened(file: File, log: Log) -> tuple[dict[str, Any], list[dict[str, Any]]]
             members = {entry.filename: entry for entry in archive.infolist()}
             if "header.json" not in members:
                 raise ValueError(
-                    f"{file.name!r} has no header.json: a log that was not finished, or none of "
-                    "Inspect"
+                    f"{file.name!r} has no header.json: the log is not finished, or it is not an "
+                    "Inspect log"
                 )
             header = json.loads(_member(file, archive, members["header.json"]))
             log.field(header, "eval", "model")

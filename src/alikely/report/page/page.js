@@ -46,7 +46,7 @@
       range.selectNodeContents(button.nextElementSibling);
       getSelection().removeAllRanges();
       getSelection().addRange(range);
-      button.textContent = document.execCommand("copy") ? "Copied" : "Selected: copy it";
+      button.textContent = document.execCommand("copy") ? "Copied" : "Copy the selected text";
     });
   }
 
