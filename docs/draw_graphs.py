@@ -1,7 +1,7 @@
 """Draws the graphs of model pages and notebooks: ``uv run python docs/draw_graphs.py`` (Graphviz).
 
-The mermaid text of a graph is on the page of its model and is made from the model itself.
-A drawing contains a hash of its text, so a test can detect an outdated drawing.
+The mermaid text of a graph is on the page of its model and is made from the model itself. A drawing
+contains a hash of its text, so a test can detect an outdated drawing.
 """
 
 from __future__ import annotations

@@ -518,10 +518,9 @@ def cohort(
     Raises
     ------
     ValueError
-        If the counts include no models, or if a prior is invalid (see `alikely.models.copying`).
-    ValueError
-        If `human_effects` is ``"drawn"`` and one of the following applies: the counts lack
-        ``who_was_right``, a condition has only one human, or there are covariates.
+        If `counts` contains no model. ValueError If `human_effects` is ``"drawn"`` and one of the
+        following applies: the counts lack ``who_was_right``, a condition has only one human, or
+        there are covariates.
     ValueError
         If covariates of a model or condition are missing, or if a row does not match any model or
         condition.

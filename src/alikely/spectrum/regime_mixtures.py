@@ -136,7 +136,7 @@ def regimes(
         If ``delta`` is undefined for a condition, if there is only one condition, or if a number
         is out of range.
     ValueError
-        If you pass other arguments with a posterior distribution.
+        If the data are a posterior, and you pass an argument that posteriors do not use.
 
     Notes
     -----
