@@ -69,7 +69,7 @@ def test_equal_inclusion_agrees_with_plain_trials() -> None:
     [
         (plan(), "all", "human", "generalize_to must be 'pool' .these images. or 'images'"),
         (plan(inclusion=[0.5, 0.5, 0, 1]), "pool", "human", "a probability in .0, 1., got 0"),
-        (plan()[:3], "pool", "human", "'anna' saw 1 images outside the plan, such as 'x', whose"),
+        (plan()[:3], "pool", "human", "'anna' saw 1 image outside the plan, such as 'x', with"),
         (plan(item=list("uuwx"), inclusion=[0.5, 0.6, 1, 1]), "pool", "human", "several probab"),
         (plan(), "pool", "person", "no observer is of kind 'person'; kinds are human, model"),
     ],

@@ -139,7 +139,7 @@ def test_matrix_averages_groups_and_hatches_undefined_pairs(
     pair = frame[(frame["observer_a"] == "human_1") & (frame["observer_b"] == "model_1")]
     values = np.ma.filled(ax.images[0].get_array(), np.nan)
     assert values[0, 4] == pytest.approx(pair["estimate"].mean())
-    assert "mean over 3 comparisons" in ax.get_title()
+    assert "mean over 3 conditions" in ax.get_title()
     own = al.misclassification_agreement(trials.select(condition="clean"), **BARE)
     clean = al.plot_matrix(own, observer_kinds=trials)
     undefined = frame[(frame["condition"] == "clean") & frame["estimate"].isna()]

@@ -146,6 +146,21 @@ def test_results_without_draws_and_with_undefined_estimates() -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_captions_describe_only_columns_that_the_tables_have(trials: al.Trials) -> None:
+    with al.options(n_null=0):
+        result = al.error_consistency(trials, "human-model", n_resamples=0, n_draws=40, rng=1)
+    text = Page(result.report().html).text
+    assert "The column p (Fisher)" in text
+    assert "p (simulated)" not in text
+    assert "with simulated tables" not in text
+    few = trials.select(observer=["human_1", "human_2", "model_1", "model_2"])
+    text = Page(al.benchmark_scores(few, metric="error_similarity").report().html).text
+    assert "Scores, for new images and new humans" in text
+    text = Page(al.benchmark_scores(few).report().html).text
+    assert "new humans need at least 3 humans in each data set." in text
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_notes_name_no_functions_or_arguments() -> None:
     scores = al.benchmark_scores(al.load_example(), n_resamples=0, rng=1)
     assert scores.summary()["note"].str.contains("generalize_to='images'").all()

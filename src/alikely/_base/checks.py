@@ -180,7 +180,10 @@ def check_probabilities(
     beyond = (np.arange(values.shape[2]) >= n_options[:, None]) & (values != 0) & shown[..., None]
     faults = (
         (gone.any(axis=2) & shown, "include NaN; give all options, or NaN for all of them"),
-        ((values < 0).any(axis=2), "are negative; apply a softmax to logits or log likelihoods"),
+        (
+            (values < 0).any(axis=2),
+            "include a negative value; apply a softmax to logits or log likelihoods",
+        ),
         (beyond.any(axis=2), "include one beyond its {k} options; give n_options"),
         (shown & ~(np.abs(total - 1) <= near), "sum to {total:.6g}, not to 1 (within {near:g})"),
     )

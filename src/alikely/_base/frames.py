@@ -180,7 +180,7 @@ def groups_of(names: list[str], groups: Groups, what: str) -> list[str]:
     given = group_mapping(groups)
     if missing := [name for name in names if name not in given]:
         raise ValueError(
-            f"{missing[0]!r} has no {what} ({len(missing)} of {len(names)} have none); add what is "
-            "missing, or leave these names out"
+            f"{missing[0]!r} has no {what} (names without: {len(missing)} of {len(names)}); add "
+            f"what is missing, or leave out names without {what}"
         )
     return [given[name] for name in names]

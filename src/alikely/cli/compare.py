@@ -330,7 +330,8 @@ def _show_families(tree: al.Result) -> None:
     said = f"The tree has {len(branches)} branches, without bootstrap support (--n-resamples 0)."
     if tree.data.attrs["n_resamples"]:
         n = f"{len(sure)} of {len(branches)}"
-        said = f"{n} branches of the tree have bootstrap support of 0.95 or more."
+        verb = "has" if len(sure) == 1 else "have"
+        said = f"{n} branches of the tree {verb} bootstrap support of 0.95 or more."
     say("", said)
     for _, row in sure.head(10).iterrows():
         names = listed(row["members"], most=4)

@@ -130,7 +130,8 @@ def _metric(o: Options) -> Metric:
         (
             no_test,
             (
-                f"the number of trials for a test is planned only for {TESTED}; for {asked}, give "
+                f"the number of trials for a test is planned only for {TESTED}; for {asked}, "
+                f"{'leave out --difference and ' * bool(o.difference)}give "
                 "--width or --n-trials"
             ),
         ),
@@ -239,7 +240,9 @@ def _from_pilot(o: Options, metric: Metric) -> Answer:
     else:
         longest = table[table["n_trials"] == table["n_trials"].max()]
         worst = longest.loc[longest["assured_width"].idxmax()]
-    pair = f"{worst['observer_a']} and {worst['observer_b']} in condition {worst['condition']}"
+    pair = f"{worst['observer_a']} and {worst['observer_b']}"
+    if worst["condition"] != "all":
+        pair += f" in condition {worst['condition']}"
     more = "more " if o.keep_pilot else ""
     interval = f"the {percent(o.ci_prob)} interval"
     if o.n_trials is None:

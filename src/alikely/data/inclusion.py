@@ -10,7 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.checks import known_kind
-from alikely._base.names import listed, nearest
+from alikely._base.names import counted, listed, nearest
 from alikely.data.columns import NOT_SHOWN, NOTES
 from alikely.data.ingest import frame_of, label, open_tables
 
@@ -143,9 +143,9 @@ def _refuse_outside(
     if beyond.any():
         who, what = np.argwhere(beyond)[0]
         raise ValueError(
-            f"{data['observer'].values[who]!r} saw {int(beyond[who].sum())} images outside the "
-            f"plan, such as {item.iloc[what]!r}, whose inclusion probability is unknown; add these "
-            "images to the plan, or leave out these trials"
+            f"{data['observer'].values[who]!r} saw {counted(int(beyond[who].sum()), 'image')} "
+            f"outside the plan, such as {item.iloc[what]!r}, with unknown inclusion probability; "
+            "add every such image to the plan, or leave out its trials"
         )
 
 

@@ -120,7 +120,8 @@ def _of_array(
             question = int(np.argwhere(stray)[0][1])
             raise ValueError(
                 f"question {question} has {options[question]} options but a logit for another "
-                "class; give -inf for this class, or set the number of options with with_options"
+                "class; give -inf for this class, or set the number of options by "
+                "Trials.with_options"
             )
         array = _filled(data, array, possible, scale)
     return array, options

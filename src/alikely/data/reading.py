@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from alikely._base.checks import one_of
-from alikely._base.names import listed, nearest
+from alikely._base.names import counted, listed, nearest
 from alikely.data.columns import MEANING, NOTES, ROLES, table_aligned
 from alikely.data.files import KNOWN, File, Paths, find_files, read_file, read_table
 from alikely.data.ingest import (
@@ -461,8 +461,9 @@ def _fields_of_names(pattern: str, files: Sequence[File]) -> list[dict[str, str]
     for match, tail in zip(found, tails, strict=True):
         if match is None:
             raise ValueError(
-                f"pattern {pattern!r} does not match {tail!r}, but matches {sum(map(bool, found))} "
-                "other files; read the files separately, or leave this file out"
+                f"pattern {pattern!r} does not match {tail!r}, but matches "
+                f"{counted(sum(map(bool, found)), 'other file')}; read the files separately, or "
+                "leave this file out"
             )
         one, other = match.groupdict(), long.fullmatch(tail).groupdict()  # type: ignore[union-attr]
         if one != other:

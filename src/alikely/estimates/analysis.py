@@ -264,8 +264,8 @@ def _check_size(trials: Any, metric: Metric, design: Design) -> int:
     check_memory(
         n * (BYTES_OF_ENTRY + FLOAT32 * most),
         f"{n:,} pairs x {most:,} replicates and draws",
-        "choose fewer pairs with pairs=, set n_resamples=0, n_draws=0 and al.options(n_null=0), or "
-        "use al.pairwise_matrix",
+        "choose fewer pairs with pairs=, set n_resamples=0 and n_draws=0 within "
+        "al.options(n_null=0), or use al.pairwise_matrix",
     )
     return n
 

@@ -86,9 +86,10 @@ def margin_table(
         # Pairs without any common item are named below.
         if 0 < matched[s] < LEAST_MATCHED * (matched[s] + min(alone[s], missing[s])):
             raise ValueError(
-                f"only {matched[s]} items with margins of {names[s]!r} have responses, {alone[s]} "
-                f"have none, and {missing[s]} items with responses have no margin; label items and "
-                "conditions alike in trials and margins, or leave out the margins of other items"
+                f"too few items of {names[s]!r} match: items with a margin and responses: "
+                f"{matched[s]}, with only a margin: {alone[s]}, with only responses: {missing[s]}; "
+                "label items and conditions alike in trials and margins, or leave out the margins "
+                "of other items"
             )
     _refuse_strangers(names, there, items["dataset"].to_numpy(object), first, second)
     marks = np.where(model[:, None], index > 0, right), np.where(model[:, None], there, shown)

@@ -14,7 +14,7 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import percent
-from alikely._base.names import p_words, told_apart
+from alikely._base.names import counted, p_words, told_apart
 from alikely.estimates.result import Result, of_kind
 from alikely.margins.moments import Side, group_side, lists_of_items, model_side
 from alikely.margins.posterior import class_residuals, strength_line
@@ -327,7 +327,7 @@ def _class_panel(
     ax.set_yticks(place[::every], texts[::every], fontsize=7 if len(order) <= 20 else 5)
     ax.xaxis.set_major_locator(MaxNLocator(4))
     lost = len(labels) - len(order)
-    left_out = f"\n({lost} classes with one item not drawn)" if lost else ""
+    left_out = f"\n(not drawn: {counted(lost, 'class', 'classes')} with one item)" if lost else ""
     ax.set_xlabel(
         f"mean residual proportion correct, {percent(ci_prob)} interval{left_out}", fontsize=8
     )
@@ -351,7 +351,13 @@ def _tail_panel(ax: Axes, margins: Floats, ci_prob: float) -> None:
     outside = (y < ends[0]) | (y > ends[1])
     for own, color, text in ((~outside, COLORS[0], "inside"), (outside, COLORS[5], "outside")):
         if own.any():
-            ax.plot(x[own], y[own], ".", color=color, label=f"{own.sum()} items {text} the band")
+            ax.plot(
+                x[own],
+                y[own],
+                ".",
+                color=color,
+                label=f"{counted(int(own.sum()), 'item')} {text} the band",
+            )
     ax.set_xlabel("normal quantile")
     ax.set_ylabel("margin, in SDs from the median")
     worst = y[np.argmax(np.abs(y))]

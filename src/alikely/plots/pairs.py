@@ -149,7 +149,7 @@ def plot_matrix(
     ax.set_xlabel("\n".join(filter(None, notes)), fontsize=8)
     groups = frame[["dataset", "condition"]].drop_duplicates()
     one = ", ".join(part for part in groups.iloc[0] if part != "all")
-    ax.set_title(f"mean over {len(groups)} comparisons" if len(groups) > 1 else one)
+    ax.set_title(f"mean over {len(groups)} conditions" if len(groups) > 1 else one)
     color_key(ax, image, result.metric.label, shrink=0.7)
     return ax
 
@@ -314,8 +314,8 @@ def _of_observers(of: Kinds, names: Sequence[str]) -> dict[str, str]:
         )
     if lacking := [name for name in names if name not in known]:
         raise ValueError(
-            f"observer_kinds has no entry for {lacking[0]!r} ({len(lacking)} have none); give the "
-            "kind of each observer, or use observer_kinds=trials"
+            f"observer_kinds has no entry for {lacking[0]!r} (observers without: {len(lacking)}); "
+            "give the kind of each observer, or use observer_kinds=trials"
         )
     return known
 

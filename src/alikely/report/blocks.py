@@ -183,13 +183,13 @@ def attempted(what: str, make: Callable[[], Sequence[Block]]) -> list[Block]:
     try:
         return list(make())
     except ValueError as error:
-        return [Failure(what, str(error))]
+        return [Failure(what, _without_python(str(error), "; "))]
 
 
-def _without_python(note: str) -> str:
+def _without_python(text: str, mark: str = ". ") -> str:
     """Omit advice that names functions or arguments; readers of a report may not use Python."""
-    problem, *advice = note.split(". ")
-    return ". ".join([problem, *(text for text in advice if not PYTHON.search(text))])
+    problem, *advice = text.split(mark)
+    return mark.join([problem, *(part for part in advice if not PYTHON.search(part))])
 
 
 def numbered_notes(sections: Sequence[Section]) -> tuple[list[Section], list[str]]:

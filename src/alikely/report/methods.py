@@ -196,14 +196,20 @@ def _of_pairs(result: Result) -> str:
         for method in methods
     ]
     text += f" Intervals: {'; '.join(said)}. Analytic intervals are based on influence functions."
-    if "p_null" in result.estimates:
+    simulated = "p_null" in result.estimates
+    if simulated:
         n = int(attrs.get("n_null", 0))
         of = f"{n:,} simulated tables" if n else "simulated tables"
         text += (
             f" The independence of errors was tested with {of} of independent observers with the "
             "same accuracies. The p-values of this test were adjusted for all estimates (Benjamini "
-            "and Hochberg). Independence was also tested with Fisher's exact test. Bayes factors "
-            "compare the hypotheses of associated errors and of independent errors."
+            "and Hochberg)."
+        )
+    if "p_fisher" in result.estimates:
+        text += f" Independence was {'also ' * simulated}tested with Fisher's exact test."
+    if "log_bf10" in result.estimates:
+        text += (
+            " Bayes factors compare the hypotheses of associated errors and of independent errors."
         )
     return text
 

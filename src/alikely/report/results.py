@@ -57,12 +57,15 @@ TREE = "Observers are joined by average linkage of the estimates."
 MODALITIES = {
     "modality": "condition", "modality_b": "second condition", "p_value": "p", "observer": "reader",
 }  # fmt: skip
-TESTED = (
-    "The null hypothesis is that the errors of the two observers are independent. The column "
-    "p (simulated) is based on {n} tables simulated with the same accuracies. The column "
-    "p (simulated, adjusted) is adjusted for all rows (Benjamini and Hochberg). A log Bayes factor "
-    "(in nats) above 0 favors association. The tests generalize to {whom}."
-)
+NULL = "The null hypothesis is that the errors of the two observers are independent."
+# What the columns of tests contain.
+TESTED = {
+    "p_null": "The column p (simulated) is based on {n} tables simulated with the same accuracies.",
+    "p_null_bh": "The column p (simulated, adjusted) is adjusted for all rows (Benjamini and "
+    "Hochberg).",
+    "p_fisher": "The column p (Fisher) gives the p-value of Fisher's exact test.",
+    "log_bf10": "A log Bayes factor (in nats) above 0 favors association.",
+}
 SCALE = ", where 0 is expected from independent observers and 1 is perfect agreement"
 
 
@@ -144,12 +147,13 @@ def pair_sections(
     sections = [Section(f"Pairs: {label}", _estimates(result, kinds, alone))]
     there = [name for name in ("p_null", "p_null_bh", "p_fisher", "log_bf10") if name in frame]
     if there:
-        n = int(result.data.attrs.get("n_null", 0))
+        n = f"{int(result.data.attrs.get('n_null', 0)):,}"
+        said = [TESTED[name].format(n=n) for name in there]
         names = [*PLACES, "observer_a", "observer_b", "n_trials", "estimate", *there]
         # Many p values are the smallest that so many simulations can give.
         order = [there[0], "-log_bf10" if "log_bf10" in there else "-estimate"]
         tests: list[Block] = [
-            Text(TESTED.format(n=f"{n:,}" if n else "many", whom=_whom(result))),
+            Text(" ".join([NULL, *said, f"The tests generalize to {_whom(result)}."])),
             table_of(frame[names].drop(columns=alone), "Smallest p-values first.", sort=order,
                      headings={"estimate": label}),
         ]  # fmt: skip
@@ -294,6 +298,10 @@ def _scores(scores: Result) -> list[Block]:
             frame = frame[frame["system"] != CEILING]
         own = ["level"] if level is not None else []
         sort = "-estimate" if level is not None else ["level", "-estimate"]
+        if frame.filter(regex="_lb$").notna().any(axis=None) and generalize_to:
+            what += f" Intervals generalize to {POPULATIONS[generalize_to]}."
+        else:
+            what = what.removesuffix(".") + f"{_for(scores, generalize_to or BOTH)}."
         return table_of(frame.drop(columns=[*own, "se"]), what, sort=sort, headings=heads,
                         rows=60 if level is not None else 20)  # fmt: skip
 
@@ -301,12 +309,9 @@ def _scores(scores: Result) -> list[Block]:
         return [table(None, "Scores, highest first.")]
     mean = " (means over data sets)" if len(dataset_names(scores)) > 1 else ""
     populations: tuple[Population, ...] = (BOTH, "images")
-    blocks = [
-        table(p, f"Scores{mean}. Intervals generalize to {POPULATIONS[p]}.") for p in populations
-    ]
+    blocks = [table(p, f"Scores{mean}.") for p in populations]
     if mean:
-        what = f"Scores in each data set. Intervals generalize to {POPULATIONS[BOTH]}."
-        blocks.append(table(BOTH, what, None))
+        blocks.append(table(BOTH, "Scores in each data set.", None))
     return blocks
 
 
@@ -342,10 +347,10 @@ def _apart(scores: Result) -> list[Block]:
     table = (differences(scores, BOTH) if analytic else differences(scores)).drop(columns="se")
     if is_plug_in(scores.metric):
         return [table_of(table, NO_METHOD, sort="-difference")]
-    what = (
-        f"Differences between models (model minus other){_for(scores)}. Intervals and "
-        f"p (simultaneous) are adjusted for all {counted(len(table), 'difference')}."
-    )
+    what = f"Differences between models (model minus other){_for(scores)}."
+    if len(table) > 1:
+        adjusted = "Intervals and p (simultaneous)" if analytic else "Intervals"
+        what += f" {adjusted} are adjusted for all {len(table):,} differences."
     order = "p_value_simultaneous" if analytic else "-difference"
     blocks: list[Block] = [table_of(table, what, sort=order)]
     if "posterior" in scores.data.children:

@@ -762,8 +762,9 @@ def representative_conditions(
     bad = ~np.isfinite(frame["delta"].to_numpy())
     if bad.any():
         raise ValueError(
-            f"condition {names[int(np.argmax(bad))]!r} has no finite delta ({int(bad.sum())} "
-            "have none); add the delta, or choose conditions with alignment.sel(condition=[...])"
+            f"condition {names[int(np.argmax(bad))]!r} has no finite delta (conditions without: "
+            f"{int(bad.sum())}); add the delta, or choose conditions with "
+            "alignment.sel(condition=[...])"
         )
     distance = (frame["delta"] - frame.groupby("regime")["delta"].transform("mean")).abs()
     # Distances that differ only by rounding are ties.
