@@ -170,13 +170,14 @@ NOTES = {
     "prior-biases": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the prior "
         "biases the posterior. Report the analytic interval",
-        "few disagreements are expected by chance in some pairs of a mean or difference",
+        "few disagreements are expected by chance for some of the pairs that enter a mean or "
+        "difference",
     ),
     "bootstrap-sums": Note(
         "Few expected disagreements (about {n} in each of {entries} comparisons): the "
         "bootstrap interval is too narrow. Report the analytic interval",
-        "the pairs in a mean or difference have, on average, fewer than about 17 disagreements "
-        "expected by chance",
+        "the pairs that enter a mean or difference have, on average, fewer than about 17 "
+        "disagreements expected by chance",
     ),
     "pair-by-pair": Note(
         "Posteriors of comparisons that share trials were sampled separately. Use "
