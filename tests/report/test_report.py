@@ -147,12 +147,17 @@ def test_results_without_draws_and_with_undefined_estimates() -> None:
 
 @pytest.mark.usefixtures("undrawn")
 def test_captions_describe_only_columns_that_the_tables_have(trials: al.Trials) -> None:
+    with al.options(n_null=50):
+        result = al.error_consistency(trials, "human-model", n_resamples=0, n_draws=40, rng=1)
+    text = Page(result.report().html).text
+    assert "The column p (simulated) is based on 50 data sets simulated from" in text
+    assert "independence of errors was tested with 50 data sets simulated from" in text
     with al.options(n_null=0):
         result = al.error_consistency(trials, "human-model", n_resamples=0, n_draws=40, rng=1)
     text = Page(result.report().html).text
     assert "The column p (Fisher)" in text
     assert "p (simulated)" not in text
-    assert "with simulated tables" not in text
+    assert "simulated from independent observers" not in text
     few = trials.select(observer=["human_1", "human_2", "model_1", "model_2"])
     text = Page(al.benchmark_scores(few, metric="error_similarity").report().html).text
     assert "Scores, for new images and new humans" in text

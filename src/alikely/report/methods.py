@@ -18,7 +18,7 @@ from alikely.benchmark.benchmark import dataset_names, is_analytic, model_names
 from alikely.estimates.matrices import place_dim
 from alikely.estimates.result import Result
 from alikely.report.blocks import Block, Code, Section, Text, table_of
-from alikely.report.sentences import capital, interval_words, method_words
+from alikely.report.sentences import capital, interval_words, method_words, null_words
 
 ENTRY = re.compile(r"^@\w+\{(?P<key>\w+),\n(?P<fields>.*?)^\}", re.MULTILINE | re.DOTALL)
 FIELD = re.compile(r"^  (?P<name>\w+) = \{(?P<value>.*)\},?$", re.MULTILINE)
@@ -198,12 +198,9 @@ def _of_pairs(result: Result) -> str:
     text += f" Intervals: {'; '.join(said)}. Analytic intervals are based on influence functions."
     simulated = "p_null" in result.estimates
     if simulated:
-        n = int(attrs.get("n_null", 0))
-        of = f"{n:,} simulated tables" if n else "simulated tables"
         text += (
-            f" The independence of errors was tested with {of} of independent observers with the "
-            "same accuracies. The p-values of this test were adjusted for all estimates (Benjamini "
-            "and Hochberg)."
+            f" The independence of errors was tested with {null_words(result)}. "
+            "The p-values of this test were adjusted for all estimates (Benjamini and Hochberg)."
         )
     if "p_fisher" in result.estimates:
         text += f" Independence was {'also ' * simulated}tested with Fisher's exact test."

@@ -37,7 +37,13 @@ from alikely.plots.pairs import (
     undefined_pairs,
 )
 from alikely.report.blocks import ROWS, Block, Lead, Section, Text, attempted, figure_of, table_of
-from alikely.report.sentences import POPULATIONS, READERS_AND_CASES, population_words, said
+from alikely.report.sentences import (
+    POPULATIONS,
+    READERS_AND_CASES,
+    null_words,
+    population_words,
+    said,
+)
 
 # Images and humans are both resampled: the widest of the three populations, and first.
 BOTH: Population = "both"
@@ -60,7 +66,7 @@ MODALITIES = {
 NULL = "The null hypothesis is that the errors of the two observers are independent."
 # What the columns of tests contain.
 TESTED = {
-    "p_null": "The column p (simulated) is based on {n} tables simulated with the same accuracies.",
+    "p_null": "The column p (simulated) is based on {null}.",
     "p_null_bh": "The column p (simulated, adjusted) is adjusted for all rows (Benjamini and "
     "Hochberg).",
     "p_fisher": "The column p (Fisher) gives the p-value of Fisher's exact test.",
@@ -147,8 +153,7 @@ def pair_sections(
     sections = [Section(f"Pairs: {label}", _estimates(result, kinds, alone))]
     there = [name for name in ("p_null", "p_null_bh", "p_fisher", "log_bf10") if name in frame]
     if there:
-        n = f"{int(result.data.attrs.get('n_null', 0)):,}"
-        said = [TESTED[name].format(n=n) for name in there]
+        said = [TESTED[name].format(null=null_words(result)) for name in there]
         names = [*PLACES, "observer_a", "observer_b", "n_trials", "estimate", *there]
         # Many p values are the smallest that so many simulations can give.
         order = [there[0], "-log_bf10" if "log_bf10" in there else "-estimate"]

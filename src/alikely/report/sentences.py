@@ -132,6 +132,15 @@ def interval_words(method: str, ci_kind: str, ci_prob: float) -> str:
     return f"{percent(ci_prob)} {'credible interval' if method == 'posterior' else 'CI'}"
 
 
+def null_words(result: Result) -> str:
+    """Name what p-values of independence are computed from."""
+    n = int(result.data.attrs.get("n_null", 0))
+    return (
+        f"{f'{n:,} ' * (n > 0)}data sets simulated from independent observers with the same "
+        "accuracies (for repeated items, permutations; for clusters, sign flips or a t test)"
+    )
+
+
 def method_words(result: Result, method: str, ci_kind: str) -> str:
     """Name the method of an interval for pairs of observers."""
     attrs = result.data.attrs
